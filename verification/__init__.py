@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rdpkit.verification.auditing.driver import audit_files
     from rdpkit.verification.evidence.decorator import verifies
+    from rdpkit.verification.evidence.replays import verify_by_replay
+    from rdpkit.verification.replay.agent.primitives import primitive
     from rdpkit.verification.training.functional import functional_training
     from rdpkit.verification.training.opacus import opacus_training
     from rdpkit.verification.training.options import TrainingOptions
@@ -20,7 +22,9 @@ __all__ = [
     "audit_files",
     "functional_training",
     "opacus_training",
+    "primitive",
     "verifies",
+    "verify_by_replay",
     "verify_training",
 ]
 
@@ -30,7 +34,9 @@ _PLACES = {
     "audit_files": "rdpkit.verification.auditing.driver",
     "functional_training": "rdpkit.verification.training.functional",
     "opacus_training": "rdpkit.verification.training.opacus",
+    "primitive": "rdpkit.verification.replay.agent.primitives",
     "verifies": "rdpkit.verification.evidence.decorator",
+    "verify_by_replay": "rdpkit.verification.evidence.replays",
     "verify_training": "rdpkit.verification.training.verify_training",
 }
 

@@ -15,7 +15,9 @@ from rdpkit.verification.blackbox.betting.steps import VerificationStep
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.evidence.accumulation import EvidenceOptions, accumulated_test
+from rdpkit.verification.evidence.replays import replay_of
 from rdpkit.verification.evidence.requests import ClaimOptions, VerificationRequest
+from rdpkit.verification.replay.findings import ReplayResult, ReplayVerdict
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +51,8 @@ def run_code(
     ``jobs`` and ``progress`` are those of :func:`rdpkit.verification.blackbox.verify.verify`.
     """
     request = requested(claim)
+    if request.options.replay:
+        return _of_replay(request, replay_of(request))
     if evidence is None:
         return _outcome(request, request.run(jobs=jobs, progress=progress))
     found = accumulated_test(request, evidence, jobs=jobs, progress=progress)
@@ -62,6 +66,22 @@ def run_code(
         problems = (*(made.problems or (made.summary,)), f"{verdict}: {total}")
         return dataclasses.replace(made, problems=problems)
     return dataclasses.replace(made, summary=f"{made.summary}; {total}")
+
+
+def _of_replay(request: VerificationRequest, result: ReplayResult) -> CodeOutcome:
+    summary = (
+        f"code {request.target}: {result.verdict.value}, by record and replay, with false-alarm "
+        f"rate {result.false_alarm_rate:g} and seed {result.seed}: {result.summary}"
+    )
+    refuted = result.verdict is ReplayVerdict.REFUTED
+    shown = result.shown
+    pair = () if shown is None else (shown.pair.describe(),)
+    return CodeOutcome(
+        problems=(*pair, summary) if refuted else (),
+        summary=summary if refuted else f"{summary}; which proves nothing",
+        replay=result.command,
+        inconclusive="" if result.conclusive else result.summary,
+    )
 
 
 def _outcome(request: VerificationRequest, result: VerificationResult) -> CodeOutcome:

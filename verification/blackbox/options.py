@@ -11,7 +11,15 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from rdpkit.formats.records import ValueKind, choice, did_you_mean, integer, number, refused
+from rdpkit.formats.records import (
+    ValueKind,
+    choice,
+    did_you_mean,
+    flag,
+    integer,
+    number,
+    refused,
+)
 
 SAMPLES = 200_000
 TIME_BUDGET = 60.0
@@ -153,6 +161,13 @@ class VerificationOptions:
         integer(0, 2**63 - 1),
         "All randomness comes from it; the same seed gives the same result.",
         usual="from the operating system",
+    )
+
+    replay: bool = _option(
+        False,
+        flag(),
+        "Record the noise of a run on D, give it again on D', and say what else differs; then "
+        "confirm that by ordinary runs.",
     )
 
     def __post_init__(self) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -17,13 +16,14 @@ if TYPE_CHECKING:
     from rdpkit.verification.evidence.requests import VerificationRequest
     from rdpkit.verification.outputs.tests_of_code import CodeView
     from rdpkit.verification.replay.findings import ReplayResult
+    from rdpkit.verification.replay.libraries import Library
 
 
 def replayed_targets(
     requests: Sequence[VerificationRequest], *, strict: bool, output_format: str
 ) -> list[CodeView]:
     """Replay every target, print what comes out, and return it in words for files."""
-    from rdpkit.verification.replay.requests import replay_of  # noqa: PLC0415 - help stays quick
+    from rdpkit.verification.evidence.replays import replay_of  # noqa: PLC0415 - help stays quick
 
     results = []
     with work_shown() as work:
@@ -62,7 +62,7 @@ def replayed_library(
     return _printed(results, strict=strict, output_format=output_format, brief=True)
 
 
-def _list(known: dict[str, libraries.Library], output_format: str) -> None:
+def _list(known: Mapping[str, Library], output_format: str) -> None:
     if output_format == "json":
         found = [dataclasses.asdict(one) for one in known.values()]
         click.echo(as_json({"libraries": found}))
@@ -99,8 +99,4 @@ def _printed(
 
 
 def _in_a_line(result: ReplayResult) -> str:
-    shown = result.shown
-    text = f"{result.verdict.value:14}{result.target}"
-    if shown is None:
-        return text
-    return f"{text}: {(shown.differences or shown.possible)[0].describe()}"
+    return f"{result.verdict.value:14}{result.target}: {result.summary}"

@@ -28,8 +28,8 @@ from rdpkit.verification.blackbox.options import (
     VerificationOptions,
     read_options,
 )
-from rdpkit.verification.cli.replay import replayed_library, replayed_targets
 from rdpkit.verification.cli.evidence_options import evidence_options, read_evidence_options
+from rdpkit.verification.cli.replay import replayed_library, replayed_targets
 from rdpkit.verification.outputs import CODE_OUTPUTS
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ _FOR_THE_ZOO = ("false_alarm_rate", "samples", "training", "seed")
 def _verification_options(function: Callable[..., None]) -> Callable[..., None]:
     """Command-line options made from the records of all black-box options."""
     types = {
+        "boolean": bool,
         "integer": INTEGER,
         "number": NUMBER,
         "array": NameType.of("scores", ["linear", *MODELS]),
@@ -66,6 +67,7 @@ def _verification_options(function: Callable[..., None]) -> Callable[..., None]:
             option.flag,
             option.name,
             type=types.get(kind, str),
+            is_flag=kind == "boolean",
             multiple=kind == "array",
             metavar=option.metavar or None,
             help=" ".join(filter(None, [option.meaning, option.command_line, _default_of(option)])),
@@ -103,12 +105,6 @@ def _targets(ctx: click.Context) -> list[str]:
 @click.argument("targets", metavar="[TARGET]...", nargs=-1, shell_complete=names_of(_targets))
 @click.option("--zoo", is_flag=True, help="Verify all mechanisms of the zoo, and print the power.")
 @click.option("--list", "list_them", is_flag=True, help="List the mechanisms of the zoo.")
-@click.option(
-    "--replay",
-    is_flag=True,
-    help="Record the noise of a run on D, give it again on D', and say what else differs; then "
-    "confirm that by ordinary runs.",
-)
 @click.option(
     "--library",
     metavar="NAME[==VERSION]",
@@ -175,7 +171,6 @@ def verify(
     targets: tuple[str, ...],
     zoo: bool,
     list_them: bool,
-    replay: bool,
     library: str | None,
     strict: bool,
     repeats: int,
@@ -213,7 +208,7 @@ def verify(
     evidence = read_evidence_options(given, given["false_alarm_rate"])
     if evidence is not None and zoo:
         raise ValueError("Expected no --evidence with --zoo: it measures how often claims fall.")
-    if evidence is not None and (replay or library):
+    if evidence is not None and (given["replay"] or library):
         raise ValueError("Expected no --evidence with a replay: its tests are of one pair each.")
     options = read_options(given, by_flag=True)
     with _in_backend(backend):
@@ -221,7 +216,7 @@ def verify(
             views = replayed_library(
                 library, targets, options, jobs=jobs, strict=strict, output_format=output_format
             )
-        elif replay:
+        elif options.replay:
             views = replayed_targets(
                 _requests(targets, given, options), strict=strict, output_format=output_format
             )
@@ -395,7 +390,9 @@ def _words(given: dict[str, Any], left_out: tuple[str, ...]) -> list[str]:
     flags = {**_CLAIM_OPTIONS, **{option.name: option.flag for option in OPTIONS}}
     words = []
     for name, flag in flags.items():
-        if given[name] is not None and name not in left_out:
+        if given[name] is True:
+            words.append(flag)
+        elif given[name] not in (None, False) and name not in left_out:
             values = given[name] if isinstance(given[name], tuple) else (given[name],)
             words += [word for value in values for word in (flag, str(value))]
     return words

@@ -16,6 +16,7 @@ from rdpkit.verification.blackbox.options import options_of_test
 
 if TYPE_CHECKING:
     from rdpkit.verification.blackbox.verification_result import VerificationResult
+    from rdpkit.verification.replay.findings import ReplayResult
 
 FIXTURE = "verifies"
 """The fixture that decorated tests ask for; it knows the error rate of the suite."""
@@ -35,8 +36,8 @@ class VerifiedTest(Protocol):
     def __call__(self, *args: Any, **given: Any) -> Any:
         """A release, from a data set and a generator."""
 
-    def verify(self, **options: Any) -> VerificationResult:
-        """The result of testing the claim, without pytest."""
+    def verify(self, **options: Any) -> Any:
+        """The result without pytest: a ``ReplayResult`` with ``replay=True``."""
 
 
 def verifies(
@@ -78,7 +79,9 @@ def verifies(
     **options
         Those of :class:`rdpkit.verification.blackbox.options.VerificationOptions`. ``neighbours``
         may also be a :class:`rdpkit.verification.blackbox.neighbours.Neighbours`, or a list of
-        them. By default 20,000 runs are made, or as many as fit into 10 seconds.
+        them. By default 20,000 runs are made, or as many as fit into two minutes. With
+        ``replay=True`` a run on D is recorded and replayed on D' instead, which takes seconds
+        (:func:`rdpkit.verification.replay.replay.replay`).
 
     Returns
     -------
@@ -160,16 +163,21 @@ def _test_of(
         fixture.run_decorated(_bound(function, args, given), **claim, **options)
         return None
 
-    def verify(**overrides: Any) -> VerificationResult:
+    def verify(**overrides: Any) -> VerificationResult | ReplayResult:
         # Imported when it is needed, because test modules import this one.
         from rdpkit.verification.evidence.requests import request_of  # noqa: PLC0415
 
         extra = {name: overrides.pop(name) for name in list(overrides) if name in named}
-        return request_of(
+        request = request_of(
             _bound(function, (), extra),
             name=function.__qualname__,
             **{**claim, **options, **overrides},
-        ).run()
+        )
+        if not request.options.replay:
+            return request.run()
+        from rdpkit.verification.evidence.replays import replay_of  # noqa: PLC0415 - as above
+
+        return replay_of(request)
 
     wants = inspect.Parameter(FIXTURE, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     test.__signature__ = inspect.Signature([*first, wants, *named.values()])  # type: ignore[attr-defined]

@@ -13,6 +13,7 @@ from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.evidence.likely_cause import LikelyCause
 from rdpkit.verification.evidence.outcomes import TargetOutcome
 from rdpkit.verification.outputs.tests_of_code import CodeView, view_of_outcome
+from rdpkit.verification.replay.findings import ReplayResult
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +92,23 @@ class SuiteRecord:
             evidence=evidence,
             repeated=repeated,
             inconclusive="" if result is None else result.inconclusive,
+        )
+
+    @classmethod
+    def of_replay(cls, result: ReplayResult, view: CodeView, **of_run: Any) -> SuiteRecord:
+        """What came of one replay; ``of_run`` are the fields that all records of a run share."""
+        test = result.confirmation
+        return cls(
+            view=view,
+            runs=0 if test is None else test.releases,
+            p_value=None if test is None else test.p_value,
+            test_seed=result.seed,
+            lower_epsilon=None,
+            delta=None,
+            said=result.summary,
+            test_rate=result.false_alarm_rate,
+            inconclusive="" if result.conclusive else result.summary,
+            **of_run,
         )
 
     def as_json(self) -> str:

@@ -21,11 +21,14 @@ from rdpkit.verification.evidence.decorator import check_keywords
 from rdpkit.verification.evidence.error_control import share_of_test
 from rdpkit.verification.evidence.likely_cause import LikelyCause, likely_cause
 from rdpkit.verification.evidence.outcomes import TargetOutcome, place_of
+from rdpkit.verification.evidence.replays import replay_of
 from rdpkit.verification.evidence.requests import VerificationRequest, request_of
 from rdpkit.verification.evidence.store import USUAL_RATE, Position
+from rdpkit.verification.outputs.tests_of_code import view_of_replay
 from rdpkit.verification.pytest_plugin.failure import doubtful_text, error_text, failure_text
 from rdpkit.verification.pytest_plugin.records import SuiteRecord
 from rdpkit.verification.pytest_plugin.repeats import OPTION, Repeat
+from rdpkit.verification.replay.findings import ReplayResult
 
 Mechanism = str | Callable[..., Any]
 _SEED_BYTES = 6
@@ -129,7 +132,7 @@ class Verifier:
         delta: float | None = None,
         view: str | None = None,
         **options: Any,
-    ) -> VerificationResult:
+    ) -> Any:
         """Test a mechanism against its claim; the test that calls this fails if it is rejected.
 
         Guarantee
@@ -147,8 +150,8 @@ class Verifier:
 
         Returns
         -------
-        VerificationResult
-            If the claim was not rejected.
+        VerificationResult or ReplayResult
+            If the claim was not rejected; the latter with ``replay=True``.
         """
         # A wrong argument is an error of the line that calls this, and is shown there.
         __tracebackhide__ = True
@@ -170,15 +173,19 @@ class Verifier:
             return self._verified(request, call=call)
         raise ValueError(wrong)
 
-    def run_decorated(self, mechanism: Mechanism, **given: Any) -> VerificationResult:
+    def run_decorated(self, mechanism: Mechanism, **given: Any) -> Any:
         """Test a decorated mechanism, which is the only one of its test."""
         self._calls += 1
         return self._verified(request_of(mechanism, name=self._item.nodeid, **given), call=None)
 
-    def _verified(self, asked: VerificationRequest, *, call: int | None) -> VerificationResult:
+    def _verified(
+        self, asked: VerificationRequest, *, call: int | None
+    ) -> VerificationResult | ReplayResult:
         place = _place_of(asked)
         name = self._item.nodeid if call in (None, 1) else f"{self._item.nodeid} ({call})"
         request = self._request(asked, name, call)
+        if request.options.replay:
+            return self._replayed(request, name, place)
         position, skipped, result, failure = None, "", None, ""
         try:
             if self._suite.evidence is None:
@@ -204,6 +211,28 @@ class Verifier:
             skipped=skipped,
         )
         return self._judged(request, outcome)
+
+    def _replayed(
+        self, request: VerificationRequest, name: str, place: tuple[str, int] | None
+    ) -> ReplayResult:
+        """Record and replay a mechanism; what is refuted fails, and the rest is a warning."""
+        command = shlex.join(["pytest", name, "--verify-seed", str(self._suite.seed)])
+        failure = ""
+        try:
+            result = replay_of(request, command=command)
+        except (ValueError, ArithmeticError, OSError) as error:
+            failure = error_text(name, str(error), _traceback_of(error))
+            self._tell(TargetOutcome(target=name, error=str(error), place=place), None)
+        if failure:
+            pytest.fail(failure, pytrace=False)
+        view = view_of_replay(result, strict=self._suite.strict)
+        self._keep(SuiteRecord.of_replay(result, view, **self._of_the_run()))
+        text = "\n".join([view.headline, *view.details])
+        if view.rule:
+            pytest.fail(text, pytrace=False)
+        if not result.conclusive:
+            self._item.warn(InconclusiveWarning(text))
+        return result
 
     def _judged(self, request: VerificationRequest, outcome: TargetOutcome) -> VerificationResult:
         """The result, unless it makes the test fail."""
@@ -255,16 +284,20 @@ class Verifier:
 
     def _tell(self, outcome: TargetOutcome, cause: LikelyCause | None) -> None:
         """Write down what came out, for the summary, for JUnit and for SARIF."""
+        self._keep(SuiteRecord.of(outcome, cause, **self._of_the_run()))
+
+    def _of_the_run(self) -> dict[str, Any]:
+        """What all records of a run say of it."""
         suite = self._suite
-        record = SuiteRecord.of(
-            outcome,
-            cause,
-            rate=suite.rate,
-            tests=suite.tests,
-            seed=suite.seed,
-            evidence="" if suite.evidence is None else str(suite.evidence.path),
-            repeated=suite.repeat is not None,
-        )
+        return {
+            "rate": suite.rate,
+            "tests": suite.tests,
+            "seed": suite.seed,
+            "evidence": "" if suite.evidence is None else str(suite.evidence.path),
+            "repeated": suite.repeat is not None,
+        }
+
+    def _keep(self, record: SuiteRecord) -> None:
         self._told.append(record.as_json())
         again = f"[{self._calls}]" if self._calls > 1 else ""
         self._item.user_properties += [

@@ -45,7 +45,7 @@ def write_summary(terminal: Any, told: Sequence[str]) -> None:
 def rate_lines(records: Sequence[SuiteRecord]) -> list[str]:
     """How many tests were rejected, at which error rate, and how to repeat the run."""
     one = records[0]
-    rejected = sum(record.view.verdict == "rejected" for record in records)
+    rejected = sum(record.view.verdict in ("rejected", "refuted") for record in records)
     errors = sum(record.view.verdict == "error" for record in records)
     skipped = sum(bool(record.view.skipped) for record in records)
     tested = len(records) - errors - skipped

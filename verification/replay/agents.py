@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from rdpkit.verification.replay.agent import __main__ as local
+from rdpkit.verification.replay.agent.examine import Taps
 
 _FOLDER = Path(__file__).parent / "agent"
 # The agent is a package of its own wherever it runs, under a name that no library has.
@@ -46,6 +47,9 @@ class Agent(Protocol):
             If there is none in time.
         """
 
+    def close(self) -> None:
+        """End what was begun for the target."""
+
 
 class LocalAgent:
     """Examines a callable in this process; its time is not limited."""
@@ -56,6 +60,10 @@ class LocalAgent:
     def ask(self, request: Mapping[str, Any], *, seconds: float) -> Any:
         """The answer to a request."""
         return local.answer(dict(request), self._target)
+
+    def close(self) -> None:
+        """Take the taps away."""
+        Taps.close()
 
 
 class ProcessAgent:
@@ -115,7 +123,7 @@ class ProcessAgent:
         lines: queue.Queue[str] = queue.Queue()
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         # The agent, and later the target that the user asked to run.
-        process = subprocess.Popen(
+        process = subprocess.Popen(  # noqa: S603 - that command, and no shell
             [self._python, "-c", _START, str(_FOLDER)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

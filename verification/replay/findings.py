@@ -36,29 +36,44 @@ class DifferenceKind(enum.StrEnum):
         """Its place in the order of weights."""
         return list(DifferenceKind).index(self)
 
-    @property
-    def sentence(self) -> str:
-        """What it says, and what it does not."""
-        return _SENTENCES[self]
+    def sentence(self, *, refuted: bool) -> str:
+        """What it says, and what it does not where no runs refute the claim."""
+        said, private = _SENTENCES[self]
+        return said if refuted or not private else f"{said}; {private}, so this refutes nothing"
 
 
+# What each kind of difference means, and which private code shows it.
 _SENTENCES = {
-    DifferenceKind.ERROR: "an exception that one record decides about",
-    DifferenceKind.STRUCTURE: "the form of the release follows from one record",
-    DifferenceKind.VALUE: "a released number follows from one record, past all noise",
-    DifferenceKind.CALLS: "whether noise is drawn follows from one record; private code may do so "
-    "(a test that is itself noisy does not), so this alone refutes nothing",
-    DifferenceKind.PARAMETER: "a parameter of the noise follows from one record; smooth "
-    "sensitivity, propose-test-release and an exponential mechanism over intervals between records "
-    "do so and are private, so this alone refutes nothing",
-    DifferenceKind.SEED: "the noise is the same in every run, so that it hides nothing",
-    DifferenceKind.REUSED: "one draw of noise hides several values, and their difference is bare",
-    DifferenceKind.SENSITIVITY: "a value moves by more than the sensitivity that the call declares",
-    DifferenceKind.SPENT: "the noisy values that are released tell more than is claimed",
-    DifferenceKind.ADDS_UP: "all draws together tell more than is claimed to somebody who sees each; "
-    "code that releases less (the index of a maximum, a sparse vector) may keep its claim, so this "
-    "alone refutes nothing",
-    DifferenceKind.MESSAGE: "a warning, a log or a printed line follows from one record",
+    DifferenceKind.ERROR: ("an exception that one record decides about", ""),
+    DifferenceKind.STRUCTURE: (
+        "the form of the release follows from one record",
+        "a stability histogram, which releases a group where its noisy count is large, is private",
+    ),
+    DifferenceKind.VALUE: ("a released number follows from one record, past all noise", ""),
+    DifferenceKind.CALLS: (
+        "whether noise is drawn follows from one record",
+        "private code may do so where groups without records are left out by a noisy threshold",
+    ),
+    DifferenceKind.PARAMETER: (
+        "a parameter of the noise follows from one record",
+        "smooth sensitivity, propose-test-release and an exponential mechanism over intervals "
+        "between records do so and are private",
+    ),
+    DifferenceKind.SEED: ("the noise is the same in every run, so that it hides nothing", ""),
+    DifferenceKind.REUSED: (
+        "one draw of noise hides several values, and their difference is bare",
+        "code that releases one of them may be private",
+    ),
+    DifferenceKind.SENSITIVITY: (
+        "a value moves by more than the sensitivity that the call declares",
+        "",
+    ),
+    DifferenceKind.SPENT: ("the noisy values that are released tell more than is claimed", ""),
+    DifferenceKind.ADDS_UP: (
+        "all draws together tell more than is claimed to somebody who sees each",
+        "code that releases less (the index of a maximum, a sparse vector) may keep its claim",
+    ),
+    DifferenceKind.MESSAGE: ("a warning, a log or a printed line follows from one record", ""),
 }
 
 
@@ -108,6 +123,8 @@ class Difference:
         at = f" at {self.place}" if self.place else ""
         code = f"  {self.code}" if self.code else ""
         more = f"; computed at {self.source}" if self.source else ""
+        if self.kind in (DifferenceKind.SPENT, DifferenceKind.ADDS_UP):
+            more += "".join(f"; and at {line}" for line in self.through[:_SHOWN])
         more += f"; the runs part at {self.branch}" if self.branch else ""
         return f"{self.kind.value}: {self.what}: {self.first} | {self.second}{at}{code}{more}"
 
@@ -151,7 +168,7 @@ class PairFinding:
         """Findings with a smaller weight come first: data within the ranges, graver kinds."""
         rank = min((one.kind.rank for one in self.differences), default=len(DifferenceKind))
         of_rank = self.differences or self.possible
-        size = max((one.size for one in of_rank if not self.differences or one.kind.rank == rank))
+        size = max(one.size for one in of_rank if not self.differences or one.kind.rank == rank)
         spent = 0.0 if self.spent is None else self.spent.epsilon
         return not self.pair.within, rank, -size, -spent
 
@@ -216,6 +233,19 @@ class ReplayResult:
             return self.confirmed
         return self.findings[0] if self.findings else None
 
+    @property
+    def conclusive(self) -> bool:
+        """Whether the claim is refuted, or nothing was found that would need a reason."""
+        return self.verdict in (ReplayVerdict.REFUTED, ReplayVerdict.NOTHING_FOUND)
+
+    @property
+    def summary(self) -> str:
+        """What was found, in a line; what was tried, where nothing was."""
+        shown = self.shown
+        if shown is None:
+            return self._tried()
+        return (shown.differences or shown.possible)[0].describe()
+
     def rows(self) -> list[tuple[str, str]]:
         """The result in words: headings, and what is said under each."""
         rate = f" (false-alarm rate {self.false_alarm_rate:g})"
@@ -235,7 +265,7 @@ class ReplayResult:
             if more > 0:
                 found.append(("", f"and {how_many(more, 'other')}"))
             kinds = dict.fromkeys(one.kind for one in differences)
-            found += [("which means", kind.sentence) for kind in kinds]
+            found += [("which means", kind.sentence(refuted=refuted)) for kind in kinds]
             if not shown.pair.within:
                 found.append(("note", f"the record that differs has {shown.pair.beyond}"))
         if self.because and self.verdict is ReplayVerdict.UNACCOUNTED:

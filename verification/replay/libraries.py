@@ -130,7 +130,7 @@ def environment(library: Library) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     venv.create(folder, with_pip=True)
     try:
-        found = subprocess.run(
+        found = subprocess.run(  # noqa: S603 - the installer of the new environment
             [str(python), "-m", "pip", "install", "--quiet", *wanted],
             capture_output=True,
             text=True,

@@ -25,8 +25,10 @@ USUAL_RECORDS = 24
 _NEW_CATEGORY = "another one"
 FEW = "hardly any records"
 """What is said of pairs on which code may refuse to run."""
-# Pairs of random sizes and values, which come last: thresholds of counts are found by them.
-_RANDOM = 40
+# Sizes of a group that are tried one after the other: counts are compared with thresholds.
+_LADDER = (*range(2, 13), 15, 16, 20, 25, 30, 32, 50, 64, 100)
+# Pairs of random sizes and values, which come last.
+_RANDOM = 24
 # How many records the user who differs has, where a user may have several.
 _OF_A_USER = 5
 # How far beyond its range a value lies, in lengths of the range.
@@ -170,6 +172,7 @@ class DataSpace:
     def pairs(self, adjacency: Adjacency, seed: int) -> list[RecordPair]:
         """The pairs under a relation, those of ordinary data first."""
         found = [*self.own]
+        sides: tuple[list[Record], list[Record]]
         if self.alone:
             return found
         for rest, record, other, words, beyond in self._recipes(np.random.default_rng(seed)):
@@ -221,6 +224,9 @@ class DataSpace:
         yield from self._with_categories(rest, usual)
         yield [], usual, top, "the only record", FEW
         yield rest[:1], top, bottom, "one of two records", FEW
+        for size in _LADDER:
+            words = f"one of {size} equal records"
+            yield [dict(top) for _ in range(size - 1)], top, bottom, words, ""
         yield from self._beyond_ranges(rest, usual, top, bottom)
         for place in range(_RANDOM):
             size = int(rng.integers(1, 2 * self.records))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,13 +28,15 @@ from rdpkit.verification.replay.findings import (
     shown_path,
 )
 from rdpkit.verification.replay.pairs import DataSpace, RecordPair
-from rdpkit.verification.replay.spent import Spent, spent_by
+from rdpkit.verification.replay.spent import Spent, moves, spent_by
 
 SECONDS = 20.0
 """How long one target may take, unless somebody asks for another time."""
 # The part of the time for ordinary runs, and on how many of the pairs they are made.
 _FOR_RUNS, _MOST_CONFIRMED = 0.6, 3
-_RUNS, _BATCH = 2_000, 8
+_RUNS, _BATCH = 8_000, 8
+# Where nothing is known to differ, and only noise was not followed.
+_FEWER_RUNS = 2_000
 # The longest that one answer may take, in seconds: a first import of a large library.
 _ONE_ANSWER = 120.0
 _ROUNDING = 1.0 + 1e-9
@@ -110,7 +113,18 @@ def replay(
         examined.look_at(number, pair)
     findings = examined.with_sources(sorted(examined.findings, key=lambda one: one.weight))
     confirmed, test = None, None
-    for one, result in _confirmations(agent, claim, findings, seed, false_alarm_rate, began + seconds):
+    options = VerificationOptions(
+        false_alarm_rate=false_alarm_rate,
+        samples=_RUNS,
+        training=LEAST_TRAINING,
+        seed=seed,
+        fresh_processes=0,
+    )
+    tests = _confirmations(agent, claim, findings, options, deadline=began + seconds)
+    for one, result in tests:
+        if isinstance(result, str):
+            examined.unseen[f"no ordinary runs on a pair that differs: {_one_line(result)}"] = None
+            continue
         confirmed, test = one, result
         if progress is not None:
             progress(len(pairs), len(pairs), "ordinary runs")
@@ -178,9 +192,7 @@ class _Examined:
 
     def _examine(self, pair: RecordPair, *, again: bool, traced: bool = False) -> Any:
         request = {"do": "examine", "pair": pair.plain(), "seed": self._seed}
-        return self._agent.ask(
-            {**request, "again": again, "traced": traced}, seconds=_ONE_ANSWER
-        )
+        return self._agent.ask({**request, "again": again, "traced": traced}, seconds=_ONE_ANSWER)
 
     def _finding(
         self, number: int, pair: RecordPair, found: Mapping[str, Any]
@@ -219,14 +231,21 @@ class _Examined:
         epsilon, _ = _claimed(self._claim)
         if spent is None or spent.epsilon <= epsilon * _ROUNDING:
             return []
-        bare = spent.released and not found["unseen"]
+        if found["unseen"]:
+            # Records that are sampled, for one, spend less than what all draws together do.
+            return []
+        bare = spent.released
+        calls = [one for one in found["calls"] if one["line"] and moves(one)]
+        lines = list(dict.fromkeys(f"{one['line']}  {one['code']}" for one in calls))
         return [
             Difference(
                 kind=DifferenceKind.SPENT if bare else DifferenceKind.ADDS_UP,
                 what=f"epsilon of the noise at delta {spent.delta:g}",
                 first=f"{spent.epsilon:.6g} is spent",
                 second=f"{epsilon:.6g} is claimed",
-                place=shown_path(next((one["line"] for one in found["calls"] if one["line"]), "")),
+                place=shown_path(lines[0].split("  ")[0]) if lines else "",
+                code=lines[0].partition("  ")[2] if lines else "",
+                through=tuple(map(shown_path, lines[1:])),
                 size=math.log(spent.epsilon / epsilon) if epsilon else math.inf,
             )
         ]
@@ -250,31 +269,30 @@ def _confirmations(
     agent: Agent,
     claim: ClaimUnderTest,
     findings: Sequence[PairFinding],
-    seed: int,
-    rate: float,
+    options: VerificationOptions,
+    *,
     deadline: float,
-) -> Iterator[tuple[PairFinding, VerificationResult]]:
-    """Tests of ordinary runs on the pairs on which most was found, each with its part of the rate."""
-    inside = [one for one in findings if one.pair.within]
-    chosen = _different(inside)[:_MOST_CONFIRMED]
+) -> Iterator[tuple[PairFinding, VerificationResult | str]]:
+    """Tests of ordinary runs on the pairs on which most was found, each with a part of the rate."""
+    chosen = _different([one for one in findings if one.pair.within])[:_MOST_CONFIRMED]
+    pair = _stand_in(claim.adjacency)
+    assert options.seed is not None
     for place, finding in enumerate(chosen):
         left = (deadline - time.perf_counter()) / (len(chosen) - place)
-        runs = _OrdinaryRuns(agent, finding, seed=seed + place)
-        options = VerificationOptions(
-            false_alarm_rate=rate / len(chosen),
-            samples=_RUNS,
-            training=LEAST_TRAINING,
+        runs = _OrdinaryRuns(agent, finding, seed=options.seed + place)
+        given = dataclasses.replace(
+            options,
+            false_alarm_rate=options.false_alarm_rate / len(chosen),
+            samples=_RUNS if finding.differences else _FEWER_RUNS,
             time_budget=max(1.0, left),
-            seed=seed,
-            fresh_processes=0,
         )
-        pair = _stand_in(claim.adjacency)
         try:
             found = verify(
-                runs, claim=claim, neighbours=pair, options=options, fresh_processes=False, jobs=1
+                runs, claim=claim, neighbours=pair, options=given, fresh_processes=False, jobs=1
             )
-        except (MechanismError, ValueError):
+        except (MechanismError, ValueError) as error:
             # Too slow for a test in the time that is left, or an error in every run.
+            yield finding, str(error)
             continue
         yield finding, found
 

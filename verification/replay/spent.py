@@ -60,7 +60,7 @@ def spent_by(
     events: list[Event] = []
     unknown, shown = 0, True
     for place, call in enumerate(calls):
-        if not _moves(call):
+        if not moves(call):
             continue
         event = _event_of(call)
         if event is None:
@@ -80,7 +80,7 @@ def spent_by(
     )
 
 
-def _moves(call: Mapping[str, Any]) -> bool:
+def moves(call: Mapping[str, Any]) -> bool:
     """Whether the record moved what the call hides, as far as that can be seen."""
     if call["relative"] is not None:
         return bool(call["relative"][0] > 0.0)

@@ -14,7 +14,7 @@ import sys
 import traceback
 import warnings
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from .generators import generator, tapped_generators
 from .noise import plain
 from .releases import parts_of, same
 from .sources import Watch, first_common, parting
-from .tape import Call, Place, Tape, recording
+from .tape import Call, Place, Recording, Tape
 from .taps import tapped_libraries
 
 _MOST_DIFFERENCES = 40
@@ -89,16 +89,36 @@ def loaded(name: str, directory: Optional[str]) -> Target:
     module, _, path = name.partition(":")
     if directory is not None and directory not in sys.path:
         sys.path.insert(0, directory)
-    found = operator.attrgetter(path)(importlib.import_module(module))
-    return found  # type: ignore[no-any-return]
+    found: Target = operator.attrgetter(path)(importlib.import_module(module))
+    if not callable(found):
+        raise TypeError("Expected a callable, got %r." % (found,))
+    return found
 
 
-@contextlib.contextmanager
-def tapped() -> Iterator[None]:
-    """All draws of noise go to the tape that is current."""
-    # The libraries keep references to generators, so that these are replaced first.
-    with tapped_generators(), tapped_libraries():
-        yield
+class Taps:
+    """Whether draws of noise go to the tape that is current; without a tape they only pass."""
+
+    _open: Optional[contextlib.ExitStack] = None
+    _modules = 0
+
+    @classmethod
+    def open(cls) -> None:
+        """Put them in place. To look through all modules takes longer than most runs do."""
+        if cls._open is not None and cls._modules == len(sys.modules):
+            return
+        cls.close()
+        cls._open = contextlib.ExitStack()
+        # The libraries keep references to generators, so that these are replaced first.
+        cls._open.enter_context(tapped_generators())
+        cls._open.enter_context(tapped_libraries())
+        cls._modules = len(sys.modules)
+
+    @classmethod
+    def close(cls) -> None:
+        """Take them away."""
+        if cls._open is not None:
+            cls._open.close()
+            cls._open = None
 
 
 def run_once(target: Target, data: Dataset, tape: Tape, seed: int) -> Run:
@@ -110,7 +130,7 @@ def run_once(target: Target, data: Dataset, tape: Tape, seed: int) -> Run:
     with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(output):
         warnings.simplefilter("always")
         try:
-            with recording(tape):
+            with Recording(tape):
                 found = target(data, generator(seed))
                 own = getattr(target, "summary", None)
                 run.parts = parts_of(own(found) if callable(own) else found, run.wholes)
@@ -173,21 +193,22 @@ def examined(
         what every call of noise hid and how far the record moved that; ``unseen``: what could not
         be seen, in words.
     """
-    with tapped():
-        distance = 2 if len(first) == len(second) else 1
-        recorded = run_once(target, first, Tape(distance=distance), seed)
-        control = run_once(target, first, Tape(earlier=recorded.tape), seed)
-        replayed = run_once(target, second, Tape(earlier=recorded.tape), seed)
-        if recorded.error and replayed.error:
-            return {"usable": False, "error": recorded.error}
-        fixed, parts = [], set()
-        if again:
-            fixed, parts = _fixed(target, first, second, recorded, seed + 1)
-        noise = {(one.kind, one.what) for one in _differences(recorded, control)}
-        found = [*fixed, *_reused(replayed.tape), *_differences(recorded, replayed)]
-        found = [one for one in found if (one.kind, one.what) not in noise]
-        if traced:
-            _with_sources(found, target, (first, second), (recorded, replayed), seed)
+    Taps.open()
+    distance = 2 if len(first) == len(second) else 1
+    recorded = run_once(target, first, Tape(distance=distance), seed)
+    control = run_once(target, first, Tape(earlier=recorded.tape), seed)
+    replayed = run_once(target, second, Tape(earlier=recorded.tape), seed)
+    if recorded.error and replayed.error:
+        return {"usable": False, "error": recorded.error}
+    fixed: List[Difference] = []
+    parts: Set[str] = set()
+    if again:
+        fixed, parts = _fixed(target, first, second, recorded, seed + 1)
+    noise = {(one.kind, one.what) for one in _differences(recorded, control)}
+    found = [*fixed, *_reused(replayed.tape), *_differences(recorded, replayed)]
+    found = [one for one in found if (one.kind, one.what) not in noise]
+    if traced:
+        _with_sources(found, target, (first, second), (recorded, replayed), seed)
     escaped = _escaped(recorded.tape)
     uneven = replayed.tape.uneven()
     calls = [_described(*pair, uneven) for pair in replayed.tape.matched()]
@@ -214,9 +235,10 @@ def examined(
 def _fixed(
     target: Target, first: Dataset, second: Dataset, recorded: Run, seed: int
 ) -> Tuple[List[Difference], Set[str]]:
-    """Noise that is the same with another seed, and the parts of the release that it leaves bare."""
+    """Noise that is the same with another seed, and what of the release it leaves bare."""
     fresh = run_once(target, first, Tape(), seed)
     numbered = dict(fresh.tape.numbered())
+    calls: Dict[Any, Call] = {}
     same_answers: Dict[Any, List[bool]] = {}
     for key, call in recorded.tape.numbered():
         answer = np.asarray(plain(call.answer), dtype=object).ravel()
@@ -224,10 +246,11 @@ def _fixed(
             continue
         other = numbered.get(key)
         equal = other is not None and _equal(call.answer, other.answer)
-        same_answers.setdefault(call.key, [call]).append(equal)
+        calls.setdefault(call.key, call)
+        same_answers.setdefault(call.key, []).append(equal)
     found = [
-        _at_call("seed", call, call.primitive, "the same", "in every run")
-        for call, *equal in same_answers.values()
+        _at_call("seed", calls[key], calls[key].primitive, "the same", "in every run")
+        for key, equal in same_answers.items()
         if all(equal)
     ]
     if not found:
@@ -281,7 +304,7 @@ def _with_sources(
 ) -> None:
     """Add the lines at which values that differ were computed."""
     sides: List[Watch] = []
-    for side, (one, run) in enumerate(zip(data, runs)):
+    for side, one in enumerate(data):
         values: Dict[Any, Any] = {}
         for place, difference in enumerate(found):
             for part, value in enumerate(difference.values[side]):
@@ -430,9 +453,9 @@ def _of_releases(one: Run, other: Run) -> List[Difference]:
         kind = "structure" if whole else "value"
         place = _setting_line(one.origin, path)
         what = path or "release"
-        found.append(_difference(kind, what, *map(_short, values), place))
+        found.append(_difference(kind, what, _short(values[0]), _short(values[1]), place))
         found[-1].size = _size(*values)
-        found[-1].values = tuple(_looked_for(run, path) for run in (one, other))
+        found[-1].values = (_looked_for(one, path), _looked_for(other, path))
     return found
 
 
@@ -495,6 +518,7 @@ def _described(before: Optional[Call], after: Optional[Call], uneven: Any) -> Di
         "relative": relative,
         "declared": call.declared,
         "line": "%s:%d" % (call.places[0].file, call.places[0].line) if call.places else "",
+        "code": call.places[0].code() if call.places else "",
     }
 
 

@@ -7,12 +7,13 @@ import inspect
 import random
 import sys
 from contextlib import ExitStack, contextmanager
-from typing import Any, Callable, Dict, Iterator, List, Optional
+from typing import Any, Callable, Dict, Iterator, List
 
 import numpy as np
 
 from .noise import again, given_value, noise, plain
 from .tape import current
+from .tensors import tap_torch
 
 # Methods of numpy's generators: the family of their noise and the names of location and scale.
 _NOISE = {
@@ -70,7 +71,9 @@ def _drawn(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
         parameters = _parameters(_DRAWS[name], args, given)
         probabilities = parameters.pop("p", None) if name == "choice" else None
         if probabilities is not None:
-            return given_value(tape, probabilities, "categorical", 1.0, lambda: draw(*args, **given))
+            return given_value(
+                tape, probabilities, "categorical", 1.0, lambda: draw(*args, **given)
+            )
         return _again(name, lambda: draw(*args, **given), parameters)
 
     return method
@@ -208,20 +211,20 @@ def _of_python(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
             if key not in ("self", "population", "seq", "k")
         }
         if name in ("choice", "choices", "sample"):
-            return _chosen(name, draw, self, args, given, said)
+            return _chosen(name, functools.partial(draw, self), args, given, said)
         return _again(name, compute, said)
 
     return method
 
 
 def _chosen(
-    name: str, draw: Callable[..., Any], self: Any, args: Any, given: Any, said: Dict[str, Any]
+    name: str, draw: Callable[..., Any], args: Any, given: Any, said: Dict[str, Any]
 ) -> Any:
     """Members of a population: their places answer again, and not the members themselves."""
     population = list(args[0] if args else next(iter(given.values())))
     places = range(len(population))
     rest = {key: one for key, one in given.items() if key not in ("population", "seq")}
-    found = _again(name, lambda: np.array(draw(self, places, *args[1:], **rest)), said)
+    found = _again(name, lambda: np.array(draw(places, *args[1:], **rest)), said)
     if name == "choice":
         return population[min(int(found), len(population) - 1)]
     return [population[min(int(one), len(population) - 1)] for one in found]
@@ -279,59 +282,5 @@ def tapped_generators() -> Iterator[None]:
             if hasattr(random, name)
         ]
         replace_everywhere(stack, pairs)
-        _tap_torch(stack)
+        tap_torch(stack, replaced)
         yield
-
-
-def _tap_torch(stack: ExitStack) -> None:
-    torch = sys.modules.get("torch")
-    if torch is None:
-        return
-    for name in ("randn", "rand", "randn_like", "rand_like", "randperm", "randint", "normal",
-                 "bernoulli", "multinomial", "poisson"):  # fmt: skip
-        replaced(stack, torch, name, _of_torch(name, getattr(torch, name)))
-    for name in ("normal_", "uniform_", "exponential_", "bernoulli_", "random_"):
-        replaced(stack, torch.Tensor, name, _in_place_of_torch(name, getattr(torch.Tensor, name)))
-
-
-def _of_torch(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(draw)
-    def function(*args: Any, **given: Any) -> Any:
-        tape = current()
-        if tape is None:
-            return draw(*args, **given)
-        scale: Optional[Any] = None
-        if name == "normal":
-            scale = given.get("std", args[1] if len(args) > 1 else None)
-        tape.escapes()
-        return _again_tensor("torch." + name, lambda: draw(*args, **given), scale)
-
-    return function
-
-
-def _in_place_of_torch(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(draw)
-    def method(self: Any, *args: Any, **given: Any) -> Any:
-        tape = current()
-        if tape is None:
-            return draw(self, *args, **given)
-        tape.escapes()
-        parameters = [float(one) for one in args if isinstance(one, (int, float))]
-        found = _again_tensor("torch." + name, lambda: draw(self, *args, **given), parameters)
-        with sys.modules["torch"].no_grad():
-            self.copy_(found)
-        return self
-
-    return method
-
-
-def _again_tensor(name: str, draw: Callable[[], Any], scale: Any) -> Any:
-    tape = current()
-    assert tape is not None
-    wanted = draw()
-    return tape.call(
-        name,
-        lambda: wanted,
-        fits=lambda answer: answer.shape == wanted.shape,
-        parameters={"scale": scale},
-    )

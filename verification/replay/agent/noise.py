@@ -9,6 +9,7 @@ and the tape remembers that noise escaped.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, Callable, List, Optional, Tuple
 
@@ -41,6 +42,8 @@ def plain(value: Any) -> Any:
         return float(value)
     if isinstance(value, NoisyArray):
         return np.asarray(value)
+    if type(value).__name__ == "NoisyTensor":
+        return value.plain()
     if isinstance(value, (list, tuple)) and any(
         isinstance(one, (NoisyNumber, NoisyArray)) for one in value
     ):
@@ -51,7 +54,7 @@ def plain(value: Any) -> Any:
 def _combined(ufunc: Any, method: str, inputs: Tuple[Any, ...], given: Any) -> Any:
     """The result of an operation with noise in it."""
     values = [plain(one) for one in inputs]
-    compute: Callable[[], Any] = lambda: getattr(ufunc, method)(*values, **given)
+    compute = functools.partial(getattr(ufunc, method), *values, **given)
     if method == "__call__" and not given.get("out"):
         kinds = [getattr(one, "family", "") for one in inputs]
         if len(inputs) == 1 and ufunc is np.negative and kinds[0] in _CENTRED:
@@ -91,9 +94,7 @@ def _of_two(
     return None
 
 
-def _of_noises(
-    ufunc: Any, inputs: Any, kinds: Any, compute: Callable[[], Any]
-) -> Optional[Any]:
+def _of_noises(ufunc: Any, inputs: Any, kinds: Any, compute: Callable[[], Any]) -> Optional[Any]:
     first, second = kinds
     scale, other = inputs[0].scale, inputs[1].scale
     origin = inputs[0].origin + inputs[1].origin
@@ -107,22 +108,24 @@ def _of_noises(
 
 
 def _numbers(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number, np.ndarray, list)) and np.asarray(
-        value
-    ).dtype.kind in "biuf"
+    if not isinstance(value, (int, float, np.number, np.ndarray, list)):
+        return False
+    return np.asarray(value).dtype.kind in ("b", "i", "u", "f")
 
 
-def noisy_value(value: Any, drawn: Any, compute: Callable[[], Any]) -> Any:
+def noisy_value(value: Any, drawn: Any, compute: Callable[[], Any], *, numbers: Any = None) -> Any:
     """A value with noise on it, which is the call of a primitive.
 
     Parameters
     ----------
     value : number or array
         What the noise hides.
-    drawn : NoisyArray or NoisyNumber
+    drawn : NoisyArray, NoisyNumber or a tensor of noise
         The noise.
     compute : callable
         Puts the two together.
+    numbers : array, optional
+        The numbers of a tensor.
     """
     tape = current()
     if tape is None:
@@ -131,7 +134,11 @@ def noisy_value(value: Any, drawn: Any, compute: Callable[[], Any]) -> Any:
         one.followed = True
     origin = tuple(one.number for one in drawn.origin)
     # An integer may come twice by chance; a number with a fraction does not.
-    known = {"noise": plain(drawn), "origin": origin} if drawn.family in _SCALED else {}
+    known = (
+        {"noise": plain(drawn) if numbers is None else numbers, "origin": origin}
+        if drawn.family in _SCALED
+        else {}
+    )
     return given_value(tape, value, drawn.family, drawn.scale, compute, **known)
 
 
@@ -172,7 +179,7 @@ def again(tape: Tape, name: str, compute: Callable[[], Any], **stated: Any) -> A
 
     def fits(answer: Any) -> bool:
         earlier.append(answer)
-        return np.shape(answer) == np.shape(draw())
+        return bool(np.shape(answer) == np.shape(draw()))
 
     found = tape.call(name, draw, fits=fits, **stated)
     if not earlier or np.ndim(found) == 0 or np.shape(earlier[0]) == np.shape(found):

@@ -66,9 +66,7 @@ def _members(value: Any) -> Tuple[List[Tuple[str, Any]], str]:
             return [("", array.item())], kind
         if array.ndim == 1:
             return [("[%d]" % place, one) for place, one in enumerate(array.tolist())], kind
-        flat = [
-            ("[%s]" % ", ".join(map(str, place)), one) for place, one in np.ndenumerate(array)
-        ]
+        flat = [("[%s]" % ", ".join(map(str, place)), one) for place, one in np.ndenumerate(array)]
         return flat, kind
     if isinstance(value, dict):
         keys = list(value)
@@ -99,9 +97,9 @@ def _as_array(value: Any) -> Optional[np.ndarray]:
     module = type(value).__module__.partition(".")[0]
     if module == "torch" and hasattr(value, "detach"):
         return np.asarray(value.detach().cpu().numpy())
-    if module in ("jaxlib", "jax") or (hasattr(value, "__array__") and hasattr(value, "shape")):
-        if not hasattr(value, "columns"):
-            return np.asarray(value)
+    like_an_array = hasattr(value, "__array__") and hasattr(value, "shape")
+    if (module in ("jaxlib", "jax") or like_an_array) and not hasattr(value, "columns"):
+        return np.asarray(value)
     return None
 
 
@@ -115,7 +113,9 @@ def _attributes(value: Any) -> List[Tuple[str, Any]]:
         module = type(one).__module__.partition(".")[0]
         if key.startswith("_") or key in _NOT_RELEASED or callable(one):
             continue
-        if module in _MODULES_LEFT_OUT or isinstance(one, (np.random.Generator, np.random.RandomState)):
+        if module in _MODULES_LEFT_OUT or isinstance(
+            one, (np.random.Generator, np.random.RandomState)
+        ):
             continue
         found.append(("." + key, one))
     return found

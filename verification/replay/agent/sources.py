@@ -14,8 +14,10 @@ import sysconfig
 import time
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
+import numpy as np
+
 from .noise import plain
-from .releases import parts_of, same
+from .releases import same
 from .tape import Place
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -23,7 +25,7 @@ _STANDARD = sysconfig.get_paths()["stdlib"]
 # Packages whose lines are never at fault, and whose loops are long.
 _LARGE = ("numpy", "pandas", "scipy", "sklearn", "torch", "jax", "jaxlib", "joblib")
 _SECONDS = 5.0
-_MOST_PARTS = 2_000
+_MOST_MEMBERS, _MOST_LINES = 2_000, 200_000
 
 Line = Tuple[str, int]
 
@@ -42,6 +44,8 @@ class Watch:
         self.found: Dict[Any, List[Line]] = {key: [] for key in values}
         self.steps: Dict[Tuple[Line, Line], None] = {}
         """From which line to which one the run went, in the order of the first time."""
+        self.way: List[Line] = []
+        """All lines, in their order."""
         self._frames: Dict[int, Tuple[int, Dict[str, int]]] = {}
         self._watched: Dict[str, bool] = {}
         self._until = 0.0
@@ -80,6 +84,8 @@ class Watch:
             self._look_at(arg, (file, frame.f_lineno))
             return None
         self.steps[(file, line), (file, frame.f_lineno)] = None
+        if len(self.way) < _MOST_LINES:
+            self.way.append((file, frame.f_lineno))
         self._frames[id(frame)] = (frame.f_lineno, known)
         return self._line
 
@@ -95,23 +101,33 @@ class _Value:
     def __init__(self, value: Any) -> None:
         self._value = plain(value)
         whole = not isinstance(self._value, (bool, int, float, str, type(None)))
-        self._parts = parts_of(self._value) if whole else None
+        self._members = _members(self._value) if whole else None
 
     def is_held_by(self, value: Any) -> bool:
         """Whether a variable holds it."""
         value = plain(value)
-        if self._parts is None:
+        if self._members is None:
             if hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0:
                 value = value.item()
             return type(value) is type(self._value) and same(value, self._value)
-        if type(value) is not type(self._value) or not hasattr(value, "__len__"):
-            return False
-        if len(value) != len(self._value) or len(value) > _MOST_PARTS:
-            return False
-        parts = parts_of(value)
-        return parts.keys() == self._parts.keys() and all(
-            same(one, self._parts[key]) for key, one in parts.items()
+        members = _members(value)
+        return (
+            members is not None
+            and len(members) == len(self._members)
+            and all(map(same, members, self._members))
         )
+
+
+def _members(value: Any) -> Optional[List[Any]]:
+    """The members of a list, a set or an array, or the keys of a dictionary, in plain values."""
+    if isinstance(value, np.ndarray) or type(value).__name__ in ("Index", "Series"):
+        value = np.asarray(value)
+        return value.ravel().tolist() if value.size <= _MOST_MEMBERS else None
+    if isinstance(value, (set, frozenset)):
+        value = sorted(value, key=repr)
+    if not isinstance(value, (list, tuple, dict)) or len(value) > _MOST_MEMBERS:
+        return None
+    return [one.item() if isinstance(one, np.generic) else one for one in map(plain, value)]
 
 
 def _is_examined(file: str) -> bool:
@@ -122,7 +138,7 @@ def _is_examined(file: str) -> bool:
     for mark in ("site-packages", "dist-packages"):
         folder = os.sep + mark + os.sep
         if folder in file:
-            return file.split(folder, 1)[1].split(os.sep)[0] not in _LARGE
+            return file.split(folder, 1)[1].split(os.sep, maxsplit=1)[0] not in _LARGE
     return not file.startswith(_STANDARD)
 
 
@@ -136,14 +152,21 @@ def first_common(one: List[Line], other: List[Line]) -> Optional[Place]:
 
 
 def parting(one: Watch, other: Watch) -> Optional[Place]:
-    """The first line from which the one run went where the other one never did."""
+    """The line at which two runs part: a step of one alone, or where their ways first differ."""
     for side, opposite in ((one, other), (other, one)):
         reached = {line for step in opposite.steps for line in step}
         for start, end in side.steps:
-            if start not in reached or (start, end) in opposite.steps:
-                continue
-            place = Place(*start, "")
-            # How often a loop over records runs differs in any case.
-            if not place.code().startswith(("for ", "async for ")):
-                return place
+            if start in reached and (start, end) not in opposite.steps:
+                place = _branch(start)
+                if place is not None:
+                    return place
+    for before, (first, second) in zip(one.way, zip(one.way[1:], other.way[1:])):
+        if first != second:
+            return _branch(before)
     return None
+
+
+def _branch(line: Line) -> Optional[Place]:
+    """The line, unless it is a loop: how often one over records runs differs in any case."""
+    place = Place(*line, "")
+    return None if place.code().startswith(("for ", "async for ")) else place

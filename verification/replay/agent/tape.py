@@ -14,6 +14,7 @@ import sys
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -97,7 +98,7 @@ class Tape:
     escaped: List[Place] = field(default_factory=list)
     """Where noise was used in a way that is not followed: in a product of two draws, say."""
     draws: List[Draw] = field(default_factory=list)
-    _numbers: Counter = field(default_factory=Counter)
+    _numbers: Dict[Any, int] = field(default_factory=Counter)
     _index: Dict[Any, Call] = field(default_factory=dict)
     _local: threading.local = field(default_factory=threading.local)
 
@@ -125,9 +126,7 @@ class Tape:
         if getattr(self._local, "inside", False):
             return draw()
         if len(self.calls) >= _MOST_CALLS:
-            raise TooManyCallsError(
-                "Expected at most %d draws of noise in one run." % _MOST_CALLS
-            )
+            raise TooManyCallsError("Expected at most %d draws of noise in one run." % _MOST_CALLS)
         places = _places()
         key = (primitive, places[0] if places else None)
         number = self._numbers[key]
@@ -137,10 +136,8 @@ class Tape:
         try:
             # Kept as they are now: the examined code may change its arrays later.
             kept = {name: copied(one) for name, one in stated.items()}
-            if before is not None and fits(before.answer):
-                answer = before.answer
-            else:
-                answer = draw()
+            again = before is not None and fits(before.answer)
+            answer = before.answer if before is not None and again else draw()
         finally:
             self._local.inside = False
         call = Call(
@@ -205,8 +202,8 @@ def copied(value: Any) -> Any:
 
 def _places() -> Tuple[Place, ...]:
     """The lines of the examined code that led here, the innermost first."""
-    found = []
-    frame = sys._getframe(2)
+    found: List[Place] = []
+    frame: Optional[FrameType] = sys._getframe(2)
     while frame is not None and len(found) < _MOST_FRAMES:
         name = frame.f_code.co_filename
         if name.startswith(_HERE):
@@ -219,7 +216,9 @@ def _places() -> Tuple[Place, ...]:
     return tuple(found)
 
 
-_CURRENT: List[Tape] = []
+# This folder may be imported under two names, by an agent and by code that decorates a primitive.
+# Both have to see the same tapes.
+_CURRENT: List[Tape] = sys.__dict__.setdefault("_rdpkit_replay_tapes", [])
 
 
 def current() -> Optional[Tape]:
@@ -227,7 +226,7 @@ def current() -> Optional[Tape]:
     return _CURRENT[-1] if _CURRENT else None
 
 
-class recording:
+class Recording:
     """A context in which calls of primitives go to a tape."""
 
     def __init__(self, tape: Tape) -> None:

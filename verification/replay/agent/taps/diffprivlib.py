@@ -8,7 +8,7 @@ import sys
 from contextlib import ExitStack, contextmanager
 from typing import Any, Callable, Dict, Iterator
 
-from ..generators import replaced, replace_everywhere
+from ..generators import replace_everywhere, replaced
 from ..tape import current
 
 # Attributes of a mechanism that hold what it hides, and no parameter of its noise.
@@ -20,9 +20,6 @@ _PRIVATE_BY_DESIGN = ("quantile",)
 @contextmanager
 def tapped() -> Iterator[None]:
     """Calls of its mechanisms go to the current tape."""
-    import diffprivlib.mechanisms  # noqa: PLC0415 - only where it is installed
-    import diffprivlib.tools.quantiles  # noqa: PLC0415
-
     with ExitStack() as stack:
         for kind in _kinds(sys.modules["diffprivlib.mechanisms.base"].DPMechanism):
             if "randomise" in vars(kind):
@@ -43,7 +40,9 @@ def _kinds(base: Any) -> Iterator[Any]:
 def _randomise(draw: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(draw)
     def randomise(self: Any, value: Any = None) -> Any:
-        compute = functools.partial(draw, self) if value is None else functools.partial(draw, self, value)
+        compute = (
+            functools.partial(draw, self) if value is None else functools.partial(draw, self, value)
+        )
         tape = current()
         if tape is None:
             return compute()

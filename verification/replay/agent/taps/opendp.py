@@ -51,7 +51,12 @@ def _called(draw: Callable[..., Any]) -> Callable[..., Any]:
 
 def _noise_alone(self: Any, value: Any, metric: str) -> Optional[Tuple[str, float]]:
     """The family and scale of noise that code draws on a zero, to add it to a value itself."""
-    if not metric.startswith("AbsoluteDistance") or isinstance(value, bool) or not isinstance(value, (int, float)) or value:
+    if (
+        not metric.startswith("AbsoluteDistance")
+        or isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or value
+    ):
         return None
     try:
         spent = float(self.map(1.0 if isinstance(value, float) else 1))
@@ -74,9 +79,10 @@ def _parameters(self: Any, metric: str) -> Dict[str, Any]:
     found: Dict[str, Any] = {"metric": metric, "measure": str(self.output_measure)}
     for distance in (1, 2, 1.0, 2.0):
         try:
-            found["spent at %r" % distance] = repr(self.map(distance))
-        except Exception:  # a distance of another type, or one that is not covered
-            continue
+            spent = repr(self.map(distance))
+        except Exception as error:  # a distance of another type, or one that is not covered
+            spent = type(error).__name__
+        found["spent at %r" % distance] = spent
     return found
 
 

@@ -12,6 +12,8 @@ from ..tape import current
 
 _METHODS = ("quick_result", "result", "add_noise", "should_keep")
 _OF_A_NUMBER = ("add_noise", "should_keep")
+_PARAMETERS = ("epsilon", "delta", "l0_sensitivity", "linf_sensitivity", "sensitivity",
+               "diversity", "scale")  # fmt: skip
 
 
 @contextmanager
@@ -41,8 +43,7 @@ def _called(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
             return draw(self, *args, **given)
         stated = {
             key: one
-            for key in ("epsilon", "delta", "l0_sensitivity", "linf_sensitivity", "sensitivity",
-                        "diversity", "scale")  # fmt: skip
+            for key in _PARAMETERS
             for one in [getattr(self, key, None)]
             if isinstance(one, (int, float))
         }

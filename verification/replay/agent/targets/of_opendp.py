@@ -39,9 +39,9 @@ def clamped_sum(data: Any, rng: Any) -> Any:
 def mean_of_known_size(data: Any, rng: Any) -> Any:
     size = len(data)
     chain = (
-        (dp.vector_domain(dp.atom_domain(bounds=_BOUNDS), size=size), dp.symmetric_distance())
-        >> dp.t.then_mean()
-    )
+        dp.vector_domain(dp.atom_domain(bounds=_BOUNDS), size=size),
+        dp.symmetric_distance(),
+    ) >> dp.t.then_mean()
     clamped = [min(1.0, max(0.0, one)) for one in _numbers(data)]
     return _spending(lambda b: chain >> dp.m.then_laplace(b), 2)(clamped)
 
@@ -49,9 +49,9 @@ def mean_of_known_size(data: Any, rng: Any) -> Any:
 @target(REPLACE)
 def variance_of_known_size(data: Any, rng: Any) -> Any:
     chain = (
-        (dp.vector_domain(dp.atom_domain(bounds=_BOUNDS), size=len(data)), dp.symmetric_distance())
-        >> dp.t.then_variance()
-    )
+        dp.vector_domain(dp.atom_domain(bounds=_BOUNDS), size=len(data)),
+        dp.symmetric_distance(),
+    ) >> dp.t.then_variance()
     clamped = [min(1.0, max(0.0, one)) for one in _numbers(data)]
     return _spending(lambda b: chain >> dp.m.then_laplace(b), 2)(clamped)
 
@@ -86,9 +86,9 @@ def integer_sum(data: Any, rng: Any) -> Any:
 def median_of_candidates(data: Any, rng: Any) -> Any:
     candidates = [place / 10 for place in range(11)]
     chain = _SPACE >> dp.t.then_quantile_score_candidates(candidates, 0.5)
-    return _spending(
-        lambda b: chain >> dp.m.then_noisy_max(dp.max_divergence(), b, negate=True)
-    )(_numbers(data))
+    return _spending(lambda b: chain >> dp.m.then_noisy_max(dp.max_divergence(), b, negate=True))(
+        _numbers(data)
+    )
 
 
 @target(REPLACE, CLASSES)

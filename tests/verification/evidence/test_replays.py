@@ -1,0 +1,95 @@
+"""A replay is the same whoever asks for it: the command, pytest, a claims file, Python."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from rdpkit.cli import main
+from rdpkit.verification.auditing.tested_code import run_code
+from rdpkit.verification.claims.reading import loads
+
+MODULE = """
+def right(dataset, rng):
+    return len(dataset) + rng.laplace(scale=1.0)
+
+def wrong(dataset, rng):
+    return len(dataset)
+
+for one in (right, wrong):
+    one.columns, one.adjacency = {"x": [0.0, 1.0]}, "add_or_remove_one"
+right.epsilon = wrong.epsilon = 1.0
+"""
+CLAIM = """
+[[claim]]
+id = "release"
+source = "tests"
+mechanism = "laplace"
+adjacency = "add_or_remove_one"
+delta = 0.0
+epsilon = 1.0
+[claim.parameters]
+noise_scale = 1.0
+record_norm = 1.0
+[claim.code]
+callable = "code_to_replay:{}"
+replay = true
+seed = 1
+"""
+
+
+@pytest.fixture(autouse=True)
+def module(tmp_path, monkeypatch):
+    (tmp_path / "code_to_replay.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    yield
+    sys.modules.pop("code_to_replay", None)
+
+
+def run(*words):
+    return CliRunner().invoke(main, ["verify", *words, "--seed", "1"])
+
+
+@pytest.mark.thorough
+def test_the_command_ends_with_its_status_and_repeats():
+    good = run("code_to_replay:right", "--replay")
+    assert (good.exit_code, "nothing found" in good.output) == (0, True), good.output
+    bad = run("code_to_replay:wrong", "--replay", "--format", "json")
+    assert bad.exit_code == 1
+    table = json.loads(bad.stdout)
+    assert table["verdict"] == "refuted"
+    again = run(*table["repeat"].split()[2:-2], "--format", "json")
+    assert json.loads(again.stdout)["findings"] == table["findings"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("name", "problems"), [("right", False), ("wrong", True)])
+def test_a_claims_file_asks_for_a_replay(name, problems):
+    (claim,) = loads(CLAIM.format(name))
+    found = run_code(claim)
+    assert bool(found.problems) is problems
+    assert "by record and replay" in found.summary
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--library", "nothing"], "--library"),
+        (["--library", "diffprivlib", "nothing"], "TARGET"),
+        (["code_to_replay:right", "--replay", "--evidence", "e.jsonl"], "--evidence"),
+    ],
+)
+def test_wrong_words_are_refused(words, message):
+    found = run(*words)
+    assert found.exit_code == 2
+    assert message in found.output
+
+
+def test_libraries_are_listed():
+    found = run("--library", "list", "--format", "json")
+    names = [one["name"] for one in json.loads(found.stdout)["libraries"]]
+    assert "diffprivlib" in names

@@ -1,0 +1,139 @@
+"""One record is changed, and all that differs with the same noise is named with its line."""
+
+from __future__ import annotations
+
+import logging
+import random
+import secrets
+import warnings
+
+import numpy as np
+import pytest
+
+from rdpkit.verification.replay.agent.data import Dataset
+from rdpkit.verification.replay.agent.examine import Taps, examined
+
+
+def data(*values, labels=None):
+    return Dataset(
+        {"x": list(values), "label": list(labels or [0] * len(values))}, numbers=["x"]
+    )
+
+
+PAIR = (data(0.5, 0.25, 1.0, labels=[0, 0, 1]), data(0.5, 0.25, labels=[0, 0]))
+
+
+@pytest.fixture(autouse=True)
+def without_taps_afterwards():
+    yield
+    Taps.close()
+
+
+def found(target, pair=PAIR, **given):
+    return examined(target, *pair, seed=1, **given)
+
+
+def kinds(target, pair=PAIR):
+    return sorted({one["kind"] for one in found(target, pair)["differences"]})
+
+
+def raising(data, rng):
+    if len(data) > 2:
+        raise ValueError("too many")
+    return 0
+
+
+def warning(data, rng):
+    warnings.warn(f"{len(data)} records", stacklevel=1)
+
+
+def logging_it(data, rng):
+    logging.getLogger("mine").warning("%d records", len(data))
+
+
+@pytest.mark.parametrize(
+    ("target", "kind"),
+    [
+        (lambda data, rng: len(data), "value"),
+        (lambda data, rng: data.features, "structure"),
+        (lambda data, rng: {str(one) for one in data.labels}, "structure"),
+        (lambda data, rng: np.zeros(1, dtype="f4" if len(data) > 2 else "f8"), "structure"),
+        (lambda data, rng: data.features.sum() + rng.laplace(scale=len(data)), "parameter"),
+        (lambda data, rng: [len(data) + rng.normal() for _ in range(len(data))], "calls"),
+        (lambda data, rng: print(len(data)), "message"),
+        (warning, "message"),
+        (logging_it, "message"),
+        (raising, "error"),
+    ],
+)
+def test_what_differs(target, kind):
+    assert kind in kinds(target)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        lambda data, rng: data.features.sum() + rng.laplace(scale=1.0),
+        lambda data, rng: int(rng.integers(10)),
+        lambda data, rng: random.random(),
+        lambda data, rng: secrets.randbelow(10**9),
+        lambda data, rng: rng.permutation(5).tolist(),
+        lambda data, rng: np.random.default_rng().random(),
+        lambda data, rng: object(),
+    ],
+)
+def test_what_does_not_differ(target):
+    assert kinds(target) == []
+
+
+def test_the_record_moves_the_value_and_the_rest_is_known():
+    def target(data, rng):
+        return data.features.sum() + rng.laplace(scale=4.0)
+
+    answer = found(target)
+    (call,) = [one for one in answer["calls"] if one["hides"]]
+    assert call["moved"] == [1.0, 1.0, 1.0]
+    assert call["relative"] == [0.25, 0.25]
+    assert answer["released"][-1]
+    assert call["code"].startswith("return data.features.sum()")
+
+
+def test_a_missing_value_is_hidden_by_no_noise():
+    pair = (data(0.5, float("nan")), data(0.5))
+    assert kinds(lambda data, rng: data.features.sum() + rng.laplace(), pair) == ["sensitivity"]
+
+
+def test_lines_are_named():
+    def target(data, rng):
+        size = len(data)
+        scale = 1.0 / size
+        if size > 2:
+            kind = "many"
+        else:
+            kind = "few"
+        return kind, data.features.sum() + rng.laplace(scale=scale)
+
+    differences = found(target, traced=True)["differences"]
+    value = next(one for one in differences if one["kind"] == "value")
+    assert value["code"] in ('kind = "many"', "return kind, data.features.sum() + rng.laplace(scale=scale)")
+    assert "if size > 2" in value["branch"]
+    parameter = next(one for one in differences if one["kind"] == "parameter")
+    assert "scale = 1.0 / size" in parameter["source"]
+
+
+def test_noise_from_elsewhere_accuses_nobody():
+    import itertools
+
+    count = itertools.count()
+    answer = found(lambda data, rng: next(count))
+    assert answer["differences"] == []
+    assert any("not the same again on the same data" in one for one in answer["unseen"])
+
+
+def test_generators_are_as_before_afterwards():
+    before = (np.random.default_rng, np.random.normal, random.Random.random)
+    found(lambda data, rng: 0)
+    assert np.random.default_rng is not before[0]
+    Taps.close()
+    assert (np.random.default_rng, np.random.normal, random.Random.random) == before
+    assert type(np.random.default_rng(0)) is np.random.Generator

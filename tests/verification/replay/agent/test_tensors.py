@@ -1,0 +1,63 @@
+"""Noise of torch is followed as that of numpy is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rdpkit.verification.replay.agent.examine import Taps
+from rdpkit.verification.replay.agent.tape import Recording, Tape
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture
+def tape():
+    Taps.open()
+    with Recording(Tape()) as found:
+        yield found
+    Taps.close()
+
+
+def put(tape):
+    return [(one.family, float(np.max(one.scale)), np.ravel(one.value).tolist()) for one in tape.calls
+            if one.value is not None]  # fmt: skip
+
+
+def values():
+    return torch.tensor([5.0, 6.0], dtype=torch.float64)
+
+
+def in_place():
+    found = values()
+    found += 2.0 * torch.randn_like(found)
+    return found
+
+
+FOLLOWED = {
+    "added": (lambda: values() + torch.randn(2) * 2.0, ("normal", 2.0)),
+    "alpha": (lambda: values().add_(torch.randn(2), alpha=2.0), ("normal", 2.0)),
+    "in place": (in_place, ("normal", 2.0)),
+    "normal": (lambda: torch.normal(0.0, 2.0, (2,)).double() + values(), ("normal", 2.0)),
+    "mean": (lambda: torch.normal(values(), 2.0), ("normal", 2.0)),
+    "view": (lambda: values() - torch.randn(1, 2).reshape(2), ("normal", 1.0)),
+    "laplace": (lambda: torch.distributions.Laplace(values(), 2.0).sample(), ("laplace", 2.0)),
+    "two": (lambda: values() + (3.0 * torch.randn(2) + 4.0 * torch.randn(2)), ("normal", 5.0)),
+}
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_noise_is_followed(tape, name):
+    release, (family, scale) = FOLLOWED[name]
+    found = release()
+    assert put(tape) == [(family, pytest.approx(scale), [5.0, 6.0])]
+    assert type(found) is torch.Tensor
+    with Recording(Tape(earlier=tape)):
+        again = release()
+    assert torch.equal(found, again)
+
+
+def test_other_uses_are_remembered_as_escaped(tape):
+    values() + torch.randn(2) ** 2
+    assert put(tape) == []
+    assert tape.escaped
