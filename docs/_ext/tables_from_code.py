@@ -1,7 +1,8 @@
 """Tables that are made from the code, so that they cannot fall behind it.
 
 ``named-bounds`` lists every registered theorem, ``mechanisms`` every kind of event with its
-parameters, and ``layers`` the modules of the accounting layer from the top down.
+parameters, ``layers`` the modules of the accounting layer from the top down, and
+``implementations`` what came of replaying libraries.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from rdpkit import BOUNDS
 from rdpkit.events import MECHANISMS, parameters_of
+from rdpkit.verification.replay.register import read_register
 
 
 def _cell(text: str, *, literal: bool) -> nodes.entry:
@@ -99,9 +101,39 @@ class Layers(SphinxDirective):
         return [_table(("layer", "module", "what it holds"), rows, (False, True, False))]
 
 
+class Implementations(SphinxDirective):
+    """The register of implementations, a row for each mechanism of a library."""
+
+    has_content: ClassVar[bool] = False
+
+    def run(self) -> list[nodes.Node]:
+        """Build the table, with links to public reports."""
+        rows = [
+            (
+                f"{one.library} {one.version}",
+                one.target,
+                one.claim,
+                one.verdict,
+                " ".join(filter(None, (one.finding, one.because, *one.reported))) or "-",
+                f"{one.pairs} pairs, {one.seconds:g} s, {one.examined}",
+            )
+            for one in read_register()
+        ]
+        headings = (
+            "library",
+            "mechanism",
+            "claim",
+            "verdict",
+            "what was found, and where it is reported",
+            "tried",
+        )
+        return [_table(headings, rows, (False, True, False, False, False, False))]
+
+
 def setup(app: Any) -> dict[str, Any]:
     """Register the directives."""
     app.add_directive("named-bounds", NamedBounds)
     app.add_directive("mechanisms", Mechanisms)
     app.add_directive("layers", Layers)
+    app.add_directive("implementations", Implementations)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -41,7 +41,7 @@ LONG = {
     "zoo.md",
 }
 # Pages of a few seconds, which run with the longer tests of CI.
-MIDDLE = {"baselines.md", "evaluate.md", "images.md", "ledger.md", "tables.md"}
+MIDDLE = {"baselines.md", "evaluate.md", "images.md", "ledger.md", "replay.md", "tables.md"}
 MEANT = '|| echo "exit status $?"'
 # The README has two lines that install the package from its repository; .ci/run runs them.
 INSTALLS = "python3 -m pip install -c constraints.txt . && rdpkit audit --papers\n"

@@ -63,12 +63,20 @@ def replayed_library(
 
 
 def _list(known: Mapping[str, Library], output_format: str) -> None:
+    from rdpkit.verification.replay.register import (  # noqa: PLC0415 - as above
+        on_record,
+        read_register,
+    )
+
     if output_format == "json":
         found = [dataclasses.asdict(one) for one in known.values()]
         click.echo(as_json({"libraries": found}))
         return
+    entries = read_register()
     for one in known.values():
-        click.echo(f"{one.requirement:24}{one.what}")
+        click.echo(f"{one.requirement:26}{one.what}")
+        recorded = on_record(entries, one.name)
+        click.echo(f"{'':26}{recorded or 'not on record'}")
 
 
 def _printed(

@@ -216,6 +216,8 @@ class ReplayResult:
     """The command that repeats it."""
     because: str = ""
     """Why what is unaccounted is all that can be said, where the target says so."""
+    reported: tuple[str, ...] = ()
+    """Where such a difference was reported in public."""
 
     @property
     def verdict(self) -> ReplayVerdict:
@@ -270,6 +272,8 @@ class ReplayResult:
                 found.append(("note", f"the record that differs has {shown.pair.beyond}"))
         if self.because and self.verdict is ReplayVerdict.UNACCOUNTED:
             found.append(("note", self.because))
+        if shown is not None:
+            found += [("reported", one) for one in self.reported]
         if self.confirmation is not None:
             test = self.confirmation
             how = f"{test.releases} ordinary runs, p-value {test.p_value:.2g}"
@@ -313,6 +317,7 @@ class ReplayResult:
             "unusable_pairs": self.unusable,
             "unseen": list(self.unseen),
             "because": self.because,
+            "reported": list(self.reported),
             "seed": self.seed,
             "repeat": self.command,
         }

@@ -222,5 +222,6 @@ def _replayed(
             seconds=options.time_budget or SECONDS,
             false_alarm_rate=options.false_alarm_rate,
             because=said.get("because", ""),
+            reported=said.get("reported", ()),
             command=f"rdpkit verify --library {library.requirement} {name} --seed {options.seed}",
         )

@@ -55,6 +55,7 @@ def replay(
     seconds: float = SECONDS,
     false_alarm_rate: float = 0.05,
     because: str = "",
+    reported: Sequence[str] = (),
     command: str = "",
     progress: Progress | None = None,
 ) -> ReplayResult:
@@ -88,6 +89,8 @@ def replay(
         How often a true claim may be refuted.
     because : str
         Why a difference may be all that can be said of this target.
+    reported : sequence of str
+        Where a difference of this target was reported in public.
     command : str
         The command that repeats this.
     progress : callable, optional
@@ -147,6 +150,7 @@ def replay(
         seed=seed,
         command=command,
         because=because,
+        reported=tuple(reported),
     )
 
 

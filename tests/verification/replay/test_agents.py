@@ -45,7 +45,10 @@ def test_it_describes_and_runs_a_target(folder):
 
 
 def test_errors_name_the_target(folder):
-    with agent(folder, "nothing") as found, pytest.raises(AgentError, match=r"code_of_mine:nothing"):
+    with (
+        agent(folder, "nothing") as found,
+        pytest.raises(AgentError, match=r"code_of_mine:nothing"),
+    ):
         found.ask({"do": "describe"}, seconds=60)
     with agent(folder, "ends") as found, pytest.raises(AgentError, match="ended"):
         found.ask(RELEASE, seconds=60)

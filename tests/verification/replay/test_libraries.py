@@ -14,7 +14,9 @@ from rdpkit.verification.replay.libraries import LIBRARIES, Library, library_of,
 
 
 def test_a_library_is_found_by_name_and_version():
-    assert library_of("diffprivlib").requirement == f"diffprivlib=={LIBRARIES['diffprivlib'].version}"
+    assert (
+        library_of("diffprivlib").requirement == f"diffprivlib=={LIBRARIES['diffprivlib'].version}"
+    )
     assert library_of("diffprivlib==0.6.5").version == "0.6.5"
     for wrong in ("diffprivlibs", "diffprivlib==", ""):
         with pytest.raises(ValueError, match="--library"):
@@ -28,7 +30,7 @@ def test_targets_are_listed_without_the_library(name):
     assert len(set(found)) == len(found)
 
 
-TARGETS = '''
+TARGETS = """
 from . import REMOVE, target
 
 @target(REMOVE)
@@ -38,7 +40,7 @@ def right(data, rng):
 @target(REMOVE)
 def wrong(data, rng):
     return len(data)
-'''
+"""
 
 
 @pytest.fixture

@@ -42,13 +42,17 @@ def test_the_search_reaches_what_it_promises():
     assert only
     assert "Bern" not in {one["city"] for one in only[0].second}
     ties = [pair for pair in pairs if "largest group" in pair.words]
-    counts = [sum(one["city"] == name for one in ties[0].second) for name in ("Rome", "Oslo", "Bern")]
+    counts = [
+        sum(one["city"] == name for one in ties[0].second) for name in ("Rome", "Oslo", "Bern")
+    ]
     assert len(set(counts)) == 1
 
 
 def test_values_beyond_the_ranges_are_marked_unless_they_are_claimed():
     far = [pair for pair in SPACE.pairs(REMOVE, seed=1) if not pair.within]
-    assert {"a record without age", "an outlier"} <= {one.words.removeprefix("only D has ") for one in far}
+    assert {"a record without age", "an outlier"} <= {
+        one.words.removeprefix("only D has ") for one in far
+    }
     open_ended = DataSpace.of({"age": [0.0, 90.0]}, any_values=True)
     assert all(one.within for one in open_ended.pairs(REMOVE, seed=1))
     assert FEW in {one.beyond for one in open_ended.pairs(REMOVE, seed=1)}

@@ -52,8 +52,8 @@ def test_the_same_seed_gives_the_same_result():
 
 @pytest.mark.statistical
 def test_true_claims_are_refuted_at_most_at_the_stated_rate():
-    # Laplace noise is tight, so that the test is as likely to err as it ever is. At the rate 0.3, 40
-    # of 60 true claims are refuted with probability below 1e-7.
+    # Laplace noise is tight, so that the test is as likely to err as it ever is. At the rate 0.3,
+    # 40 of 60 true claims are refuted with probability below 1e-7.
     refuted = 0
     for seed in range(60):
         result = verify_by_replay(

@@ -11,8 +11,9 @@ from rdpkit.verification.replay.spent import spent_by
 
 
 def call(**given):
-    usual = {"family": "laplace", "known": True, "hides": True, "moved": [1.0, 1.0, 1.0],
-             "relative": [0.5, 0.5], "declared": None, "line": "", "primitive": "noise"}  # fmt: skip
+    usual = {"family": "laplace", "known": True, "hides": True, "moved": [1.0] * 3,
+             "relative": [0.5, 0.5], "declared": None, "line": "",
+             "primitive": "noise"}  # fmt: skip
     return {**usual, **given}
 
 

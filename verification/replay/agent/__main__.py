@@ -33,7 +33,7 @@ def answer(request: Dict[str, Any], target: Any = None) -> Any:
 def described(target: Any) -> Dict[str, Any]:
     """What the target says of itself, in plain values."""
     names = ("columns", "adjacency", "epsilon", "delta", "records", "dimension", "classes",
-             "record_norm", "because", "any_values", "user")  # fmt: skip
+             "record_norm", "because", "any_values", "user", "reported")  # fmt: skip
     found = {name: getattr(target, name, None) for name in names}
     found["adjacency"] = getattr(found["adjacency"], "value", found["adjacency"])
     return {name: one for name, one in found.items() if one is not None and not callable(one)}

@@ -15,9 +15,7 @@ from rdpkit.verification.replay.agent.examine import Taps, examined
 
 
 def data(*values, labels=None):
-    return Dataset(
-        {"x": list(values), "label": list(labels or [0] * len(values))}, numbers=["x"]
-    )
+    return Dataset({"x": list(values), "label": list(labels or [0] * len(values))}, numbers=["x"])
 
 
 PAIR = (data(0.5, 0.25, 1.0, labels=[0, 0, 1]), data(0.5, 0.25, labels=[0, 0]))
@@ -107,15 +105,17 @@ def test_lines_are_named():
     def target(data, rng):
         size = len(data)
         scale = 1.0 / size
+        kind = "few"
         if size > 2:
             kind = "many"
-        else:
-            kind = "few"
         return kind, data.features.sum() + rng.laplace(scale=scale)
 
     differences = found(target, traced=True)["differences"]
     value = next(one for one in differences if one["kind"] == "value")
-    assert value["code"] in ('kind = "many"', "return kind, data.features.sum() + rng.laplace(scale=scale)")
+    assert value["code"] in (
+        'kind = "many"',
+        "return kind, data.features.sum() + rng.laplace(scale=scale)",
+    )
     assert "if size > 2" in value["branch"]
     parameter = next(one for one in differences if one["kind"] == "parameter")
     assert "scale = 1.0 / size" in parameter["source"]

@@ -20,8 +20,8 @@ def tape():
 
 def put(tape):
     """The families, scales and values of noise that was seen to be put on a value."""
-    return [(one.family, float(np.max(one.scale)), np.ravel(one.value).tolist()) for one in tape.calls
-            if one.value is not None]  # fmt: skip
+    calls = [one for one in tape.calls if one.value is not None]
+    return [(c.family, float(np.max(c.scale)), np.ravel(c.value).tolist()) for c in calls]
 
 
 FOLLOWED = {
@@ -31,11 +31,13 @@ FOLLOWED = {
     "location": (lambda rng: rng.laplace(5.0, 2.0), ("laplace", 2.0, [5.0])),
     "in-place": (lambda rng: np.add(a := np.array([5.0]), rng.normal(size=1), out=a),
                  ("normal", 1.0, [5.0])),
-    "two normals": (lambda rng: 5.0 + (rng.normal(0, 3) + rng.normal(0, 4)), ("normal", 5.0, [5.0])),
+    "two normals": (lambda rng: 5.0 + (rng.normal(0, 3) + rng.normal(0, 4)),
+                    ("normal", 5.0, [5.0])),
     "two geometrics": (lambda rng: 5 + (rng.geometric(0.5) - rng.geometric(0.5)),
                        ("discrete laplace", 1.0 / np.log(2.0), [5.0])),
     "entry": (lambda rng: 5.0 + rng.normal(0.0, 2.0, size=3)[1], ("normal", 2.0, [5.0])),
-    "global": (lambda rng: 5.0 + np.random.normal(0.0, 2.0), ("normal", 2.0, [5.0])),
+    "global": (lambda rng: 5.0 + np.random.normal(0.0, 2.0),  # noqa: NPY002 - people do
+               ("normal", 2.0, [5.0])),
 }  # fmt: skip
 
 

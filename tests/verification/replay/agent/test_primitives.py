@@ -24,9 +24,7 @@ def total(data):
 
 
 def test_a_correct_use_is_seen_to_spend_what_is_claimed():
-    result = verify_by_replay(
-        lambda data, rng: noisy(total(data), 1.0, 1.0, rng), **CLAIM, **SPACE
-    )
+    result = verify_by_replay(lambda data, rng: noisy(total(data), 1.0, 1.0, rng), **CLAIM, **SPACE)
     assert result.verdict is ReplayVerdict.NOTHING_FOUND
     assert result.most_spent.epsilon == pytest.approx(1.0)
     assert not result.unseen

@@ -20,8 +20,8 @@ def tape():
 
 
 def put(tape):
-    return [(one.family, float(np.max(one.scale)), np.ravel(one.value).tolist()) for one in tape.calls
-            if one.value is not None]  # fmt: skip
+    calls = [one for one in tape.calls if one.value is not None]
+    return [(c.family, float(np.max(c.scale)), np.ravel(c.value).tolist()) for c in calls]
 
 
 def values():
