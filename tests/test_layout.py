@@ -15,7 +15,7 @@ SOURCES = [path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.p
 MOST_MODULES = 20
 MOST_PARAMETERS = 12
 # What a reader sees on opening a layer: modules and folders.
-ROOMS = {"rdpkit": 21, "mechanisms": 9, "verification": 10}
+ROOMS = {"rdpkit": 21, "mechanisms": 9, "verification": 11}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

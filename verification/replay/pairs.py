@@ -36,7 +36,7 @@ _BEYOND = 1000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class ColumnSpace:
     """What values a column has."""
 
     name: str
@@ -46,7 +46,7 @@ class Column:
     whole: bool = False  # Whether its numbers are whole
 
     @classmethod
-    def of(cls, name: str, stated: Any) -> Column:
+    def of(cls, name: str, stated: Any) -> ColumnSpace:
         """A column from what a target says: (low, high), or a list of categories.
 
         Raises
@@ -85,7 +85,7 @@ class RecordPair:
     ----------
     first, second : list of dict
         The records of D and of D'.
-    columns : tuple of Column
+    columns : tuple of ColumnSpace
         What values they have.
     words : str
         The pair in words.
@@ -97,7 +97,7 @@ class RecordPair:
 
     first: tuple[Record, ...]
     second: tuple[Record, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnSpace, ...]
     words: str
     beyond: str = ""
 
@@ -128,7 +128,7 @@ class RecordPair:
 class DataSpace:
     """What data a target takes."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnSpace, ...]
     records: int = USUAL_RECORDS
     stated: bool = False  # Whether the target itself names the ranges
     any_values: bool = False  # Whether its claim holds for other values as well
@@ -158,9 +158,9 @@ class DataSpace:
         user : str
             The column that says whose a record is.
         """
-        found = [Column.of(name, stated) for name, stated in columns.items()]
+        found = [ColumnSpace.of(name, stated) for name, stated in columns.items()]
         if user:
-            found.append(Column(name=user, categories=("somebody",)))
+            found.append(ColumnSpace(name=user, categories=("somebody",)))
         return cls(
             columns=tuple(found),
             records=USUAL_RECORDS if records is None else records,
@@ -295,7 +295,7 @@ class DataSpace:
         return {one.name: one.at(part) for one in self.columns}
 
     @staticmethod
-    def _without(column: Column, record: Record) -> Record:
+    def _without(column: ColumnSpace, record: Record) -> Record:
         """The record with another category than the last one."""
         if record[column.name] != column.categories[-1]:
             return record
@@ -326,13 +326,13 @@ def of_neighbours(pair: Neighbours) -> RecordPair:
             only.append(row)
     more = [dict(zip(sides[0][0] if sides[0] else sides[1][0], key, strict=True)) for key in common]
     columns = [
-        Column(name=f"x{place}", low=-1.0, high=1.0) for place in range(pair.first.dimension)
+        ColumnSpace(name=f"x{place}", low=-1.0, high=1.0) for place in range(pair.first.dimension)
     ]
     labels = sorted({row[LABEL] for row in [*sides[0], *sides[1]]} | {0, 1})
     return RecordPair(
         first=(*shared, *only),
         second=(*shared, *more),
-        columns=(*columns, Column(name=LABEL, categories=tuple(labels))),
+        columns=(*columns, ColumnSpace(name=LABEL, categories=tuple(labels))),
         words="; ".join(pair.description) or "the target's own pair",
     )
 

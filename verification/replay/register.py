@@ -20,7 +20,7 @@ REGISTER = Path(__file__).parent / "register.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ImplementationRecord:
     """What came of replaying one mechanism of one release of a library."""
 
     library: str
@@ -37,7 +37,9 @@ class Entry:
     command: str
 
     @classmethod
-    def of(cls, result: ReplayResult, *, library: str, version: str, date: str) -> Entry:
+    def of(
+        cls, result: ReplayResult, *, library: str, version: str, date: str
+    ) -> ImplementationRecord:
         """The entry that a result makes."""
         shown = result.shown
         return cls(
@@ -63,21 +65,21 @@ class Entry:
         return not self.finding or bool(self.reported or self.because)
 
 
-def read_register(path: Path = REGISTER) -> list[Entry]:
+def read_register(path: Path = REGISTER) -> list[ImplementationRecord]:
     """All entries, in the order of the file."""
     if not path.exists():
         return []
     rows = json.loads(path.read_text(encoding="utf-8"))
-    return [Entry(**{**row, "reported": tuple(row["reported"])}) for row in rows]
+    return [ImplementationRecord(**{**row, "reported": tuple(row["reported"])}) for row in rows]
 
 
-def write_register(entries: Iterable[Entry], path: Path = REGISTER) -> None:
+def write_register(entries: Iterable[ImplementationRecord], path: Path = REGISTER) -> None:
     """Write what may be published, a line for each entry."""
     rows = [json.dumps(asdict(one), ensure_ascii=False) for one in entries if one.is_public]
     write_whole(path, "[\n" + ",\n".join(rows) + "\n]\n")
 
 
-def on_record(entries: Sequence[Entry], library: str) -> str:
+def on_record(entries: Sequence[ImplementationRecord], library: str) -> str:
     """What is on record of a library, in a few words; empty if nothing is."""
     own = [one for one in entries if one.library == library]
     if not own:

@@ -305,7 +305,7 @@ def test_an_event_with_a_delta(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "Expected exactly one of TARGET, --zoo and --list"),
+        ([], "Expected exactly one of TARGET, --library, --zoo and --list"),
         (["--zoo", "--list"], "Expected exactly one of"),
         (["nonsense"], "Expected TARGET to be module:callable, or one of subset-once"),
         (["json:dumps"], "Expected a claim: --event FILE.toml, or --epsilon and --delta"),

@@ -9,7 +9,13 @@ import pytest
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
-from rdpkit.verification.replay.pairs import FEW, Column, DataSpace, of_neighbours, space_of_pairs
+from rdpkit.verification.replay.pairs import (
+    FEW,
+    ColumnSpace,
+    DataSpace,
+    of_neighbours,
+    space_of_pairs,
+)
 
 REMOVE, REPLACE = Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE
 SPACE = DataSpace.of({"age": [0.0, 90.0], "city": ["Rome", "Oslo", "Bern"]}, records=8)
@@ -94,4 +100,4 @@ def test_pairs_of_arrays_keep_the_records_that_both_have_in_front():
 @pytest.mark.parametrize("stated", [3, "ab", [1], {}])
 def test_a_column_that_says_nothing_is_refused(stated):
     with pytest.raises(ValueError, match=r"columns\['x'\]"):
-        Column.of("x", stated)
+        ColumnSpace.of("x", stated)

@@ -8,13 +8,13 @@ import pytest
 
 from rdpkit.verification.replay.libraries import LIBRARIES
 from rdpkit.verification.replay.register import (
-    Entry,
+    ImplementationRecord,
     on_record,
     read_register,
     write_register,
 )
 
-ENTRY = Entry(
+RECORD = ImplementationRecord(
     library="made-up", version="1", target="mean", claim="(1, 0)-DP", verdict="nothing found",
     finding="", reported=(), because="", pairs=3, seconds=0.5, examined="2026-01-01", command="",
 )  # fmt: skip
@@ -33,13 +33,13 @@ REPORT = ("https://example.org/issues/1",)
     ],
 )
 def test_what_nobody_reported_is_not_published(tmp_path, changes, public):
-    entry = dataclasses.replace(ENTRY, **changes)
+    entry = dataclasses.replace(RECORD, **changes)
     write_register([entry], tmp_path / "r.json")
     assert read_register(tmp_path / "r.json") == ([entry] if public else [])
 
 
 def test_a_library_is_summed_up_in_a_line():
-    entries = [ENTRY, dataclasses.replace(ENTRY, verdict="refuted", reported=REPORT)]
+    entries = [RECORD, dataclasses.replace(RECORD, verdict="refuted", reported=REPORT)]
     assert on_record(entries, "made-up") == "1, 2026-01-01: 1 nothing found, 1 refuted"
     assert on_record(entries, "other") == ""
 

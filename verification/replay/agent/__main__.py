@@ -8,7 +8,7 @@ import sys
 from typing import Any, Dict
 
 from . import examine
-from .data import Dataset
+from .data import ExaminedData
 from .releases import parts_of
 from .tape import Tape
 
@@ -20,14 +20,14 @@ def answer(request: Dict[str, Any], target: Any = None) -> Any:
     if request["do"] == "describe":
         return described(target)
     if request["do"] == "examine":
-        pair = [Dataset(**one) for one in request["pair"]]
+        pair = [ExaminedData(**one) for one in request["pair"]]
         asked = {key: request[key] for key in ("seed", "again", "traced")}
         return examine.examined(target, *pair, **asked)
     if request["do"] == "import":
         # What the target imports when it runs is there before draws are tapped.
-        examine.run_once(target, Dataset(**request["data"]), Tape(), 0)
+        examine.run_once(target, ExaminedData(**request["data"]), Tape(), 0)
         return None
-    return released(target, Dataset(**request["data"]), request)
+    return released(target, ExaminedData(**request["data"]), request)
 
 
 def described(target: Any) -> Dict[str, Any]:
@@ -39,7 +39,7 @@ def described(target: Any) -> Dict[str, Any]:
     return {name: one for name, one in found.items() if one is not None and not callable(one)}
 
 
-def released(target: Any, data: Dataset, request: Dict[str, Any]) -> Any:
+def released(target: Any, data: ExaminedData, request: Dict[str, Any]) -> Any:
     """Releases of ordinary runs: the parts that were asked for, or all."""
     import numpy as np  # noqa: PLC0415 - as above
 

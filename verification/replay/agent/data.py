@@ -8,7 +8,7 @@ from typing import Any, Dict, List
 import numpy as np
 
 
-class Dataset:
+class ExaminedData:
     """Records, as ``features`` and ``labels``, as a table, and as a frame.
 
     Parameters

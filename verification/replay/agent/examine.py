@@ -18,7 +18,7 @@ from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 import numpy as np
 
-from .data import Dataset
+from .data import ExaminedData
 from .generators import generator, tapped_generators
 from .noise import plain
 from .releases import parts_of, same
@@ -33,7 +33,7 @@ _ROUNDING = 1e-9
 _OF_BRANCHES = ("structure", "value", "error", "calls", "message")
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
-Target = Callable[[Dataset, np.random.Generator], Any]
+Target = Callable[[ExaminedData, np.random.Generator], Any]
 
 
 @dataclass
@@ -52,7 +52,7 @@ class Run:
 
 
 @dataclass
-class Difference:
+class SeenDifference:
     """Something that one record changes although all noise is the same."""
 
     kind: str
@@ -121,7 +121,7 @@ class Taps:
             cls._open = None
 
 
-def run_once(target: Target, data: Dataset, tape: Tape, seed: int) -> Run:
+def run_once(target: Target, data: ExaminedData, tape: Tape, seed: int) -> Run:
     """Run the target, with a tape, and keep everything that comes out."""
     output, found = io.StringIO(), None
     run = Run(tape=tape, parts={})
@@ -161,8 +161,8 @@ class _Lines(logging.Handler):
 
 def examined(
     target: Target,
-    first: Dataset,
-    second: Dataset,
+    first: ExaminedData,
+    second: ExaminedData,
     *,
     seed: int,
     again: bool = True,
@@ -177,7 +177,7 @@ def examined(
     ----------
     target : callable
         What is examined.
-    first, second : Dataset
+    first, second : ExaminedData
         D and D'.
     seed : int
         The generator that the target is handed comes from it.
@@ -200,7 +200,7 @@ def examined(
     replayed = run_once(target, second, Tape(earlier=recorded.tape), seed)
     if recorded.error and replayed.error:
         return {"usable": False, "error": recorded.error}
-    fixed: List[Difference] = []
+    fixed: List[SeenDifference] = []
     parts: Set[str] = set()
     if again:
         fixed, parts = _fixed(target, first, second, recorded, seed + 1)
@@ -233,8 +233,8 @@ def examined(
 
 
 def _fixed(
-    target: Target, first: Dataset, second: Dataset, recorded: Run, seed: int
-) -> Tuple[List[Difference], Set[str]]:
+    target: Target, first: ExaminedData, second: ExaminedData, recorded: Run, seed: int
+) -> Tuple[List[SeenDifference], Set[str]]:
     """Noise that is the same with another seed, and what of the release it leaves bare."""
     fresh = run_once(target, first, Tape(), seed)
     numbered = dict(fresh.tape.numbered())
@@ -269,7 +269,7 @@ def _has_fractions(answer: Any) -> bool:
     return any(isinstance(one, float) and math.isfinite(one) and one % 1.0 for one in answer)
 
 
-def _reused(tape: Tape) -> List[Difference]:
+def _reused(tape: Tape) -> List[SeenDifference]:
     """Draws of noise that hide several values, which one record moves by different amounts."""
     moves: Dict[Any, List[Tuple[float, Call]]] = {}
     for before, after in tape.matched():
@@ -296,9 +296,9 @@ def _reused(tape: Tape) -> List[Difference]:
 
 
 def _with_sources(
-    found: List[Difference],
+    found: List[SeenDifference],
     target: Target,
-    data: Tuple[Dataset, Dataset],
+    data: Tuple[ExaminedData, ExaminedData],
     runs: Tuple[Run, Run],
     seed: int,
 ) -> None:
@@ -351,7 +351,7 @@ def _released(run: Run) -> List[bool]:
     ]
 
 
-def _differences(one: Run, other: Run) -> List[Difference]:
+def _differences(one: Run, other: Run) -> List[SeenDifference]:
     """In what two runs differ, what weighs most first."""
     return [
         *_of_errors(one, other),
@@ -361,7 +361,7 @@ def _differences(one: Run, other: Run) -> List[Difference]:
     ]
 
 
-def _of_errors(one: Run, other: Run) -> List[Difference]:
+def _of_errors(one: Run, other: Run) -> List[SeenDifference]:
     first, second = (_ADDRESS.sub("0x", run.error) for run in (one, other))
     if first == second:
         return []
@@ -369,7 +369,7 @@ def _of_errors(one: Run, other: Run) -> List[Difference]:
     return [_difference("error", "exception", first or "none", second or "none", place)]
 
 
-def _of_messages(one: Run, other: Run) -> List[Difference]:
+def _of_messages(one: Run, other: Run) -> List[SeenDifference]:
     only = [line for line in one.messages if line not in other.messages]
     more = [line for line in other.messages if line not in one.messages]
     if not only and not more:
@@ -377,7 +377,7 @@ def _of_messages(one: Run, other: Run) -> List[Difference]:
     return [_difference("message", "warnings, logs and print", "; ".join(only), "; ".join(more))]
 
 
-def _of_calls(tape: Tape) -> List[Difference]:
+def _of_calls(tape: Tape) -> List[SeenDifference]:
     found, uneven = [], tape.uneven()
     for before, after in tape.matched():
         if before is None or after is None:
@@ -400,7 +400,7 @@ def _of_calls(tape: Tape) -> List[Difference]:
     return _first_of_each(found)
 
 
-def _of_values(before: Call, after: Call) -> List[Difference]:
+def _of_values(before: Call, after: Call) -> List[SeenDifference]:
     """A value that moves by more than its noise hides."""
     moved = _moved(before.value, after.value)
     if moved is None:
@@ -434,15 +434,15 @@ def _size(first: Any, second: Any) -> float:
     return math.inf if math.isnan(largest) else largest
 
 
-def _first_of_each(found: List[Difference]) -> List[Difference]:
+def _first_of_each(found: List[SeenDifference]) -> List[SeenDifference]:
     """One difference of each kind at each line."""
-    kept: Dict[Any, Difference] = {}
+    kept: Dict[Any, SeenDifference] = {}
     for one in found:
         kept.setdefault((one.kind, one.what, one.file, one.line), one)
     return list(kept.values())
 
 
-def _of_releases(one: Run, other: Run) -> List[Difference]:
+def _of_releases(one: Run, other: Run) -> List[SeenDifference]:
     found = []
     for path in [*one.parts, *(path for path in other.parts if path not in one.parts)]:
         missing = "not there"
@@ -485,13 +485,13 @@ def _setting_line(released: Any, path: str) -> Optional[Place]:
 
 def _difference(
     kind: str, what: str, first: str, second: str, place: Optional[Place] = None
-) -> Difference:
+) -> SeenDifference:
     if place is None:
-        return Difference(kind, what, first, second)
-    return Difference(kind, what, first, second, place.file, place.line, place.code())
+        return SeenDifference(kind, what, first, second)
+    return SeenDifference(kind, what, first, second, place.file, place.line, place.code())
 
 
-def _at_call(kind: str, call: Call, what: str, first: str, second: str) -> Difference:
+def _at_call(kind: str, call: Call, what: str, first: str, second: str) -> SeenDifference:
     found = _difference(kind, what, first, second, call.places[0] if call.places else None)
     found.through = ["%s:%d" % (one.file, one.line) for one in reversed(call.places[:12])]
     if call.stated_at is not None and kind in ("parameter", "sensitivity"):

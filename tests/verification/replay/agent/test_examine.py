@@ -10,12 +10,14 @@ import warnings
 import numpy as np
 import pytest
 
-from rdpkit.verification.replay.agent.data import Dataset
+from rdpkit.verification.replay.agent.data import ExaminedData
 from rdpkit.verification.replay.agent.examine import Taps, examined
 
 
 def data(*values, labels=None):
-    return Dataset({"x": list(values), "label": list(labels or [0] * len(values))}, numbers=["x"])
+    return ExaminedData(
+        {"x": list(values), "label": list(labels or [0] * len(values))}, numbers=["x"]
+    )
 
 
 PAIR = (data(0.5, 0.25, 1.0, labels=[0, 0, 1]), data(0.5, 0.25, labels=[0, 0]))
