@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from rdpkit.verification.replay.findings import ReplayResult
     from rdpkit.verification.replay.libraries import Library
 
+# The seed of a library's replays, unless one is given: an interrupted run can go on.
+_SEED, _JOURNAL = 1, "replays.journal"
+
 
 def replayed_targets(
     requests: Sequence[VerificationRequest], *, strict: bool, output_format: str
@@ -46,20 +49,53 @@ def replayed_library(
     output_format: str,
 ) -> list[CodeView]:
     """Replay the mechanisms of a library, print what comes out, and return it in words."""
+    from rdpkit.formats.journal import Journal  # noqa: PLC0415 - as above
+    from rdpkit.verification.outputs.tests_of_code import (  # noqa: PLC0415 - as above
+        CodeView,
+        view_of_replay,
+    )
     from rdpkit.verification.replay import libraries  # noqa: PLC0415 - as above
 
     if library == "list":
         _list(libraries.LIBRARIES, output_format)
         return []
+    found = libraries.library_of(library)
+    chosen = found.chosen(names)
+    options = options if options.seed is not None else dataclasses.replace(options, seed=_SEED)
+    views: dict[str, CodeView] = {}
     with work_shown() as work:
-        results = libraries.replay_library(
-            libraries.library_of(library),
+        work.show(library, 0, len(chosen), "looking for an environment, or making one")
+        python = libraries.environment(found)
+        journal = Journal(python.parents[1] / _JOURNAL, mark="rdpkit-replays-1", kind="replay")
+        state = libraries.state_of(found, python, options)
+        for name in chosen:
+            if f"{state} {name}" in journal:
+                views[name] = CodeView.from_dict(journal.get(f"{state} {name}"))
+
+        def keep(name: str, result: ReplayResult) -> None:
+            views[name] = view_of_replay(result, strict=strict)
+            journal.add(f"{state} {name}", dataclasses.asdict(views[name]), name=name)
+
+        libraries.replay_library(
+            found,
             names=names,
-            options=options.seeded(),
+            finished=tuple(views),
+            options=options,
             jobs=jobs,
+            python=python,
             progress=lambda place, of, note: work.show(library, place, of, note),
+            keep=keep,
         )
-    return _printed(results, strict=strict, output_format=output_format, brief=True)
+    # What was interrupted goes on from there; what is finished is made anew the next time.
+    journal.remove()
+    ordered = [views[name] for name in chosen]
+    if output_format == "json":
+        click.echo(as_json({"targets": [one.data for one in ordered]}))
+        return ordered
+    for one in ordered:
+        click.echo(printable(f"{one.verdict:14}{one.name}: {one.data['summary']}"))
+    _total(ordered, options.false_alarm_rate)
+    return ordered
 
 
 def _list(known: Mapping[str, Library], output_format: str) -> None:
@@ -80,10 +116,9 @@ def _list(known: Mapping[str, Library], output_format: str) -> None:
 
 
 def _printed(
-    results: Sequence[ReplayResult], *, strict: bool, output_format: str, brief: bool = False
+    results: Sequence[ReplayResult], *, strict: bool, output_format: str
 ) -> list[CodeView]:
     from rdpkit.verification.outputs.tests_of_code import (  # noqa: PLC0415 - as above
-        counted_verdicts,
         view_of_replay,
     )
 
@@ -93,18 +128,20 @@ def _printed(
         click.echo(as_json({"targets": entries} if len(entries) != 1 else entries[0]))
         return views
     for result in results:
-        lines = [_in_a_line(result)] if brief else [f"{a:12}{b}" for a, b in result.rows()]
-        click.echo("\n".join(map(printable, lines)))
-        if not brief and len(results) > 1:
+        click.echo("\n".join(printable(f"{a:12}{b}") for a, b in result.rows()))
+        if len(results) > 1:
             click.echo()
     if len(results) > 1:
-        rate = sum(result.false_alarm_rate for result in results)
-        click.echo(
-            f"{how_many(len(results), 'target')}: {counted_verdicts(views)} "
-            f"(false-alarm rate {rate:.3g} for all together)"
-        )
+        _total(views, sum(result.false_alarm_rate for result in results))
     return views
 
 
-def _in_a_line(result: ReplayResult) -> str:
-    return f"{result.verdict.value:14}{result.target}: {result.summary}"
+def _total(views: Sequence[CodeView], rate: float) -> None:
+    from rdpkit.verification.outputs.tests_of_code import (  # noqa: PLC0415 - as above
+        counted_verdicts,
+    )
+
+    click.echo(
+        f"{how_many(len(views), 'target')}: {counted_verdicts(views)} "
+        f"(false-alarm rate {rate:.3g} for all together)"
+    )

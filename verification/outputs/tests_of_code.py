@@ -7,7 +7,7 @@ text: nothing of it is markup, a link or a script.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,18 @@ class CodeView:
     seconds: float | None  # How long it took
     data: dict[str, Any]  # Plain values for programs
     skipped: str = ""  # Why it was not tested now; empty if it was, or if that is no reason to pass
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> CodeView:
+        """The view whose fields were written as JSON."""
+        place = table["place"]
+        return cls(
+            **{
+                **table,
+                "details": tuple(table["details"]),
+                "place": None if place is None else tuple(place),
+            }
+        )
 
 
 def view_of_outcome(outcome: TargetOutcome, *, strict: bool = False) -> CodeView:

@@ -119,10 +119,7 @@ class SuiteRecord:
     def from_json(cls, line: str) -> SuiteRecord:
         """The record that a line was made of."""
         table = json.loads(line)
-        view = table.pop("view")
-        view["details"] = tuple(view["details"])
-        view["place"] = None if view["place"] is None else tuple(view["place"])
-        return cls(view=CodeView(**view), **table)
+        return cls(view=CodeView.from_dict(table.pop("view")), **table)
 
     def properties(self) -> dict[str, Any]:
         """What JUnit shows of the test."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -245,7 +246,7 @@ class ReplayResult:
         """What was found, in a line; what was tried, where nothing was."""
         shown = self.shown
         if shown is None:
-            return self._tried()
+            return self._tried() if self.pairs or not self.error else self.error
         return (shown.differences or shown.possible)[0].describe()
 
     def rows(self) -> list[tuple[str, str]]:
@@ -299,6 +300,7 @@ class ReplayResult:
         return {
             "target": self.target,
             "verdict": self.verdict.value,
+            "summary": self.summary,
             "claim": self.claim,
             "false_alarm_rate": self.false_alarm_rate,
             "findings": [
@@ -321,3 +323,24 @@ class ReplayResult:
             "seed": self.seed,
             "repeat": self.command,
         }
+
+
+def not_examined(target: str, error: str, *, seed: int, command: str) -> ReplayResult:
+    """The result for a target that could not be run at all."""
+    return ReplayResult(
+        target=target,
+        claim="not known",
+        epsilon=math.inf,
+        false_alarm_rate=0.0,
+        findings=(),
+        pairs=0,
+        unusable=0,
+        error=error,
+        most_spent=None,
+        unseen=(error,),
+        confirmation=None,
+        confirmed=None,
+        seconds=0.0,
+        seed=seed,
+        command=command,
+    )

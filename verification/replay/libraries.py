@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import venv
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,8 +24,8 @@ from rdpkit import _validate
 from rdpkit.formats.files import write_whole
 from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.tested_claim import dp_claim
-from rdpkit.verification.replay.agents import ProcessAgent
-from rdpkit.verification.replay.findings import ReplayResult
+from rdpkit.verification.replay.agents import AgentError, ProcessAgent
+from rdpkit.verification.replay.findings import ReplayResult, not_examined
 from rdpkit.verification.replay.pairs import DataSpace
 from rdpkit.verification.replay.replay import SECONDS, Progress, replay
 
@@ -57,6 +57,21 @@ class Library:
             for node in tree.body
             if isinstance(node, ast.FunctionDef) and node.decorator_list
         ]
+
+    def chosen(self, names: Sequence[str] = ()) -> list[str]:
+        """These targets; all of them without names.
+
+        Raises
+        ------
+        ValueError
+            If one is not known.
+        """
+        known = self.targets()
+        for name in names:
+            if name not in known:
+                accepted = f"to be a target of {self.name}: {', '.join(known)}"
+                raise _validate.fail("TARGET", accepted, name)
+        return list(names) or known
 
 
 _ALL = (
@@ -150,11 +165,13 @@ def replay_library(
     library: Library,
     *,
     names: Sequence[str] = (),
+    finished: Collection[str] = (),
     options: VerificationOptions,
     jobs: int = 1,
-    progress: Progress | None = None,
     python: Path | None = None,
-) -> list[ReplayResult]:
+    progress: Progress | None = None,
+    keep: Callable[[str, ReplayResult], None] | None = None,
+) -> dict[str, ReplayResult]:
     """Replay mechanisms of a library, each at an equal part of the false-alarm rate.
 
     Parameters
@@ -163,39 +180,58 @@ def replay_library(
         From :func:`library_of`.
     names : sequence of str
         Some of its targets; all by default.
+    finished : collection of str
+        Targets among these that an earlier run has finished: they have their part of the rate.
     options : VerificationOptions
         ``false_alarm_rate``, ``seed``, ``records`` and ``time_budget`` (of one target) count.
     jobs : int
         How many targets are replayed at once.
-    progress : callable, optional
-        Called after each target.
     python : Path, optional
         An interpreter that has the library; by default an environment is made.
+    progress : callable, optional
+        Called after each target.
+    keep : callable, optional
+        Called with the name of each target and its result, when it is finished.
 
     Raises
     ------
     ValueError
         If a target is not known, or the library cannot be installed.
     """
-    known = library.targets()
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise _validate.fail(
-            "TARGET", f"to be a target of {library.name}: {', '.join(known)}", unknown[0]
-        )
-    chosen = list(names) or known
-    if progress is not None:
-        progress(0, len(chosen), f"installing {library.requirement}")
+    chosen = library.chosen(names)
     where = python or environment(library)
     shared = replace(options, false_alarm_rate=options.false_alarm_rate / len(chosen))
+    rest = [name for name in chosen if name not in finished]
     found: dict[str, ReplayResult] = {}
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        work = {pool.submit(_replayed, library, name, where, shared): name for name in chosen}
+    pool = ThreadPoolExecutor(max_workers=jobs)
+    try:
+        work = {pool.submit(_replayed, library, name, where, shared): name for name in rest}
         for done in as_completed(work):
-            found[work[done]] = done.result()
+            name = work[done]
+            found[name] = done.result()
+            if keep is not None:
+                keep(name, found[name])
             if progress is not None:
-                progress(len(found), len(chosen), work[done])
-    return [found[name] for name in chosen]
+                progress(len(chosen) - len(rest) + len(found), len(chosen), name)
+    finally:
+        # What is not begun is not begun after an error, or after Ctrl-C.
+        pool.shutdown(wait=True, cancel_futures=True)
+    return {name: found[name] for name in rest}
+
+
+def state_of(library: Library, python: Path, options: VerificationOptions) -> str:
+    """A digest of all that results depend on: the installed files, the options, and this package.
+
+    Files count by their names, sizes and times, so that code that was changed is replayed again.
+    """
+    folders = (python.parents[1], Path(__file__).parent)
+    files = sorted(one for folder in folders for one in folder.rglob("*.py"))
+    state = [
+        library.requirement,
+        repr(options),
+        *(f"{one} {one.stat().st_size} {one.stat().st_mtime_ns}" for one in files),
+    ]
+    return hashlib.sha256("\n".join(state).encode()).hexdigest()
 
 
 def _replayed(
@@ -203,8 +239,14 @@ def _replayed(
 ) -> ReplayResult:
     target = f"rdpkit_replay_agent.targets.{library.module}:{name}"
     assert options.seed is not None
+    called = f"{library.requirement} {name}"
+    command = f"rdpkit verify --library {called} --seed {options.seed}"
     with ProcessAgent(target, python=str(python)) as agent:
-        said: dict[str, Any] = agent.ask({"do": "describe"}, seconds=_INSTALL_SECONDS)
+        try:
+            said: dict[str, Any] = agent.ask({"do": "describe"}, seconds=_INSTALL_SECONDS)
+        except AgentError as error:
+            # A release may lack what another one has; the other targets are examined all the same.
+            return not_examined(called, str(error), seed=options.seed, command=command)
         claim = dp_claim(
             epsilon=said["epsilon"], delta=said.get("delta", 0.0), adjacency=said["adjacency"]
         )
@@ -217,11 +259,11 @@ def _replayed(
                 user=said.get("user", ""),
             ),
             claim,
-            name=f"{library.requirement} {name}",
+            name=called,
             seed=options.seed,
             seconds=options.time_budget or SECONDS,
             false_alarm_rate=options.false_alarm_rate,
             because=said.get("because", ""),
             reported=said.get("reported", ()),
-            command=f"rdpkit verify --library {library.requirement} {name} --seed {options.seed}",
+            command=command,
         )

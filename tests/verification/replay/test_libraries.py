@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from rdpkit.cli import main
 from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.replay import libraries
-from rdpkit.verification.replay.findings import ReplayVerdict
+from rdpkit.verification.replay.findings import ReplayVerdict, not_examined
 from rdpkit.verification.replay.libraries import LIBRARIES, Library, library_of, replay_library
 
 
@@ -40,6 +43,12 @@ def right(data, rng):
 @target(REMOVE)
 def wrong(data, rng):
     return len(data)
+
+@target(REMOVE)
+def gone(data, rng):
+    return 0
+
+del gone
 """
 
 
@@ -60,13 +69,40 @@ def test_all_targets_are_replayed_in_a_process_and_share_the_rate(made_up):
         made_up, options=options, jobs=2, python=Path(sys.executable),
         progress=lambda *step: told.append(step),
     )  # fmt: skip
-    verdicts = {one.target: one.verdict for one in found}
-    assert verdicts == {
-        "made-up==1 right": ReplayVerdict.NOTHING_FOUND,
-        "made-up==1 wrong": ReplayVerdict.REFUTED,
+    assert {name: one.verdict for name, one in found.items()} == {
+        "right": ReplayVerdict.NOTHING_FOUND,
+        "wrong": ReplayVerdict.REFUTED,
+        "gone": ReplayVerdict.NOT_EXAMINED,
     }
-    assert sum(one.false_alarm_rate for one in found) == pytest.approx(0.05)
-    assert told[-1][:2] == (2, 2)
-    assert "--library made-up==1 wrong" in found[1].command
+    assert sum(one.false_alarm_rate for one in found.values()) == pytest.approx(0.05 * 2 / 3)
+    assert told[-1][:2] == (3, 3)
+    assert "--library made-up==1 wrong" in found["wrong"].command
     with pytest.raises(ValueError, match="TARGET"):
         replay_library(made_up, names=["nothing"], options=options, python=Path(sys.executable))
+
+
+@pytest.mark.thorough
+def test_an_interrupted_run_goes_on_unless_the_library_has_changed(made_up, monkeypatch, tmp_path):
+    python = tmp_path / "bin" / "python"
+    python.parent.mkdir()
+    python.symlink_to(sys.executable)
+    monkeypatch.setitem(LIBRARIES, "made-up", made_up)
+    monkeypatch.setattr(libraries, "environment", lambda library: python)
+    asked = []
+
+    def stops(library, name, python, options):
+        asked.append(name)
+        if name == "wrong" and asked.count(name) == 1:
+            raise KeyboardInterrupt
+        return not_examined(name, "no time", seed=1, command="")
+
+    monkeypatch.setattr(libraries, "_replayed", stops)
+    words = ["verify", "--library", "made-up", "--format", "json"]
+    assert CliRunner().invoke(main, words).exit_code != 0
+    again = CliRunner().invoke(main, words)
+    assert again.exit_code == 0, again.output
+    assert (asked.count("right"), asked.count("wrong")) == (1, 2)
+    assert len(json.loads(again.stdout)["targets"]) == 3
+    # It has ended, so that the next one begins anew.
+    CliRunner().invoke(main, words)
+    assert asked.count("right") == 2
