@@ -63,7 +63,7 @@ _ALL = (
     Library(
         name="diffprivlib",
         version="0.6.6",
-        what="IBM's tools and models",
+        what="IBM's mechanisms, tools and models",
         module="of_diffprivlib",
         needs=("scikit-learn<1.6", "numpy<2.3", "pandas"),
     ),
@@ -72,6 +72,20 @@ _ALL = (
         version="0.14.1",
         what="measurements of the OpenDP library",
         module="of_opendp",
+        needs=("numpy", "pandas"),
+    ),
+    Library(
+        name="opacus",
+        version="1.6.0",
+        what="steps of training with Opacus",
+        module="of_opacus",
+        needs=("torch==2.13.0", "numpy", "pandas"),
+    ),
+    Library(
+        name="pipeline-dp",
+        version="0.3.1",
+        what="aggregations of PipelineDP, on its local backend",
+        module="of_pipelinedp",
         needs=("numpy", "pandas"),
     ),
     Library(

@@ -26,7 +26,7 @@ _NORMAL = ("Gaussian", "GaussianAnalytic")
 # What the sensitivity of a mechanism bounds, where that is not a single number.
 _LENGTHS = {"Exponential": "largest", "PermuteAndFlip": "largest", "Bingham": "spectral"}
 # Where the utility of an interval between records is looked at, as parts of the range.
-_GRID = (np.arange(1_000) + 0.382) / 1_000
+_GRID = (np.arange(200) + 0.382) / 200
 _BUILT: List[Any] = []
 """The mechanisms that were constructed since the list was emptied."""
 

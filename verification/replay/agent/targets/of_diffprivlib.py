@@ -329,18 +329,17 @@ def logistic_regression_with_a_public_record_of_each_class(data: Any, rng: Any) 
 
 @target(REPLACE, records=10)
 def linear_regression(data: Any, rng: Any) -> Any:
-    model = models.LinearRegression(epsilon=CLAIMED, bounds_X=_BOUNDS, bounds_y=_BOUNDS)
-    return model.fit(data.features[:, :1], data.features[:, 1])
+    return _linear(data, _BOUNDS, fit_intercept=True)
 
 
-@target(REPLACE, records=10)
+@target(REPLACE, records=3)
 def linear_regression_without_intercept(data: Any, rng: Any) -> Any:
-    return _without_intercept(data, _BOUNDS)
+    return _linear(data, _BOUNDS)
 
 
 @target(REPLACE, _AROUND_ZERO, records=10)
 def linear_regression_around_zero(data: Any, rng: Any) -> Any:
-    return _without_intercept(data, (-1.0, 1.0))
+    return _linear(data, (-1.0, 1.0))
 
 
 @target(REPLACE, records=8)
@@ -402,11 +401,13 @@ def _logistic(features: Any, labels: Any) -> Any:
     return model.fit(features, labels)
 
 
-def _without_intercept(data: Any, bounds: Any) -> Any:
+def _linear(data: Any, bounds: Any, *, fit_intercept: bool = False) -> Any:
+    """A regression on the records and two that are public, so that it always has a solution."""
     model = models.LinearRegression(
-        epsilon=CLAIMED, bounds_X=bounds, bounds_y=bounds, fit_intercept=False
+        epsilon=CLAIMED, bounds_X=bounds, bounds_y=bounds, fit_intercept=fit_intercept
     )
-    return model.fit(data.features[:, :1], data.features[:, 1])
+    rows = np.vstack([np.tile(bounds, (2, 1)).T, data.features])
+    return model.fit(rows[:, :1], rows[:, 1])
 
 
 def _forest(data: Any, trees: int) -> Any:
