@@ -75,6 +75,13 @@ _ALL = (
         needs=("numpy", "pandas"),
     ),
     Library(
+        name="jax-privacy",
+        version="2.0.0",
+        what="steps of training with JAX Privacy",
+        module="of_jax_privacy",
+        needs=("numpy", "pandas"),
+    ),
+    Library(
         name="opacus",
         version="1.6.0",
         what="steps of training with Opacus",

@@ -323,7 +323,10 @@ def _released(run: Run) -> List[bool]:
     numbers = {one for one in run.parts.values() if isinstance(one, (int, float))}
     return [
         call.family == "categorical"
-        or all(one in numbers for one in np.ravel(np.asarray(plain(call.answer), dtype=object)))
+        or all(
+            isinstance(one, (int, float)) and one in numbers
+            for one in np.ravel(np.asarray(plain(call.answer), dtype=object))
+        )
         for call in run.tape.calls
     ]
 

@@ -327,17 +327,17 @@ def logistic_regression_with_a_public_record_of_each_class(data: Any, rng: Any) 
     return _logistic(*_with_public_records(data))
 
 
-@target(REPLACE, records=10)
+@target(REPLACE, records=2)
 def linear_regression(data: Any, rng: Any) -> Any:
     return _linear(data, _BOUNDS, fit_intercept=True)
 
 
-@target(REPLACE, records=3)
+@target(REPLACE, records=2)
 def linear_regression_without_intercept(data: Any, rng: Any) -> Any:
     return _linear(data, _BOUNDS)
 
 
-@target(REPLACE, _AROUND_ZERO, records=10)
+@target(REPLACE, _AROUND_ZERO, records=2)
 def linear_regression_around_zero(data: Any, rng: Any) -> Any:
     return _linear(data, (-1.0, 1.0))
 
@@ -406,7 +406,9 @@ def _linear(data: Any, bounds: Any, *, fit_intercept: bool = False) -> Any:
     model = models.LinearRegression(
         epsilon=CLAIMED, bounds_X=bounds, bounds_y=bounds, fit_intercept=fit_intercept
     )
-    rows = np.vstack([np.tile(bounds, (2, 1)).T, data.features])
+    low, high = bounds
+    public = np.array([[low, low], [0.9 * low + 0.1 * high] * 2])
+    rows = np.vstack([public, data.features])
     return model.fit(rows[:, :1], rows[:, 1])
 
 

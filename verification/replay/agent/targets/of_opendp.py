@@ -83,19 +83,23 @@ def clamped_sum(data: Any, rng: Any) -> Any:
 def mean_of_known_size(data: Any, rng: Any) -> Any:
     size = len(data)
     chain = (
-        (dp.vector_domain(dp.atom_domain(bounds=_BOUNDS), size=size), dp.symmetric_distance())
-        >> dp.t.then_mean()
+        dp.vector_domain(dp.atom_domain(bounds=_BOUNDS), size=size),
+        dp.symmetric_distance(),
+    ) >> dp.t.then_mean()
+    return _spending(lambda b: chain >> dp.m.then_laplace(b), 2, size=len(data))(
+        _clamped_numbers(data)
     )
-    return _spending(lambda b: chain >> dp.m.then_laplace(b), 2, size=len(data))(_clamped_numbers(data))
 
 
 @target(REPLACE)
 def variance_of_known_size(data: Any, rng: Any) -> Any:
     chain = (
-        (dp.vector_domain(dp.atom_domain(bounds=_BOUNDS), size=len(data)), dp.symmetric_distance())
-        >> dp.t.then_variance()
+        dp.vector_domain(dp.atom_domain(bounds=_BOUNDS), size=len(data)),
+        dp.symmetric_distance(),
+    ) >> dp.t.then_variance()
+    return _spending(lambda b: chain >> dp.m.then_laplace(b), 2, size=len(data))(
+        _clamped_numbers(data)
     )
-    return _spending(lambda b: chain >> dp.m.then_laplace(b), 2, size=len(data))(_clamped_numbers(data))
 
 
 @target(REMOVE, CLASSES)
@@ -126,9 +130,9 @@ def integer_sum(data: Any, rng: Any) -> Any:
 @target(REMOVE)
 def median_of_candidates(data: Any, rng: Any) -> Any:
     chain = _scores()
-    return _spending(
-        lambda b: chain >> dp.m.then_noisy_max(dp.max_divergence(), b, negate=True)
-    )(_numbers(data))
+    return _spending(lambda b: chain >> dp.m.then_noisy_max(dp.max_divergence(), b, negate=True))(
+        _numbers(data)
+    )
 
 
 @target(REPLACE, CLASSES)
@@ -166,9 +170,9 @@ def counts_of_labels_above_a_threshold(data: Any, rng: Any) -> Any:
 @target(REMOVE)
 def median_by_gumbel_noise(data: Any, rng: Any) -> Any:
     chain = _scores()
-    return _spending(
-        lambda b: chain >> dp.m.then_report_noisy_max_gumbel(scale=b, optimize="min")
-    )(_numbers(data))
+    return _spending(lambda b: chain >> dp.m.then_report_noisy_max_gumbel(scale=b, optimize="min"))(
+        _numbers(data)
+    )
 
 
 @target(REMOVE)
@@ -181,10 +185,11 @@ def three_best_candidates(data: Any, rng: Any) -> Any:
 
 @target(REMOVE)
 def private_quantile(data: Any, rng: Any) -> Any:
-    candidates = [place / 10 for place in range(11)]
+    # Whole candidates, because a number with a fraction that comes twice looks like fixed noise.
+    candidates = [float(place) for place in range(11)]
     return _spending(
         lambda b: _SPACE >> dp.m.then_private_quantile(dp.max_divergence(), candidates, 0.3, b)
-    )(_numbers(data))
+    )([10.0 * one for one in _numbers(data)])
 
 
 @target(REMOVE, delta=_DELTA)
@@ -255,4 +260,3 @@ def queries_of_a_context(data: Any, rng: Any) -> Any:
     )
     count = context.query().count().laplace().release()
     return count, context.query().clamp(_BOUNDS).sum().laplace().release()
-
