@@ -12,6 +12,10 @@ _DELTA = 1e-6
 _MORE = 5.0
 """An epsilon at which partitions of a few users are kept."""
 _PUBLIC = [0, 1, 2]
+_BOUNDED = (
+    "of the records of a user who has too many some are drawn, which is done for that user alone, "
+    "so that whether it happens changes no other user's part"
+)
 
 
 def _rows(data: Any) -> Any:
@@ -49,47 +53,47 @@ def _aggregated(
     return sorted((key, tuple(numbers)) for key, numbers in found)
 
 
-@target(REMOVE, CLASSES, delta=_DELTA, user="user")
+@target(REMOVE, CLASSES, delta=_DELTA, user="user", because=_BOUNDED)
 def counts(data: Any, rng: Any) -> Any:
     return _aggregated(data, [dp.Metrics.COUNT], _PUBLIC)
 
 
-@target(REMOVE, CLASSES, delta=_DELTA, user="user")
+@target(REMOVE, CLASSES, delta=_DELTA, user="user", because=_BOUNDED)
 def counts_of_users(data: Any, rng: Any) -> Any:
     return _aggregated(data, [dp.Metrics.PRIVACY_ID_COUNT], _PUBLIC)
 
 
-@target(REMOVE, CLASSES, delta=_DELTA, user="user")
+@target(REMOVE, CLASSES, delta=_DELTA, user="user", because=_BOUNDED)
 def sums(data: Any, rng: Any) -> Any:
     return _aggregated(data, [dp.Metrics.SUM], _PUBLIC)
 
 
-@target(REMOVE, CLASSES, delta=_DELTA, user="user")
+@target(REMOVE, CLASSES, delta=_DELTA, user="user", because=_BOUNDED)
 def sums_with_gaussian_noise(data: Any, rng: Any) -> Any:
     return _aggregated(data, [dp.Metrics.SUM], _PUBLIC, dp.NoiseKind.GAUSSIAN)
 
 
-@target(REMOVE, CLASSES, delta=_DELTA, user="user")
+@target(REMOVE, CLASSES, delta=_DELTA, user="user", because=_BOUNDED)
 def counts_and_sums(data: Any, rng: Any) -> Any:
     return _aggregated(data, [dp.Metrics.COUNT, dp.Metrics.SUM], _PUBLIC)
 
 
-@target(REMOVE, CLASSES, delta=_DELTA, user="user")
+@target(REMOVE, CLASSES, delta=_DELTA, user="user", because=_BOUNDED)
 def means(data: Any, rng: Any) -> Any:
     return _aggregated(data, [dp.Metrics.MEAN], _PUBLIC)
 
 
-@target(REMOVE, CLASSES, delta=_DELTA, user="user")
+@target(REMOVE, CLASSES, delta=_DELTA, user="user", because=_BOUNDED)
 def variances(data: Any, rng: Any) -> Any:
     return _aggregated(data, [dp.Metrics.VARIANCE], _PUBLIC)
 
 
-@target(REMOVE, CLASSES, epsilon=_MORE, delta=_DELTA, user="user", records=40)
+@target(REMOVE, CLASSES, epsilon=_MORE, delta=_DELTA, user="user", records=40, because=_BOUNDED)
 def counts_of_selected_partitions(data: Any, rng: Any) -> Any:
     return _aggregated(data, [dp.Metrics.COUNT], epsilon=_MORE)
 
 
-@target(REMOVE, CLASSES, epsilon=_MORE, delta=_DELTA, user="user", records=40)
+@target(REMOVE, CLASSES, epsilon=_MORE, delta=_DELTA, user="user", records=40, because=_BOUNDED)
 def selected_partitions(data: Any, rng: Any) -> Any:
     budget = dp.NaiveBudgetAccountant(total_epsilon=_MORE, total_delta=_DELTA)
     engine = dp.DPEngine(budget, dp.LocalBackend())
