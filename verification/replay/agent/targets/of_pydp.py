@@ -53,4 +53,6 @@ def median(data: Any, rng: Any) -> Any:
 @target(REMOVE, CLASSES, delta=1e-3)
 def selected_partitions(data: Any, rng: Any) -> Any:
     strategy = partition_selection.create_laplace_partition_strategy(CLAIMED, 1e-3, 1)
-    return {one: bool(strategy.should_keep(int((data.labels == one).sum()))) for one in (0, 1, 2)}
+    return {
+        one: bool(strategy.should_keep(int((data.labels == one).sum()))) for one in (0, 1, 2)
+    }
