@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional
 
 import numpy as np
 
-from ..generators import replace_everywhere, replaced
+from ..generators import replaced, replace_everywhere
 from ..tape import Place, current, is_of_the_agent
 
 # Attributes of a mechanism that hold what it hides, and no parameter of its noise.
@@ -34,6 +34,9 @@ _BUILT: List[Any] = []
 @contextmanager
 def tapped() -> Iterator[None]:
     """Calls of its mechanisms go to the current tape."""
+    import diffprivlib.mechanisms  # noqa: PLC0415 - only where it is installed
+    import diffprivlib.models.logistic_regression  # noqa: PLC0415
+    import diffprivlib.tools.quantiles  # noqa: PLC0415
 
     with ExitStack() as stack:
         base = sys.modules["diffprivlib.mechanisms.base"].DPMechanism

@@ -16,6 +16,7 @@ from ..tape import current
 @contextmanager
 def tapped() -> Iterator[None]:
     """Calls of its privatizers go to the current tape."""
+    import jax_privacy.noise_addition  # noqa: PLC0415 - only where it is installed
 
     module = sys.modules["jax_privacy.noise_addition"]
     with ExitStack() as stack:

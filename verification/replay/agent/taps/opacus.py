@@ -16,6 +16,8 @@ from ..tape import current
 @contextmanager
 def tapped() -> Iterator[None]:
     """Calls of its noise go to the current tape."""
+    import opacus.optimizers.optimizer  # noqa: PLC0415 - only where it is installed
+    import torch.utils.data.dataloader  # noqa: PLC0415
 
     with ExitStack() as stack:
         kind = sys.modules["opacus.optimizers.optimizer"].DPOptimizer
