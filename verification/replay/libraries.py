@@ -78,7 +78,7 @@ _ALL = (
     Library(
         name="diffprivlib",
         version="0.6.6",
-        what="IBM's tools and models",
+        what="IBM's mechanisms, tools and models",
         module="of_diffprivlib",
         needs=("scikit-learn<1.6", "numpy<2.3", "pandas"),
     ),
@@ -87,6 +87,27 @@ _ALL = (
         version="0.14.1",
         what="measurements of the OpenDP library",
         module="of_opendp",
+        needs=("numpy", "pandas"),
+    ),
+    Library(
+        name="jax-privacy",
+        version="2.0.0",
+        what="steps of training with JAX Privacy",
+        module="of_jax_privacy",
+        needs=("numpy", "pandas"),
+    ),
+    Library(
+        name="opacus",
+        version="1.6.0",
+        what="steps of training with Opacus",
+        module="of_opacus",
+        needs=("torch==2.13.0", "numpy", "pandas"),
+    ),
+    Library(
+        name="pipeline-dp",
+        version="0.3.1",
+        what="aggregations of PipelineDP, on its local backend",
+        module="of_pipelinedp",
         needs=("numpy", "pandas"),
     ),
     Library(

@@ -346,7 +346,10 @@ def _released(run: Run) -> List[bool]:
     numbers = {one for one in run.parts.values() if isinstance(one, (int, float))}
     return [
         call.family == "categorical"
-        or all(one in numbers for one in np.ravel(np.asarray(plain(call.answer), dtype=object)))
+        or all(
+            isinstance(one, (int, float)) and one in numbers
+            for one in np.ravel(np.asarray(plain(call.answer), dtype=object))
+        )
         for call in run.tape.calls
     ]
 
@@ -406,20 +409,26 @@ def _of_values(before: Call, after: Call) -> List[SeenDifference]:
     if moved is None:
         return []
     shown = (_short(before.value), _short(after.value))
-    sensitivity = after.sensitivity
+    sensitivity, by = after.sensitivity, _length_of_move(before, after, moved)
     if sensitivity is None:
         # No noise of any scale hides a value that is missing, or infinite, on one side alone.
         if moved[1] < math.inf:
             return []
         what = "value given to %s" % after.primitive
-    elif moved[1] <= sensitivity * (1.0 + _ROUNDING) + 1e-12:
-        # The mechanisms of a single number, whose three norms are one.
+    elif by <= sensitivity * (1.0 + _ROUNDING) + 1e-12:
         return []
     else:
         what = "value given to %s, of sensitivity %.6g" % (after.primitive, sensitivity)
     found = _at_call("sensitivity", after, what, *shown)
-    found.size = math.inf if not sensitivity else _size(moved[1], sensitivity)
+    found.size = math.inf if not sensitivity else _size(by, sensitivity)
     return [found]
+
+
+def _length_of_move(before: Call, after: Call, moved: List[float]) -> float:
+    """How far a value moved, measured as its sensitivity is."""
+    if after.length == "spectral" and moved[2] < math.inf:
+        return float(np.linalg.norm(np.asarray(before.value) - np.asarray(after.value), 2))
+    return moved[2] if after.length == "largest" else moved[1]
 
 
 def _size(first: Any, second: Any) -> float:

@@ -13,6 +13,7 @@ import os
 import sys
 import threading
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
@@ -63,6 +64,8 @@ class Call:
     """The scale of that distribution."""
     declared: Optional[Tuple[float, float]] = None
     """The epsilon and delta that the call itself says to spend."""
+    length: str = "euclidean"
+    """How a move is measured: ``euclidean``, ``largest`` of the entries, or ``spectral``."""
     stated_at: Optional[Place] = None
     """The line at which the examined code stated the parameters, if that is another one."""
     noise: Any = None
@@ -153,6 +156,21 @@ class Tape:
         self._index[key, number] = call
         return copied(answer)
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether a primitive is being computed, so that those that it calls are not looked at."""
+        return bool(getattr(self._local, "inside", False))
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """A context in which primitives that are called are not looked at."""
+        before = self.is_quiet
+        self._local.inside = True
+        try:
+            yield
+        finally:
+            self._local.inside = before
+
     def drawn(self) -> Draw:
         """Remember a draw of noise, which somebody should put on a value."""
         inside = getattr(self._local, "inside", False)
@@ -190,6 +208,11 @@ class Tape:
 def place_here() -> Optional[Place]:
     """The line of the examined code that is being executed."""
     return (_places() or (None,))[0]
+
+
+def is_of_the_agent(file: str) -> bool:
+    """Whether a file is of this package, whose lines are never at fault."""
+    return file.startswith(_HERE)
 
 
 def copied(value: Any) -> Any:

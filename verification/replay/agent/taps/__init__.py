@@ -14,6 +14,8 @@ from typing import Iterator
 # The package that is imported, and the module here that knows its primitives.
 _TAPS = {
     "diffprivlib": "diffprivlib",
+    "jax_privacy": "jax_privacy",
+    "opacus": "opacus",
     "opendp": "opendp",
     "pydp": "pydp",
 }

@@ -1,32 +1,52 @@
-"""Taps of diffprivlib: its mechanisms, outermost calls only, and its private quantiles."""
+"""Taps of diffprivlib: its mechanisms, outermost calls only, and what is private as a whole."""
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
+import linecache
 import sys
 from contextlib import ExitStack, contextmanager
-from typing import Any, Callable, Dict, Iterator
+from typing import Any, Callable, Dict, Iterator, List, Optional
+
+import numpy as np
 
 from ..generators import replace_everywhere, replaced
-from ..tape import current
+from ..tape import Place, current, is_of_the_agent
 
 # Attributes of a mechanism that hold what it hides, and no parameter of its noise.
 _HIDDEN = ("utility",)
-# Data-dependent by design: the exponential mechanism over the gaps between sorted records.
-_PRIVATE_BY_DESIGN = ("quantile",)
+# Mechanisms whose loss is at most epsilon times what moves over the sensitivity.
+_PROPORTIONAL = (
+    "Laplace", "LaplaceTruncated", "LaplaceFolded", "LaplaceBoundedDomain", "Snapping",
+    "Geometric", "GeometricTruncated", "GeometricFolded",
+)  # fmt: skip
+_NORMAL = ("Gaussian", "GaussianAnalytic")
+# What the sensitivity of a mechanism bounds, where that is not a single number.
+_LENGTHS = {"Exponential": "largest", "PermuteAndFlip": "largest", "Bingham": "spectral"}
+# Where the utility of an interval between records is looked at, as parts of the range.
+_GRID = (np.arange(200) + 0.382) / 200
+_BUILT: List[Any] = []
+"""The mechanisms that were constructed since the list was emptied."""
 
 
 @contextmanager
 def tapped() -> Iterator[None]:
     """Calls of its mechanisms go to the current tape."""
+    import diffprivlib.mechanisms  # noqa: PLC0415 - only where it is installed
+    import diffprivlib.models.logistic_regression  # noqa: PLC0415
+    import diffprivlib.tools.quantiles  # noqa: PLC0415
+
     with ExitStack() as stack:
-        for kind in _kinds(sys.modules["diffprivlib.mechanisms.base"].DPMechanism):
+        base = sys.modules["diffprivlib.mechanisms.base"].DPMechanism
+        replaced(stack, base, "__init__", _built(base.__init__))
+        for kind in _kinds(base):
             if "randomise" in vars(kind):
                 replaced(stack, kind, "randomise", _randomise(vars(kind)["randomise"]))
-        quantiles = sys.modules["diffprivlib.tools.quantiles"]
-        functions = [getattr(quantiles, name) for name in _PRIVATE_BY_DESIGN]
-        pairs = [(function, _whole(function.__name__, function)) for function in functions]
+        quantile = sys.modules["diffprivlib.tools.quantiles"].quantile
+        path = sys.modules["diffprivlib.models.logistic_regression"]._logistic_regression_path
+        pairs = [(quantile, _quantile(quantile)), (path, _logistic_path(path))]
         replace_everywhere(stack, pairs, prefix="diffprivlib")
         yield
 
@@ -37,54 +57,215 @@ def _kinds(base: Any) -> Iterator[Any]:
         yield from _kinds(kind)
 
 
+def _built(construct: Callable[..., None]) -> Callable[..., None]:
+    """The constructor of all mechanisms, which remembers the line that states the sensitivity."""
+
+    @functools.wraps(construct)
+    def init(self: Any, *args: Any, **given: Any) -> None:
+        construct(self, *args, **given)
+        if current() is not None:
+            self._stated_at = _stating_line(sys._getframe(1))
+            _BUILT.append(self)
+
+    return init
+
+
+def _stating_line(frame: Any) -> Optional[Place]:
+    """The line of the library that states the sensitivity of the mechanism that it makes."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not is_of_the_agent(file) and "mechanisms" not in file.replace("\\", "/").split("/"):
+            line = _line_of(file, frame.f_lineno, "sensitivity")
+            return Place(file, line, frame.f_code.co_name)
+        frame = frame.f_back
+    return None
+
+
+@functools.lru_cache(maxsize=None)
+def _line_of(file: str, line: int, name: str) -> int:
+    """The line of an argument of the call at a line, or of the variable that is given for it."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return line
+    around = [
+        node
+        for node in ast.walk(tree)
+        if getattr(node, "lineno", line + 1) <= line <= (getattr(node, "end_lineno", None) or 0)
+    ]
+    given = [
+        argument.value
+        for node in around
+        if isinstance(node, ast.Call)
+        for argument in node.keywords
+        if argument.arg == name
+    ]
+    if not given:
+        return line
+    if not isinstance(given[-1], ast.Name):
+        return given[-1].lineno
+    inside = [node for node in around if isinstance(node, ast.FunctionDef)]
+    lines = [
+        node.lineno
+        for node in ast.walk(inside[-1] if inside else tree)
+        if isinstance(node, ast.Assign) and node.lineno <= line
+        for one in node.targets
+        if isinstance(one, ast.Name) and one.id == given[-1].id
+    ]
+    return max(lines, default=given[-1].lineno)
+
+
+def _parameters(mechanism: Any) -> Dict[str, Any]:
+    """The public attributes of a mechanism: all that its noise depends on."""
+    return {
+        key: one
+        for key, one in vars(mechanism).items()
+        if not key.startswith("_") and key != "random_state"
+    }
+
+
 def _randomise(draw: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(draw)
     def randomise(self: Any, value: Any = None) -> Any:
-        compute = (
-            functools.partial(draw, self) if value is None else functools.partial(draw, self, value)
-        )
+        given = () if value is None else (value,)
+        compute = functools.partial(draw, self, *given)
         tape = current()
         if tape is None:
             return compute()
-        stated = {
-            key: one
-            for key, one in vars(self).items()
-            if not key.startswith("_") and key != "random_state"
-        }
+        stated = _parameters(self)
         for key in _HIDDEN:
             value = stated.pop(key, value)
+        kind = type(self).__name__
         return tape.call(
-            type(self).__name__,
+            kind,
             compute,
             parameters=stated,
-            value=value,
+            value=_as_number(self, value),
             sensitivity=stated.get("sensitivity"),
-            declared=(float(self.epsilon), float(self.delta)),
+            length=_LENGTHS.get(kind, "euclidean"),
+            stated_at=getattr(self, "_stated_at", None),
+            **_loss(self, kind),
         )
 
     return randomise
 
 
-def _whole(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that is private as a whole, though what it draws from depends on its data."""
+def _as_number(mechanism: Any, value: Any) -> Any:
+    """A value that is not a number, as its place among all that it could be."""
+    if not isinstance(value, str):
+        return value
+    among = getattr(mechanism, "_domain_values", None)
+    if among is None:
+        among = [getattr(mechanism, name, None) for name in ("value0", "value1")]
+    return list(among).index(value) if value in among else value
+
+
+def _loss(mechanism: Any, kind: str) -> Dict[str, Any]:
+    """From what accounting takes what a call spent."""
+    epsilon, delta = float(mechanism.epsilon), float(mechanism.delta)
+    sensitivity = getattr(mechanism, "sensitivity", None)
+    if sensitivity and kind in _PROPORTIONAL and not delta and epsilon:
+        return {"family": "discrete laplace", "scale": float(sensitivity) / epsilon}
+    if kind in _NORMAL and getattr(mechanism, "_scale", None):
+        return {"family": "normal", "scale": float(mechanism._scale)}
+    return {"declared": (epsilon, delta)}
+
+
+def _quantile(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The quantile, which draws an interval between records, and then a number within it.
+
+    Both follow from the records, and are private as a whole: the density of what comes out is that
+    of the exponential mechanism. So its utility is compared at numbers of the whole range.
+    """
     signature = inspect.signature(function)
 
     @functools.wraps(function)
     def call(*args: Any, **given: Any) -> Any:
         tape = current()
-        if tape is None:
-            return function(*args, **given)
         bound = signature.bind(*args, **given)
         bound.apply_defaults()
         stated: Dict[str, Any] = dict(bound.arguments)
-        stated.pop("array", None)
-        for key in ("random_state", "accountant", "unused_args"):
-            stated.pop(key, None)
+        one_number = np.size(stated["quant"]) == 1 and stated["axis"] is None
+        if tape is None or tape.is_quiet or not one_number or stated["keepdims"]:
+            return function(*args, **given)
+        _BUILT.clear()
+        with tape.quiet():
+            found = function(*args, **given)
+        lost = bool(np.isnan(found))
+        known: Dict[str, Any] = {}
+        if _BUILT and getattr(_BUILT[-1], "measure", None) is not None and not lost:
+            known = _over_the_range(_BUILT[-1], stated["bounds"])
         return tape.call(
-            name,
-            lambda: function(*args, **given),
-            parameters=stated,
-            declared=(float(stated.get("epsilon", 1.0)), 0.0),
+            "quantile",
+            lambda: found,
+            fits=lambda answer: bool(np.isnan(answer)) == lost,
+            **known,
         )
 
     return call
+
+
+def _over_the_range(mechanism: Any, bounds: Any) -> Dict[str, Any]:
+    """The utility of the exponential mechanism at numbers of the range, and its parameters."""
+    stated = _parameters(mechanism)
+    utility, measure = np.asarray(stated.pop("utility")), np.asarray(stated.pop("measure"))
+    ends = np.cumsum(measure)
+    places = np.searchsorted(ends, _GRID * ends[-1]).clip(0, len(utility) - 1)
+    return {
+        "parameters": {**stated, "bounds": None if bounds is None else list(bounds)},
+        "value": utility[places],
+        "sensitivity": stated["sensitivity"],
+        "length": "largest",
+        "declared": (float(mechanism.epsilon), 0.0),
+        "stated_at": getattr(mechanism, "_stated_at", None),
+    }
+
+
+def _logistic_path(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A logistic regression: the solution of a perturbed objective is private, and not the noise.
+
+    What its noise hides is the gradient of the sum of losses. That of one record is no longer than
+    the record, so that the sum of records with their signs stands for it.
+    """
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def call(*args: Any, **given: Any) -> Any:
+        tape = current()
+        if tape is None or tape.is_quiet:
+            return function(*args, **given)
+        bound = signature.bind(*args, **given)
+        bound.apply_defaults()
+        data: Dict[str, Any] = dict(bound.arguments)
+        _BUILT.clear()
+        with tape.quiet():
+            found = function(*args, **given)
+        if not _BUILT:
+            # No noise, so that the solution is compared as it is.
+            return found
+        mechanism = _BUILT[-1]
+        rows = np.asarray(data["X"], dtype=float)
+        if data["fit_intercept"]:
+            rows = np.column_stack([rows, np.ones(len(rows))])
+        signs = np.where(np.asarray(data["y"]) == _positive(data), 1.0, -1.0)
+        coefficients, strengths, iterations = found
+        solved = np.column_stack([coefficients, iterations])
+        answer = tape.call(
+            "logistic regression",
+            lambda: solved,
+            fits=lambda before: np.shape(before) == np.shape(solved),
+            parameters=_parameters(mechanism),
+            value=signs @ rows,
+            sensitivity=2.0 * mechanism.data_sensitivity,
+            declared=(float(mechanism.epsilon), 0.0),
+            stated_at=getattr(mechanism, "_stated_at", None),
+        )
+        return answer[:, :-1], strengths, answer[:, -1].astype(iterations.dtype)
+
+    return call
+
+
+def _positive(data: Dict[str, Any]) -> Any:
+    """The class that counts as one."""
+    named = data["pos_class"]
+    return np.max(data["y"]) if named is None else named
