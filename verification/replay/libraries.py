@@ -82,10 +82,17 @@ _ALL = (
         needs=("numpy", "pandas"),
     ),
     Library(
+        name="smartnoise-sql",
+        version="1.0.10",
+        what="queries of SmartNoise",
+        module="of_smartnoise_sql",
+    ),
+    Library(
         name="smartnoise-synth",
         version="1.0.8",
         what="synthesizers of SmartNoise",
         module="of_smartnoise_synth",
+        needs=("torch==2.13.0", "scikit-learn"),
     ),
 )
 LIBRARIES = {one.name: one for one in _ALL}

@@ -16,6 +16,8 @@ _TAPS = {
     "diffprivlib": "diffprivlib",
     "opendp": "opendp",
     "pydp": "pydp",
+    "snsql": "snsql",
+    "snsynth": "snsynth",
 }
 
 

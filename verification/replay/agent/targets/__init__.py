@@ -19,6 +19,10 @@ def target(
     epsilon: float = CLAIMED,
     delta: float = 0.0,
     because: str = "",
+    any_values: bool = False,
+    user: str = "",
+    records: int = 0,
+    summary: Optional[Callable[[Any], Any]] = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Say what a target claims, under which relation, and on which data.
 
@@ -32,6 +36,14 @@ def target(
         The claim.
     because : str
         Why a difference may be all that a replay can say.
+    any_values : bool
+        Whether the library documents that it clips, or takes any value.
+    user : str
+        The column that says whose a record is; then a user differs.
+    records : int
+        How many records the larger data set usually has.
+    summary : callable, optional
+        The part of what is returned that is released.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,6 +54,8 @@ def target(
             "delta": delta,
             "because": because,
         }
+        more = {"any_values": any_values, "user": user, "records": records, "summary": summary}
+        stated.update({key: one for key, one in more.items() if one})
         for key, value in stated.items():
             setattr(function, key, value)
         return function
