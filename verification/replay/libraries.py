@@ -43,6 +43,7 @@ class Library:
     what: str  # What is replayed of it
     module: str  # The module of its targets, in agent/targets
     needs: tuple[str, ...] = ()  # What else is installed, because newer releases break it
+    loose: bool = False  # Whether it is installed without its own pins, with what it needs alone
 
     @property
     def requirement(self) -> str:
@@ -82,6 +83,12 @@ _ALL = (
         needs=("numpy", "pandas"),
     ),
     Library(
+        name="dpmm",
+        version="0.1.9",
+        what="pipelines and models of dpmm",
+        module="of_dpmm",
+    ),
+    Library(
         name="smartnoise-sql",
         version="1.0.10",
         what="queries of SmartNoise",
@@ -93,6 +100,36 @@ _ALL = (
         what="synthesizers of SmartNoise",
         module="of_smartnoise_synth",
         needs=("torch==2.13.0", "scikit-learn"),
+    ),
+    Library(
+        name="synthcity",
+        version="0.2.12",
+        what="private plugins of synthcity",
+        module="of_synthcity",
+        needs=(
+            "torch==2.13.0",
+            "numpy<2",
+            "pandas<2.3",
+            "pgmpy<1",
+            "networkx<3",
+            "scikit-learn",
+            "pydantic>=2",
+            "loguru",
+            "cloudpickle",
+            "tqdm",
+            "scipy",
+            "xgboost<3",
+            "optuna",
+            "lifelines<0.30",
+            "importlib-metadata",
+            "tenacity",
+            "redis",
+            "nflows",
+            "opacus>=1.3",
+            "geomloss",
+            "packaging",
+        ),  # fmt: skip
+        loose=True,
     ),
 )
 LIBRARIES = {one.name: one for one in _ALL}
@@ -136,6 +173,15 @@ def environment(library: Library) -> Path:
         return python
     shutil.rmtree(folder, ignore_errors=True)
     venv.create(folder, with_pip=True)
+    groups = [["--no-deps", wanted[0]], wanted[1:]] if library.loose else [wanted]
+    for group in groups:
+        _install(library, python, group)
+    write_whole(folder / _INSTALLED, json.dumps(wanted) + "\n")
+    return python
+
+
+def _install(library: Library, python: Path, wanted: Sequence[str]) -> None:
+    """Install packages into the environment of a library."""
     try:
         found = subprocess.run(
             [str(python), "-m", "pip", "install", "--quiet", *wanted],
@@ -149,8 +195,6 @@ def environment(library: Library) -> Path:
     if found.returncode:
         last = (found.stderr.strip().splitlines() or ["no message"])[-1]
         raise ValueError(f"{library.requirement} cannot be installed: {last}")
-    write_whole(folder / _INSTALLED, json.dumps(wanted) + "\n")
-    return python
 
 
 def replay_library(

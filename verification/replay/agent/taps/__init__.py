@@ -14,6 +14,7 @@ from typing import Iterator
 # The package that is imported, and the module here that knows its primitives.
 _TAPS = {
     "diffprivlib": "diffprivlib",
+    "dpmm": "dpmm",
     "opendp": "opendp",
     "pydp": "pydp",
     "snsql": "snsql",

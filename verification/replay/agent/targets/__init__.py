@@ -61,3 +61,16 @@ def target(
         return function
 
     return decorate
+
+
+def counted(frame: Any) -> Dict[str, Any]:
+    """How often every category is in a sampled table, and the ends of every column of numbers."""
+    found: Dict[str, Any] = {}
+    for name in frame.columns:
+        values = frame[name].tolist()
+        if all(isinstance(one, float) for one in values):
+            found[str(name)] = [min(values), max(values)]
+        else:
+            words = list(map(str, values))
+            found[str(name)] = {one: words.count(one) for one in sorted(set(words))}
+    return found

@@ -27,12 +27,12 @@ from snsynth.models.dp_covariance import DPcovariance  # noqa: E402
 from snsynth.transform import BinTransformer, LabelTransformer  # noqa: E402
 from snsynth.transform.table import TableTransformer  # noqa: E402
 
-from . import CLAIMED, REMOVE, REPLACE, target  # noqa: E402
+from . import CLAIMED, REMOVE, REPLACE, counted, target  # noqa: E402
 
 _TABLE = {"colour": ["red", "green", "blue"], "size": ["small", "large"]}
 _NUMBERS = {"x": [0.0, 1.0], "y": [0.0, 1.0]}
 _DELTA = 1e-5
-_SAMPLED = 20
+_SAMPLED = 200
 
 
 class _Projected:
@@ -121,37 +121,37 @@ def _fitted(name: str, data: Any, transformer: Any = None, **given: Any) -> Any:
     return model.sample(_SAMPLED)
 
 
-@target(REMOVE, _TABLE)
+@target(REMOVE, _TABLE, summary=counted)
 def mwem(data: Any, rng: Any) -> Any:
     return _fitted("mwem", data, _named_table(), iterations=3)
 
 
-@target(REMOVE, _TABLE)
+@target(REMOVE, _TABLE, summary=counted)
 def mwem_from_data(data: Any, rng: Any) -> Any:
     return _fitted("mwem", data, iterations=3)
 
 
-@target(REMOVE, _TABLE, delta=_DELTA)
+@target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
 def mst(data: Any, rng: Any) -> Any:
     return _fitted("mst", data, _named_table(), delta=_DELTA)
 
 
-@target(REMOVE, _TABLE, delta=_DELTA)
+@target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
 def mst_from_data(data: Any, rng: Any) -> Any:
     return _fitted("mst", data, delta=_DELTA)
 
 
-@target(REMOVE, _TABLE, delta=_DELTA)
+@target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
 def aim(data: Any, rng: Any) -> Any:
     return _fitted("aim", data, _named_table(), delta=_DELTA, rounds=3)
 
 
-@target(REMOVE, _TABLE, delta=_DELTA)
+@target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
 def aim_from_data(data: Any, rng: Any) -> Any:
     return _fitted("aim", data, delta=_DELTA, rounds=3)
 
 
-@target(REMOVE, _NUMBERS, delta=_DELTA, any_values=True)
+@target(REMOVE, _NUMBERS, delta=_DELTA, any_values=True, summary=counted)
 def mst_with_bounds(data: Any, rng: Any) -> Any:
     model = Synthesizer.create("mst", epsilon=CLAIMED, delta=_DELTA)
     bins = TableTransformer([BinTransformer(bins=4, lower=0.0, upper=1.0) for _ in _NUMBERS])
@@ -159,7 +159,7 @@ def mst_with_bounds(data: Any, rng: Any) -> Any:
     return model.sample(_SAMPLED)
 
 
-@target(REMOVE, _NUMBERS, delta=_DELTA, any_values=True)
+@target(REMOVE, _NUMBERS, delta=_DELTA, any_values=True, summary=counted)
 def mst_with_inferred_bounds(data: Any, rng: Any) -> Any:
     model = Synthesizer.create("mst", epsilon=CLAIMED, delta=_DELTA)
     model.fit(data.frame, continuous_columns=list(_NUMBERS), preprocessor_eps=0.5 * CLAIMED)
