@@ -128,7 +128,7 @@ _ALL = (
             "opacus>=1.3",
             "geomloss",
             "packaging",
-        ),  # fmt: skip
+        ),
         loose=True,
     ),
 )

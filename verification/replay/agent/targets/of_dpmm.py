@@ -4,7 +4,7 @@ Its documentation says that a domain is either given or extracted with different
 targets ``..._from_data`` give none. That a model on its own takes the domain from the data where
 none is given is dpmm's issue 18 (closed); that categories are, its issue 24.
 
-The fit of a distribution to noisy marginals is post-processing, so that its iterations are few here.
+The fit of a distribution to noisy marginals is post-processing: its iterations are few here.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ FactoredInference.estimate = _few_iterations(FactoredInference.estimate)
 
 
 def _generated(kind: Any, data: Any, domain: Any = None, bins: float = 0.0, **given: Any) -> Any:
-    """Rows that a pipeline generates; ``bins`` is its epsilon for bins, a part of what is claimed."""
+    """Rows that a pipeline generates; ``bins`` is its epsilon for bins, a part of the claim."""
     settings = {"n_iters": _ITERATIONS, **given}
     pipeline = kind(
         epsilon=CLAIMED - bins,

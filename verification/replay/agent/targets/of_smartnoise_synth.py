@@ -2,8 +2,8 @@
 
 A synthesizer is given a transformer with the categories and bounds, as its documentation says; the
 targets ``..._from_data`` leave that to the library, which then takes the categories from the data.
-That metadata taken from the data leaks is reported for its MST in arXiv 2405.10994. That the
-covariance of releases up to 1.0.5 is computed of data before clipping is smartnoise-sdk's issue 622.
+That metadata taken from the data leaks is shown of synthesizers in arXiv 2405.10994. That releases
+up to 1.0.5 compute the covariance of data before clipping is smartnoise-sdk's issue 622.
 
 The distribution that MST and AIM fit to their noisy marginals is post-processing that takes seconds
 to compile; here the product of the noisy marginals of single columns stands in for it.
