@@ -43,7 +43,6 @@ class Library:
     what: str  # What is replayed of it
     module: str  # The module of its targets, in agent/targets
     needs: tuple[str, ...] = ()  # What else is installed, because newer releases break it
-    loose: bool = False  # Whether it is installed without its own pins, with what it needs alone
 
     @property
     def requirement(self) -> str:
@@ -101,36 +100,6 @@ _ALL = (
         module="of_smartnoise_synth",
         needs=("torch==2.13.0", "scikit-learn"),
     ),
-    Library(
-        name="synthcity",
-        version="0.2.12",
-        what="private plugins of synthcity",
-        module="of_synthcity",
-        needs=(
-            "torch==2.13.0",
-            "numpy<2",
-            "pandas<2.3",
-            "pgmpy<1",
-            "networkx<3",
-            "scikit-learn",
-            "pydantic>=2",
-            "loguru",
-            "cloudpickle",
-            "tqdm",
-            "scipy",
-            "xgboost<3",
-            "optuna",
-            "lifelines<0.30",
-            "importlib-metadata",
-            "tenacity",
-            "redis",
-            "nflows",
-            "opacus>=1.3",
-            "geomloss",
-            "packaging",
-        ),
-        loose=True,
-    ),
 )
 LIBRARIES = {one.name: one for one in _ALL}
 """The libraries by their names."""
@@ -173,9 +142,7 @@ def environment(library: Library) -> Path:
         return python
     shutil.rmtree(folder, ignore_errors=True)
     venv.create(folder, with_pip=True)
-    groups = [["--no-deps", wanted[0]], wanted[1:]] if library.loose else [wanted]
-    for group in groups:
-        _install(library, python, group)
+    _install(library, python, wanted)
     write_whole(folder / _INSTALLED, json.dumps(wanted) + "\n")
     return python
 
