@@ -118,10 +118,23 @@ _ALL = (
         needs=("numpy", "pandas"),
     ),
     Library(
+        name="dpmm",
+        version="0.1.9",
+        what="pipelines and models of dpmm",
+        module="of_dpmm",
+    ),
+    Library(
+        name="smartnoise-sql",
+        version="1.0.10",
+        what="queries of SmartNoise",
+        module="of_smartnoise_sql",
+    ),
+    Library(
         name="smartnoise-synth",
         version="1.0.8",
         what="synthesizers of SmartNoise",
         module="of_smartnoise_synth",
+        needs=("torch==2.13.0", "scikit-learn"),
     ),
 )
 LIBRARIES = {one.name: one for one in _ALL}
@@ -165,6 +178,13 @@ def environment(library: Library) -> Path:
         return python
     shutil.rmtree(folder, ignore_errors=True)
     venv.create(folder, with_pip=True)
+    _install(library, python, wanted)
+    write_whole(folder / _INSTALLED, json.dumps(wanted) + "\n")
+    return python
+
+
+def _install(library: Library, python: Path, wanted: Sequence[str]) -> None:
+    """Install packages into the environment of a library."""
     try:
         found = subprocess.run(  # noqa: S603 - the installer of the new environment
             [str(python), "-m", "pip", "install", "--quiet", *wanted],
@@ -178,8 +198,6 @@ def environment(library: Library) -> Path:
     if found.returncode:
         last = (found.stderr.strip().splitlines() or ["no message"])[-1]
         raise ValueError(f"{library.requirement} cannot be installed: {last}")
-    write_whole(folder / _INSTALLED, json.dumps(wanted) + "\n")
-    return python
 
 
 def replay_library(

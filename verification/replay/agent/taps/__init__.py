@@ -14,10 +14,13 @@ from typing import Iterator
 # The package that is imported, and the module here that knows its primitives.
 _TAPS = {
     "diffprivlib": "diffprivlib",
+    "dpmm": "dpmm",
     "jax_privacy": "jax_privacy",
     "opacus": "opacus",
     "opendp": "opendp",
     "pydp": "pydp",
+    "snsql": "snsql",
+    "snsynth": "snsynth",
 }
 
 

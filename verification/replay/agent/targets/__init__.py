@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Optional, Sequence
 
 CLAIMED = 1.0
 """The epsilon that targets are given, unless they say otherwise."""
@@ -19,6 +19,7 @@ def target(
     epsilon: float = CLAIMED,
     delta: float = 0.0,
     because: str = "",
+    reported: Sequence[str] = (),
     any_values: bool = False,
     user: str = "",
     records: int = 0,
@@ -36,6 +37,8 @@ def target(
         The claim.
     because : str
         Why a difference may be all that a replay can say.
+    reported : sequence of str
+        Where a difference of this target was reported in public.
     any_values : bool
         Whether the library takes any value, so that those beyond the ranges count fully.
     user : str
@@ -54,6 +57,7 @@ def target(
             "delta": delta,
             "because": because,
         }
+        stated.update({"reported": list(reported)} if reported else {})
         given = {"any_values": any_values, "user": user, "records": records, "summary": summary}
         stated.update((key, value) for key, value in given.items() if value)
         for key, value in stated.items():
@@ -61,3 +65,16 @@ def target(
         return function
 
     return decorate
+
+
+def counted(frame: Any) -> Dict[str, Any]:
+    """How often every category is in a sampled table, and the ends of every column of numbers."""
+    found: Dict[str, Any] = {}
+    for name in frame.columns:
+        values = frame[name].tolist()
+        if all(isinstance(one, float) for one in values):
+            found[str(name)] = [min(values), max(values)]
+        else:
+            words = list(map(str, values))
+            found[str(name)] = {one: words.count(one) for one in sorted(set(words))}
+    return found

@@ -1,0 +1,58 @@
+"""Functions of a library that draw noise on a zero with OpenDP, to be added to a value later."""
+
+from __future__ import annotations
+
+import functools
+from contextlib import ExitStack
+from typing import Any, Callable
+
+import numpy as np
+
+from ..generators import replace_everywhere
+from ..noise import NoisyArray, again, noise
+from ..tape import current
+
+_FAMILIES = {"gaussian_noise": "normal", "laplace_noise": "laplace"}
+
+
+def tap_noise_functions(stack: ExitStack, module: Any, package: str) -> None:
+    """What the functions of a module draw knows its scale until it meets a value."""
+    pairs = [
+        (function, _drawing(family, function))
+        for name, family in _FAMILIES.items()
+        for function in [getattr(module, name, None)]
+        if function is not None
+    ]
+    replace_everywhere(stack, pairs, prefix=package)
+
+
+def _drawing(family: str, draw: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(draw)
+    def drawn(*args: Any, **given: Any) -> Any:
+        tape = current()
+        if tape is None:
+            return draw(*args, **given)
+        scale = args[0] if args else given.get("sigma", given.get("scale"))
+
+        def compute() -> Any:
+            found = draw(*args, **given)
+            return np.asarray(found) if isinstance(found, (list, np.ndarray)) else found
+
+        return noise(again(tape, family, compute, parameters={"scale": scale}), family, scale)
+
+    return drawn
+
+
+class KeepingNumpy:
+    """numpy for a module that makes an array of noise, which is an array of noise already."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(np, name)
+        return _keeping(found) if name in ("array", "asarray") else found
+
+
+def _keeping(make: Callable[..., Any]) -> Callable[..., Any]:
+    def kept(value: Any, *args: Any, **given: Any) -> Any:
+        return value if isinstance(value, NoisyArray) else make(value, *args, **given)
+
+    return kept
