@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from rdpkit.mechanisms.experiments.runner import Runner
     from rdpkit.mechanisms.releases.release import Release
 
-_COLUMNS = 10
 # No number of records has so many digits.
 _DIGITS = 19
 
@@ -66,12 +65,6 @@ _DIGITS = 19
     "public numbers, one for each class or one for all, instead of what the file says.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="[default: the experiment's first]")
-@file_option(
-    "--grid",
-    "grid",
-    metavar="FILE.svg",
-    text="Also draw images of every setting beside originals, to an SVG or PNG file.",
-)
 @table_options
 @image_options
 @experiment_options
@@ -84,7 +77,6 @@ def synthesize(
     noise: str | None,
     counts: str | None,
     seed: int | None,
-    grid: Path | None,
     data_dir: Path | None,
     device: str | None,
     output_format: str,
@@ -103,10 +95,9 @@ def synthesize(
     --mechanism, --epsilon, --delta and --adjacency.
 
     Or it is an experiment: a TOML file, or the name of one of the package (--list). Work that takes
-    hours is saved in FILE.unfinished.npz, and the same command continues it. The grid shows private
-    records beside the released ones, so it is for experiments on public data.
+    hours is saved in FILE.unfinished.npz, and the same command continues it.
     """  # noqa: D301 - click reads the mark of a block that is not wrapped
-    own = {"setting": setting, "noise": noise, "counts": counts, "seed": seed, "grid": grid}
+    own = {"setting": setting, "noise": noise, "counts": counts, "seed": seed}
     if experiment is not None and not list_them:
         shown = {"output": output, "output_format": output_format}
         if _of_own_records(experiment, of_table, own, device=device, shown=shown):
@@ -118,20 +109,15 @@ def synthesize(
     found = chosen_experiment(experiment, list_them=list_them, output_format=output_format)
     if found is None:
         return
-    if output is None and grid is None:
-        raise ValueError("Expected --output or --grid: a release that is not kept is of no use.")
+    if output is None:
+        raise ValueError("Expected --output: a release that is not kept is of no use.")
     from rdpkit.mechanisms.experiments.runner import guarantee_of  # noqa: PLC0415  (it imports torch)
     from rdpkit.mechanisms.releases.release import check_path  # noqa: PLC0415
     from rdpkit.mechanisms.releases.verdict import verdict_lines  # noqa: PLC0415
 
-    if output is not None:
-        check_path(output)
+    check_path(output)
     chosen = found.seeds[0] if seed is None else seed
     with running(data_dir, device) as runner:
-        if grid is not None:
-            _draw(grid, found, runner, chosen)
-        if output is None:
-            return
         cell = _changed(_one_of(found, setting), noise=noise, counts=counts)
         charged = None if ledger is None else (ledger, dataset)
         made = _saved(runner, cell, chosen, output=output, charged=charged)
@@ -216,46 +202,3 @@ def _changed(cell: Cell, *, noise: str | None, counts: str | None) -> Cell:
             value = [int(part) for part in numbers]
         changes["counts"] = read_counts("--counts", value)
     return replace(cell, privacy=replace(cell.privacy, **changes))
-
-
-def _one_of_each(labels: Any) -> list[int]:
-    """Numbers of the first records of the first classes; classes without records are left out."""
-    import numpy as np  # noqa: PLC0415
-
-    found, firsts = np.unique(labels, return_index=True)
-    return [int(first) for label, first in zip(found, firsts, strict=True) if label < _COLUMNS]
-
-
-def _draw(path: Path, experiment: Experiment, runner: Runner, seed: int) -> None:
-    from rdpkit.mechanisms.experiments import plots  # noqa: PLC0415
-    from rdpkit.mechanisms.experiments.experiment import short  # noqa: PLC0415
-    from rdpkit.mechanisms.experiments.preparation import training_records  # noqa: PLC0415
-
-    plots.check_format(path)
-    rows: dict[str, Any] = {}
-    shapes: dict[str, tuple[int, int, int]] = {}
-    for number, cell in enumerate(experiment.cells):
-        scaled = runner.data(cell)
-        if scaled.data.image_shape is None:
-            raise ValueError("Expected images for --grid, got records of a table.")
-        name = cell.dataset["name"]
-        if name not in shapes:
-            shapes[name] = scaled.data.image_shape
-            rows[f"{name} original"] = scaled.train[_one_of_each(scaled.data.train_labels)]
-        made = runner.synthesize(cell, seed)
-        records = training_records(cell, made)
-        if records.shape[1] != scaled.train.shape[1]:
-            raise ValueError(f"Expected images for --grid, but {cell.mechanism} releases none.")
-        hard = made.labels if made.labels.ndim == 1 else made.labels.argmax(axis=1)
-        picks = _one_of_each(hard)
-        words = ", ".join(f"{k.split('.')[-1]} {short(v)}" for k, v in cell.varied.items())
-        label = f"{name} {words or cell.mechanism}"
-        rows[label if label not in rows else f"{label} ({number + 1})"] = records[picks]
-    if len(set(shapes.values())) > 1:
-        raise ValueError("Expected images of one size for --grid: draw each data set on its own.")
-    plots.draw_samples(
-        path,
-        rows,
-        image_shape=next(iter(shapes.values())),
-        title=experiment.title or experiment.name,
-    )

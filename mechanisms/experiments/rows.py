@@ -94,26 +94,6 @@ def read_row(path: Path) -> Row:
     return row
 
 
-def read_all(folder: Path) -> tuple[list[Row], list[str]]:
-    """All rows below a folder, of whatever experiments, and what is wrong with other files there.
-
-    Raises
-    ------
-    ValueError
-        If there is no file of results.
-    """
-    paths = sorted(folder.rglob("rows/*.json"))
-    if not paths:
-        raise ValueError(f"Expected {folder} to have results of rdpkit evaluate, got none.")
-    rows, problems = [], []
-    for path in paths:
-        try:
-            rows.append(read_row(path))
-        except ValueError as error:
-            problems.append(str(error))
-    return rows, problems
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """The mean and the spread of several runs of one cell.
