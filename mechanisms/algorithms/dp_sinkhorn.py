@@ -41,21 +41,12 @@ _MARGIN = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transport:
-    """The transport between generated images and records, and how its plan is found.
+    """The transport between generated images and records, and how its plan is found."""
 
-    Parameters
-    ----------
-    regularisation : float
-        Weight of the entropy, as a share of the mean cost.
-    sinkhorn_steps : int
-        Steps towards the transport plan.
-    l1_weight, label_weight : float
-        Weights in :func:`transport_cost`. The public code appends one-hot labels times 15 to the
-        pixels. Half the squared distance of two such labels is 225.
-    """
-
-    regularisation: float = 0.05
-    sinkhorn_steps: int = 50
+    regularisation: float = 0.05  # Weight of the entropy, as a share of the mean cost
+    sinkhorn_steps: int = 50  # Steps towards the transport plan
+    # Weights in :func:`transport_cost`. The public code appends one-hot labels times 15 to the
+    # pixels. Half the squared distance of two such labels is 225.
     l1_weight: float = 0.0
     label_weight: float = 225.0
 
@@ -71,42 +62,18 @@ _TRANSPORT = Transport()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DPSinkhornOptions:
-    """Options of DP-Sinkhorn.
+    """Options of DP-Sinkhorn."""
 
-    Parameters
-    ----------
-    batch_size : float
-        Expected size of a Poisson sample.
-    iterations : int
-        Number of noisy gradients.
-    noise_std : float
-        Standard deviation of the noise on each pixel of the gradient.
-    clip_norm : float
-        Largest L2 norm of the gradient over all generated images (0.5).
-    samples_per_class : int
-        Synthetic records per class.
-    generated : int
-        Generated images a step, at least 2.
-    learning_rate : float
-        Learning rate of Adam.
-    debiasing : float
-        Weight of the self term, in [0, 1]; see :func:`synthesize`.
-    code_size : int
-        Length of the generator's code.
-    transport : Transport
-        Cost of the transport, and how its plan is found.
-    """
-
-    batch_size: float
-    iterations: int
-    noise_std: float
-    clip_norm: float
-    samples_per_class: int = 50
-    generated: int = 50
-    learning_rate: float = 1e-5
-    debiasing: float = 0.4
-    code_size: int = 12
-    transport: Transport = _TRANSPORT
+    batch_size: float  # Expected size of a Poisson sample
+    iterations: int  # Number of noisy gradients
+    noise_std: float  # Standard deviation of the noise on each pixel of the gradient
+    clip_norm: float  # Largest L2 norm of the gradient over all generated images (0.5)
+    samples_per_class: int = 50  # Synthetic records per class
+    generated: int = 50  # Generated images a step, at least 2
+    learning_rate: float = 1e-5  # Learning rate of Adam
+    debiasing: float = 0.4  # Weight of the self term, in [0, 1]; see :func:`synthesize`
+    code_size: int = 12  # Length of the generator's code
+    transport: Transport = _TRANSPORT  # Cost of the transport, and how its plan is found
 
     def __post_init__(self) -> None:
         for name in ("batch_size", "clip_norm", "learning_rate"):
@@ -154,16 +121,13 @@ def transport_cost(
     return cost
 
 
-def sinkhorn_plan(cost: torch.Tensor, *, regularisation: float, steps: int) -> torch.Tensor:
+def sinkhorn_plan(
+    cost: torch.Tensor,  # Shape (n, m)
+    *,
+    regularisation: float,  # Weight of the entropy, as a share of the mean cost
+    steps: int,  # Number of steps; the last one makes the columns sum to 1 / m exactly
+) -> torch.Tensor:
     """Entropic transport plan between two uniform distributions, by Sinkhorn's steps in logarithms.
-
-    Parameters
-    ----------
-    cost : tensor of shape (n, m)
-    regularisation : float
-        Weight of the entropy, as a share of the mean cost.
-    steps : int
-        Number of steps; the last one makes the columns sum to 1 / m exactly.
 
     Returns
     -------
@@ -228,35 +192,24 @@ def clipped_gradient(gradient: torch.Tensor, *, clip_norm: float) -> NDArray[np.
 
 
 def noisy_gradient(
+    # Generated images and their labels; shape (n, channels, height, width) and (n,)
     images: torch.Tensor,
     wanted: torch.Tensor,
+    # The sample; m may be 0; shape (m, channels, height, width) and (m,)
     records: Floats,
     labels: Labels,
     *,
     clip_norm: float,
     noise_std: float,
     noise: NoiseSource,
-    transport: Transport,
+    transport: Transport,  # The transport whose cost the gradient is of
+    # Subtracted from the gradient before it is clipped. Of the records, it may depend only on what
+    # was released before.
     self_term: torch.Tensor | None = None,
 ) -> NDArray[np.float64]:
     """Clipped gradient of the transport to a sample, plus N(0, noise_std^2 I).
 
     The generator sees nothing else of the records.
-
-    Parameters
-    ----------
-    images, wanted : tensors of shape (n, channels, height, width) and (n,)
-        Generated images and their labels.
-    records, labels : arrays of shape (m, channels, height, width) and (m,)
-        The sample; m may be 0.
-    clip_norm, noise_std : float
-    noise : NoiseSource
-        Source of the noise.
-    transport : Transport
-        The transport whose cost the gradient is of.
-    self_term : tensor of the shape of ``images``, optional
-        Subtracted from the gradient before it is clipped. Of the records, it may depend only on
-        what was released before.
 
     Returns
     -------
@@ -289,6 +242,10 @@ def synthesize(
     half the cost of transport to other generated images. The gradients of both terms are clipped
     together, because an unclipped self term would outweigh a clipped data term.
 
+    Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`. Records join a
+    sample with probability ``batch_size`` over the number that ``privacy.counts`` gives. The seed
+    decides the generator's weights, codes and labels.
+
     Guarantee
     ---------
     That of ``iterations`` Poisson-sampled Gaussians with sampling probability ``batch_size / n``
@@ -310,27 +267,10 @@ def synthesize(
     guarantee pays for; it need not be the right one. Under replace-one the exact number is the same
     for neighbours.
 
-    Parameters
-    ----------
-    features, labels, classes, privacy, image_shape, computation
-        As for :func:`rdpkit.mechanisms.algorithms.dp_merf.synthesize`. Records join a sample with
-        probability ``batch_size`` over the number that ``privacy.counts`` gives.
-    options : DPSinkhornOptions
-        Samples, noise, transport and generator.
-    seed : int
-        Public seed of the generator's weights, codes and labels.
-
     Returns
     -------
     Release
         ``classes * samples_per_class`` records in [-1, 1], sorted by class.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or the arrays do not fit together.
-    ArithmeticError
-        If a gradient or a pixel is not finite.
 
     Source
     ------

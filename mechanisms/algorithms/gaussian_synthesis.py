@@ -66,28 +66,21 @@ _LENGTH = 1.0 - 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianSynthesisOptions:
-    """Options of mean-and-covariance synthesis.
+    """Options of mean-and-covariance synthesis."""
 
-    Parameters
-    ----------
-    outputs_per_class : int
-        Synthetic records of each class.
-    added_variance : float, optional
-        What is added to each diagonal entry of the covariances, a public number > 0.
-    min_eigenvalue : float, optional
-        In (0, 1] (sigma of the paper), a public number: data with a smaller eigenvalue are refused,
-        and nothing is added. Such a release is not private.
-    noise_std : float, optional
-        Standard deviation of the noise on each number of :class:`rdpkit.ClassMoments`, for records
-        divided by the root of the number of features. The draws are then made of noisy moments, and
-        any number of them is as private as one. Exactly one of this, ``added_variance`` and
-        ``min_eigenvalue`` is given.
-    """
-
-    outputs_per_class: int
+    outputs_per_class: int  #: Synthetic records of each class
     added_variance: float | None = None
+    """What is added to each diagonal entry of the covariances, a public number > 0."""
     min_eigenvalue: float | None = None
+    """In (0, 1] (sigma of the paper), a public number: data with a smaller eigenvalue are refused,
+    and nothing is added. Such a release is not private.
+    """
     noise_std: float | None = None
+    """Standard deviation of the noise on each number of :class:`rdpkit.ClassMoments`, for records
+    divided by the root of the number of features. The draws are then made of noisy moments, and any
+    number of them is as private as one. Exactly one of this, ``added_variance`` and
+    ``min_eigenvalue`` is given.
+    """
 
     def __post_init__(self) -> None:
         given = (self.added_variance, self.min_eigenvalue, self.noise_std)
@@ -134,6 +127,10 @@ def synthesize(
 
     A table without classes has ``classes=1`` and labels that are all 0.
 
+    Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`. After scaling,
+    coordinates are cut to [-1, 1]. With ``min_eigenvalue``, a covariance with a smaller eigenvalue
+    is a ValueError.
+
     Guarantee
     ---------
     With ``added_variance`` that of :class:`rdpkit.RegularisedSynthesis`, class by class (and of the
@@ -152,27 +149,10 @@ def synthesize(
     records in the account must be lower bounds; with ``min_eigenvalue``, data with fewer are
     refused, too.
 
-    Parameters
-    ----------
-    features : ndarray, shape (n, ...)
-        Private records; after scaling, coordinates are cut to [-1, 1].
-    labels, classes, privacy, computation
-        As for :func:`rdpkit.mechanisms.algorithms.dpcda.synthesize`.
-    options : GaussianSynthesisOptions
-        How many records to draw, and the added variance, the noise or the assumed eigenvalue.
-    scaling : Scaling
-        Takes features to [-1, 1].
-
     Returns
     -------
     Release
         Features of shape (classes * outputs_per_class, ...), class by class, and integer labels.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not accepted, or the covariance of a class has a smaller eigenvalue than
-        ``min_eigenvalue``.
 
     Source
     ------
@@ -228,21 +208,12 @@ def _event(options: GaussianSynthesisOptions, class_sizes: Sizes, dimension: int
 
 
 def batches(
-    records: Records,
+    records: Records,  # The data, cut to [-1, 1]
     *,
-    events: Sequence[GaussianSynthesis | RegularisedSynthesis],
-    noise: NoiseSource,
+    events: Sequence[GaussianSynthesis | RegularisedSynthesis],  # What is released of each class
+    noise: NoiseSource,  # Where the draws come from
 ) -> Iterator[Batch]:
     """The release of :func:`synthesize` in batches.
-
-    Parameters
-    ----------
-    records : Records
-        The data, cut to [-1, 1].
-    events : sequence of GaussianSynthesis or RegularisedSynthesis
-        What is released of each class.
-    noise : NoiseSource
-        Where the draws come from.
 
     Yields
     ------
@@ -250,13 +221,6 @@ def batches(
         Draws, cut to [-1, 1].
     labels : ndarray of int64, shape (k,)
         Their classes.
-
-    Raises
-    ------
-    ValueError
-        If the records are not those that the events describe, or a covariance has a smaller
-        eigenvalue than a GaussianSynthesis says. All classes are checked before the first batch is
-        made.
     """
     dimensions = {event.dimension for event in events}
     if records.box != BOX or records.classes != len(events) or dimensions != {records.dimension}:
@@ -276,20 +240,14 @@ def batches(
 
 
 def noisy_batches(
-    records: Records, *, event: ClassMoments, outputs: int, noise: NoiseSource
+    records: Records,  # The data, cut to [-1, 1]
+    *,
+    # The noise, and the weights of sums, of second moments by class and of counts.
+    event: ClassMoments,
+    outputs: int,  # Draws of each class
+    noise: NoiseSource,  # Where the noise and the draws come from
 ) -> Iterator[Batch]:
     """Draws from the normal laws that noisy moments describe, ``outputs`` of each class.
-
-    Parameters
-    ----------
-    records : Records
-        The data, cut to [-1, 1].
-    event : ClassMoments
-        The noise, and the weights of sums, of second moments by class and of counts.
-    outputs : int
-        Draws of each class.
-    noise : NoiseSource
-        Where the noise and the draws come from.
 
     Yields
     ------

@@ -27,24 +27,12 @@ from rdpkit.mechanisms.releases.streaming import Batch, release_batches
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LDPDCOptions:
-    """Options of LDPDC, with the letters of the paper.
+    """Options of LDPDC, with the letters of the paper."""
 
-    Parameters
-    ----------
-    samples_per_class : int
-        Synthetic records of each class (M).
-    group_size : float
-        Expected size of a sample (L).
-    noise_std : float
-        Standard deviation of the noise on each coordinate of the sum (sigma).
-    value_bound : float
-        Largest size of a coordinate (b).
-    """
-
-    samples_per_class: int
-    group_size: float
-    noise_std: float
-    value_bound: float
+    samples_per_class: int  #: Synthetic records of each class (M)
+    group_size: float  #: Expected size of a sample (L)
+    noise_std: float  #: Standard deviation of the noise on each coordinate of the sum (sigma)
+    value_bound: float  #: Largest size of a coordinate (b)
 
     def __post_init__(self) -> None:
         _validate.positive("value_bound", self.value_bound)
@@ -75,6 +63,10 @@ def synthesize(
 
     The divisor is the *expected* size of the sample, which is public.
 
+    Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`. After scaling,
+    coordinates are cut to [-value_bound, value_bound]. Records of a class join with probability
+    ``group_size`` over the number that ``privacy.counts`` gives for the class.
+
     Guarantee
     ---------
     That of :class:`rdpkit.LDPDC` (and of the scaling's event, composed with it) at the delta and
@@ -86,28 +78,10 @@ def synthesize(
     probabilities are computed are public numbers, or noisy ones that the guarantee pays for. They
     need not be right: the guarantee holds for data sets of any sizes.
 
-    Parameters
-    ----------
-    features : ndarray, shape (n, ...)
-        Private records, of any real type; may be memory-mapped. After scaling, coordinates are cut
-        to [-value_bound, value_bound].
-    labels, classes, privacy, computation
-        As for :func:`rdpkit.mechanisms.algorithms.dpcda.synthesize`. Records of a class join with
-        probability ``group_size`` over the number that ``privacy.counts`` gives for the class.
-    options : LDPDCOptions
-        Samples, noise and bound.
-    scaling : Scaling
-        Takes features to [-value_bound, value_bound].
-
     Returns
     -------
     Release
         Features of shape (classes * samples_per_class, ...), class by class, and integer labels.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not accepted.
 
     Source
     ------
@@ -145,11 +119,6 @@ def batches(records: Records, *, event: LDPDC, noise: NoiseSource) -> Iterator[B
         Noisy sums, divided by the expected size of a sample.
     labels : ndarray of int64, shape (k,)
         Their classes.
-
-    Raises
-    ------
-    ValueError
-        If the records are not those that the event describes.
     """
     if (
         records.box != (-event.value_bound, event.value_bound)

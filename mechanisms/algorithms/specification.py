@@ -28,14 +28,10 @@ SCALING = "preprocessing"
 SCALINGS = ("public", "exact-z-score")
 
 
-def option_defaults(kind: type[Any]) -> dict[str, Any]:
-    """Names of a mechanism's options with their defaults; MISSING where there is none.
-
-    Parameters
-    ----------
-    kind : dataclass
-        The options. Fields of a field that is itself a dataclass are options, too.
-    """
+def option_defaults(
+    kind: type[Any],  # The options. Fields of a field that is itself a dataclass are options, too.
+) -> dict[str, Any]:
+    """Names of a mechanism's options with their defaults; MISSING where there is none."""
     found: dict[str, Any] = {}
     for one in fields(kind):
         if is_dataclass(one.default):
@@ -45,21 +41,11 @@ def option_defaults(kind: type[Any]) -> dict[str, Any]:
     return found
 
 
-def options_from(kind: type[Any], values: Mapping[str, Any]) -> Any:
-    """Options of a mechanism from one flat mapping, as files have them.
-
-    Parameters
-    ----------
-    kind : dataclass
-        The options.
-    values : mapping
-        Values by the names that :func:`option_defaults` lists.
-
-    Raises
-    ------
-    ValueError
-        If a value is not accepted.
-    """
+def options_from(
+    kind: type[Any],  # The options
+    values: Mapping[str, Any],  # Values by the names that :func:`option_defaults` lists
+) -> Any:
+    """Options of a mechanism from one flat mapping, as files have them."""
     found: dict[str, Any] = {}
     for one in fields(kind):
         if is_dataclass(one.default) and not isinstance(one.default, type):
@@ -74,14 +60,30 @@ def options_from(kind: type[Any], values: Mapping[str, Any]) -> Any:
 class Mechanism:
     """A mechanism as experiments, ``rdpkit synthesize`` and ``rdpkit verify`` see it.
 
+    ``synthesize(features, labels, ...)`` takes those of these arguments that it needs, and returns
+    a :class:`Release`. A ValueError says that one is not accepted, or that arrays do not fit
+    together; an ArithmeticError, that a number is not finite.
+
+    * ``features``, shape (n, ...): private records of any real type, perhaps memory-mapped;
+    * ``labels``, shape (n,): their classes, integers in [0, ``classes``);
+    * ``options``: those of the mechanism;
+    * ``scaling``: takes features to the numbers that the mechanism works with, see
+      :mod:`rdpkit.mechanisms.parts.preprocessing`. Without it they are in [-1, 1] or [0, 1], as
+      ``features`` below says, scaled by constants;
+    * ``privacy``: delta and adjacency of the guarantee, the source of subsets and noise, and how
+      numbers of records become known;
+    * ``noise``: of a baseline without guarantee, the source that the manifest states, of which
+      nothing is drawn;
+    * ``seed``: of public randomness, such as the initial weights of a network;
+    * ``image_shape``: channels, height and width of flat records that are images;
+    * ``computation``: device, type of the features, file and progress.
+
     Parameters
     ----------
     name : str
         What people call it, with dashes.
     synthesize : callable
-        Makes a release: ``synthesize(features, labels, ...)``. It is called with those of the
-        keyword arguments ``classes``, ``options``, ``privacy``, ``noise``, ``scaling``, ``seed``,
-        ``image_shape`` and ``computation`` that it takes.
+        Makes a release, from those of the arguments above that it takes.
     options : dataclass
         What a file may set; ``synthesize`` takes it as ``options``.
     features : {"unit", "signed"}

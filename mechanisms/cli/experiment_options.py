@@ -54,15 +54,7 @@ def experiment_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def chosen_experiment(
     given: str | None, *, list_them: bool, output_format: str
 ) -> Experiment | None:
-    """The experiment that the user names, or None if ``--list`` was given, which is printed.
-
-    Raises
-    ------
-    ValueError
-        If none is named, or there is none of that name.
-    OSError
-        If its file cannot be read.
-    """
+    """The experiment that the user names, or None if ``--list`` was given, which is printed."""
     if list_them:
         names = shipped.names()
         click.echo(as_json(names) if output_format == "json" else "\n".join(names))

@@ -78,13 +78,7 @@ def is_images(name: str | None, given: dict[str, Any]) -> bool:
 
 
 def refuse_image_options(given: dict[str, Any]) -> None:
-    """Say that an option is for images.
-
-    Raises
-    ------
-    ValueError
-        If one was given.
-    """
+    """Say that an option is for images."""
     for name, option in _FOR_IMAGES.items():
         if given[name] not in _ABSENT:
             raise ValueError(f"Expected images (a folder, .npz or .parquet) for {option}.")
@@ -99,13 +93,7 @@ def release_images(
     output_format: str,
     device: str | None,
 ) -> None:
-    """Release images, and print the guarantee.
-
-    Raises
-    ------
-    ValueError, OSError
-        If an option is missing or not accepted, or a file cannot be read or written.
-    """
+    """Release images, and print the guarantee."""
     missing = [name for name in _NEEDED if given[name] is None]
     if missing:
         raise ValueError(f"Expected --{', --'.join(missing)} for images.")

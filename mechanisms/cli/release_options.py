@@ -111,13 +111,7 @@ def is_release(name: str | None) -> TypeGuard[str]:
 
 
 def refuse_for_experiments(given: dict[str, Any]) -> None:
-    """Say that an option is for releases.
-
-    Raises
-    ------
-    ValueError
-        If one was given.
-    """
+    """Say that an option is for releases."""
     for name, value in given.items():
         if value != _NAMES[name]:
             shown = {"targets": "target", "models": "model"}.get(name, name).replace("_", "-")
@@ -135,13 +129,7 @@ def evaluated(
     data_dir: Path | None,
     output_format: str,
 ) -> None:
-    """Evaluate a release, write and print the report; status 1 if its guarantee is refuted.
-
-    Raises
-    ------
-    ValueError, OSError
-        If an option is missing or records cannot be read.
-    """
+    """Evaluate a release, write and print the report; status 1 if its guarantee is refuted."""
     if given["real"] is None:
         raise ValueError("Expected --real: the records that the release was made from.")
     if output is not None and output.suffix.lower() not in REPORTS:

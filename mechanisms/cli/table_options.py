@@ -110,13 +110,7 @@ def is_table(name: str | None, given: dict[str, Any]) -> bool:
 
 
 def refuse_for_experiments(given: dict[str, Any]) -> None:
-    """Say that an option is for tables.
-
-    Raises
-    ------
-    ValueError
-        If one was given.
-    """
+    """Say that an option is for tables."""
     for name, value in given.items():
         if value not in _ABSENT:
             raise ValueError(
@@ -126,13 +120,7 @@ def refuse_for_experiments(given: dict[str, Any]) -> None:
 
 
 def refuse_for_tables(given: dict[str, Any], *, kind: str = "a table") -> None:
-    """Say that an option is for experiments.
-
-    Raises
-    ------
-    ValueError
-        If one was given.
-    """
+    """Say that an option is for experiments."""
     for name, value in given.items():
         if value is not None:
             raise ValueError(
@@ -144,13 +132,7 @@ def refuse_for_tables(given: dict[str, Any], *, kind: str = "a table") -> None:
 def release_table(
     data: str, given: dict[str, Any], *, output: Path | None, output_format: str
 ) -> None:
-    """Release a table, and print its guarantee.
-
-    Raises
-    ------
-    ValueError, OSError
-        If an option is missing or not accepted, or a file cannot be read or written.
-    """
+    """Release a table, and print its guarantee."""
     missing = [name for name in _NEEDED if given[name] is None]
     if missing:
         hint = f" `rdpkit schema {data} -o schema.toml` drafts one." if "schema" in missing else ""
@@ -209,13 +191,7 @@ def release_table(
 
 
 def person_of(given: dict[str, Any]) -> tuple[str, int] | None:
-    """What says whose a record is, and how many of a person are used; None for single records.
-
-    Raises
-    ------
-    ValueError
-        If only one was given.
-    """
+    """What says whose a record is, and how many of a person are used; None for single records."""
     if (given["person"] is None) != (given["most_per_person"] is None):
         raise ValueError("Expected --person and --most-per-person together.")
     return None if given["person"] is None else (given["person"], given["most_per_person"])

@@ -19,7 +19,9 @@ from rdpkit.mechanisms.releases.manifest import Manifest
 
 
 def spread(
-    features: NDArray[np.float32], labels: NDArray[Any], manifest: Manifest
+    features: NDArray[np.float32],  # Released means; shape (n, d)
+    labels: NDArray[Any],  # Their classes; shape (n,)
+    manifest: Manifest,  # Its parameters state ``order_of_mixture`` and ``feature_noise``
 ) -> NDArray[np.float32]:
     """Move each release away from its class's mean as far as a record would be.
 
@@ -28,24 +30,9 @@ def spread(
     gives them the variance l (v - s^2) that records have there. Deviations along directions where
     only noise is visible (v is at most the largest variance that noise alone gives) are removed.
 
-    Parameters
-    ----------
-    features : array of float32, shape (n, d)
-        Released means.
-    labels : array of int, shape (n,)
-        Their classes.
-    manifest : Manifest
-        Its parameters state ``order_of_mixture`` and ``feature_noise``.
-
     Returns
     -------
     array of float32, shape (n, d)
-
-    Raises
-    ------
-    ValueError
-        If the release does not consist of means of records of one class, or has fewer than two
-        records of a class.
 
     Source
     ------

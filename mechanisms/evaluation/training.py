@@ -30,13 +30,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Training:
-    """How a classifier is trained.
-
-    Raises
-    ------
-    ValueError
-        If a value is out of range, or ``patience`` is given without validation records.
-    """
+    """How a classifier is trained."""
 
     # Passes over the records; records in one step.
     epochs: int
@@ -114,23 +108,17 @@ def best_device() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def soft_labels(labels: NDArray[Any], classes: int) -> NDArray[np.float32]:
+def soft_labels(
+    # Noisy rows may have negative values and any sum. A row without a positive value becomes
+    # uniform. Shape (n,).
+    labels: NDArray[Any],
+    classes: int,
+) -> NDArray[np.float32]:
     """Labels as distributions: integers become one-hot rows, and rows become shares.
-
-    Parameters
-    ----------
-    labels : array of int, shape (n,), or of float, shape (n, classes)
-        Noisy rows may have negative values and any sum. A row without a positive value becomes
-        uniform.
 
     Returns
     -------
     array of float32, shape (n, classes)
-
-    Raises
-    ------
-    ValueError
-        If a value is NaN, or the shape is another one.
     """
     if labels.ndim == 1:
         rows = np.zeros((len(labels), classes), np.float32)
@@ -147,52 +135,22 @@ def soft_labels(labels: NDArray[Any], classes: int) -> NDArray[np.float32]:
 
 @training_threads()
 def train(
-    model: nn.Module,
-    images: NDArray[np.float32],
+    model: nn.Module,  # Maps (n, channels, height, width) to logits; moved to ``device``
+    images: NDArray[np.float32],  # Released records; shape (n, channels, height, width)
+    # With the loss "cross-entropy", a row counts as the label with its largest value; shape (n,)
     labels: NDArray[Any],
     *,
-    settings: Training,
-    classes: int,
+    settings: Training,  # How to train
+    classes: int,  # Number of labels
+    # Seed of the split, of the order of records and of the augmentation. The block :func:`seeded`
+    # decides initial weights and dropout, and should enclose both the model's construction and this
+    # call.
     seed: int,
-    device: str = "cpu",
-    augment: Augment | None = None,
-    progress: Progress | None = None,
+    device: str = "cpu",  # "cpu", "cuda" or "cuda:0" and the like
+    augment: Augment | None = None,  # Required where ``settings.augmentation`` is not "none"
+    progress: Progress | None = None,  # Called after each epoch
 ) -> Trained:
-    """Train a model in place.
-
-    Parameters
-    ----------
-    model : torch.nn.Module
-        Maps (n, channels, height, width) to logits; moved to ``device``.
-    images : array of float32, shape (n, channels, height, width)
-        Released records.
-    labels : array of int, shape (n,), or of float, shape (n, classes)
-        With the loss "cross-entropy", a row counts as the label with its largest value.
-    settings : Training
-        How to train.
-    classes : int
-        Number of labels.
-    seed : int
-        Seed of the split, of the order of records and of the augmentation. The block
-        :func:`seeded` decides initial weights and dropout, and should enclose both the model's
-        construction and this call.
-    device : str
-        "cpu", "cuda" or "cuda:0" and the like.
-    augment : callable, optional
-        Required where ``settings.augmentation`` is not "none".
-    progress : callable, optional
-        Called after each epoch.
-
-    Returns
-    -------
-    Trained
-
-    Raises
-    ------
-    ValueError
-        If shapes don't fit, a value is not finite, too few records are left to train on, or the
-        loss becomes NaN.
-    """
+    """Train a model in place."""
     if images.ndim != 4 or len(images) != len(labels) or not len(images):
         raise _validate.fail(
             "images", f"to be ({len(labels)}, channels, height, width)", images.shape
@@ -245,29 +203,19 @@ def train(
 
 def accuracy(
     model: nn.Module,
+    # Records, prepared as those that the model was trained on; shape (n, channels, height, width)
     images: NDArray[np.float32],
-    labels: NDArray[np.int64],
+    labels: NDArray[np.int64],  # Shape (n,)
     *,
     device: str = "cpu",
     batch_size: int = 500,
 ) -> float:
     """Share of records whose largest logit is at their label.
 
-    Parameters
-    ----------
-    images : array of float32, shape (n, channels, height, width)
-        Records, prepared as those that the model was trained on.
-    labels : array of int, shape (n,)
-
     Returns
     -------
     float
         In [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If there are no records, or the model's logits are NaN.
     """
     if not len(images) or len(images) != len(labels):
         raise _validate.fail("images", f"to be {len(labels)} records, at least one", images.shape)

@@ -174,26 +174,10 @@ class Experiment:
                 yield cell, seed
 
 
-def load_experiment(path: str | Path) -> Experiment:
-    """Read an experiment from a TOML file.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-
-    Returns
-    -------
-    Experiment
-
-    Raises
-    ------
-    ValueError
-        If the file is not TOML, a key is unknown or missing, or a value is not accepted: one error
-        with the file, the key, the value and what is accepted.
-    OSError
-        If it cannot be read.
-    """
+def load_experiment(
+    path: str | Path,  # The file
+) -> Experiment:
+    """Read an experiment from a TOML file."""
     path = Path(path)
     try:
         content = tomllib.loads(path.read_bytes().decode())
@@ -217,22 +201,13 @@ def short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def selected(experiment: Experiment, conditions: Sequence[str]) -> Experiment:
-    """The same experiment with only those cells that meet every condition.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        What to choose from.
-    conditions : sequence of str
-        ``KEY=VALUE``: a key that the experiment varies, or its last part, and a value as tables
-        show it.
-
-    Raises
-    ------
-    ValueError
-        If a condition has another form, or no cell meets them.
-    """
+def selected(
+    experiment: Experiment,  # What to choose from
+    # ``KEY=VALUE``: a key that the experiment varies, or its last part, and a value as tables show
+    # it.
+    conditions: Sequence[str],
+) -> Experiment:
+    """The same experiment with only those cells that meet every condition."""
     cells = experiment.cells
     for condition in conditions:
         key, equals, wanted = condition.partition("=")
@@ -304,13 +279,7 @@ def _ranges(name: str, value: Any) -> Any:
 
 
 def read_counts(name: str, value: Any) -> str | tuple[int, ...]:
-    """How counts become known, as files and the command line say it.
-
-    Raises
-    ------
-    ValueError
-        If it is neither a word that is accepted nor a list of integers of at least 1.
-    """
+    """How counts become known, as files and the command line say it."""
     if value in ("noisy", "public"):
         return str(value)
     if not isinstance(value, list):

@@ -43,39 +43,21 @@ Report = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The outcome of running an experiment.
+    """The outcome of running an experiment."""
 
-    Parameters
-    ----------
-    rows : tuple of mapping
-        All rows, those of earlier runs among them.
-    resumed : int
-        Number of rows of earlier runs.
-    """
-
-    rows: tuple[Row, ...]
-    resumed: int
+    rows: tuple[Row, ...]  # All rows, those of earlier runs among them
+    resumed: int  # Number of rows of earlier runs
 
 
 class Runner:
-    """Runs cells; data sets are loaded, and noise is calibrated, once for all seeds.
-
-    Parameters
-    ----------
-    directory : str or Path, optional
-        The data directory; without it ``RDPKIT_DATA_DIR``.
-    device : str
-        Torch device on which to synthesise and train.
-    report : callable, optional
-        Called with the progress.
-    """
+    """Runs cells; data sets are loaded, and noise is calibrated, once for all seeds."""
 
     def __init__(
         self,
         *,
-        directory: str | Path | None = None,
-        device: str = "cpu",
-        report: Report | None = None,
+        directory: str | Path | None = None,  # The data directory; without it ``RDPKIT_DATA_DIR``
+        device: str = "cpu",  # Torch device on which to synthesise and train
+        report: Report | None = None,  # Called with the progress
     ) -> None:
         self.directory = directory
         self.device = device
@@ -83,18 +65,16 @@ class Runner:
         self._scaled: dict[str, Scaled] = {}
         self._options: dict[str, dict[str, Any]] = {}
 
-    def run(self, experiment: Experiment, results: Path) -> Outcome:
+    def run(
+        self,
+        experiment: Experiment,  # What to run
+        # The folder of results; rows go to ``results / NAME / rows``, and checkpoints to ``results
+        # / NAME / unfinished``.
+        results: Path,
+    ) -> Outcome:
         """Run what has not been run yet; each finished run is written at once.
 
         Mechanisms that take hours keep a checkpoint, from which an interrupted run continues.
-
-        Parameters
-        ----------
-        experiment : Experiment
-            What to run.
-        results : Path
-            The folder of results; rows go to ``results / NAME / rows``, and checkpoints to
-            ``results / NAME / unfinished``.
 
         Raises
         ------
@@ -171,19 +151,16 @@ class Runner:
             self._scaled = {key: scale(load(cell.dataset, self.directory), features)}
         return self._scaled[key]
 
-    def synthesize(self, cell: Cell, seed: int, *, checkpoint: Checkpoint | None = None) -> Release:
-        """Make the cell's release.
-
-        Parameters
-        ----------
-        cell : Cell
-            What to release.
-        seed : int
-            Seed of randomness that need not be secret, and of the noise where the cell asks for
-            seeded noise.
-        checkpoint : Checkpoint, optional
-            For mechanisms that keep one.
-        """
+    def synthesize(
+        self,
+        cell: Cell,  # What to release
+        # Seed of randomness that need not be secret, and of the noise where the cell asks for
+        # seeded noise.
+        seed: int,
+        *,
+        checkpoint: Checkpoint | None = None,  # For mechanisms that keep one
+    ) -> Release:
+        """Make the cell's release."""
         mechanism = find_mechanism(cell.mechanism)
         scaled = self.data(cell)
         data = scaled.data
@@ -225,19 +202,15 @@ class Runner:
             **{name: value for name, value in given.items() if name in wanted},
         )
 
-    def options(self, cell: Cell, data: Dataset, known: KnownCounts | None) -> dict[str, Any]:
-        """The mechanism's options, with the noise that meets the cell's target.
-
-        Parameters
-        ----------
-        cell : Cell
-            The setting.
-        data : Dataset
-            Its data set, of which only public numbers are used.
-        known : KnownCounts or None
-            The numbers of records that the mechanism needs, if it needs any. Noise is calibrated
-            by these, and never by others that were read from the data.
-        """
+    def options(
+        self,
+        cell: Cell,  # The setting
+        data: Dataset,  # Its data set, of which only public numbers are used
+        # The numbers of records that the mechanism needs, if it needs any. Noise is calibrated by
+        # these, and never by others that were read from the data.
+        known: KnownCounts | None,
+    ) -> dict[str, Any]:
+        """The mechanism's options, with the noise that meets the cell's target."""
         target = cell.privacy.target_epsilon
         mechanism = find_mechanism(cell.mechanism)
         options = mechanism.check(cell.options, calibrated=target is not None)

@@ -19,28 +19,18 @@ def draw_seed(generator: torch.Generator) -> int:
 
 
 def random_convnet(
-    seed: int,
+    seed: int,  # Decides the weights; not secret
     *,
-    shape: tuple[int, int, int],
+    shape: tuple[int, int, int],  # Channels, height and width of the images
+    # Channels of a convolution, and number of blocks.
     width: int = 128,
     depth: int = 3,
-    device: str | torch.device = "cpu",
+    device: str | torch.device = "cpu",  # Where it computes
 ) -> ConvNet:
     """Draw a ConvNet with untrained, frozen weights; torch's global generator stays as it was.
 
     It normalises within one record and one channel, so the representation of a record does not
     depend on the rest of its batch.
-
-    Parameters
-    ----------
-    seed : int
-        Decides the weights; not secret.
-    shape : (int, int, int)
-        Channels, height and width of the images.
-    width, depth : int
-        Channels of a convolution, and number of blocks.
-    device : str or torch.device
-        Where it computes.
     """
     channels, height, pixels = shape
     with torch.random.fork_rng(devices=[]):

@@ -39,39 +39,21 @@ class LedgerRefusalError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerRelease:
-    """One release, or one charge, of a ledger.
+    """One release, or one charge, of a ledger."""
 
-    Parameters
-    ----------
-    number : int
-        Its line in the file, counted from 0.
-    path : str
-        The manifest, relative to the folder of the ledger.
-    mechanism : str
-        What made it.
-    event : Event or None
-        What was charged; None for a release that is recorded without any account.
-    delta : float
-        What was paid of the deltas of single releases; 0 for what is charged by its divergences.
-    epsilon : float or None
-        What the manifest states; None before the release is made, and where nothing is stated.
-    sha256 : str or None
-        Of the manifest; None as long as there is only a charge.
-    data : str or None
-        Of the hashes of its arrays and files, by which the same release is recognised.
-    reason : str or None
-        Why no account covers it; None for all that was charged.
-    """
-
-    number: int
-    path: str
-    mechanism: str
+    number: int  #: Its line in the file, counted from 0
+    path: str  #: The manifest, relative to the folder of the ledger
+    mechanism: str  #: What made it
     event: Event | None
+    """What was charged; None for a release that is recorded without any account."""
     delta: float
+    """What was paid of the deltas of single releases; 0 for what is charged by its divergences."""
     epsilon: float | None
-    sha256: str | None
+    """What the manifest states; None before the release is made, and where nothing is stated."""
+    sha256: str | None  #: Of the manifest; None as long as there is only a charge
     data: str | None
-    reason: str | None = None
+    """Of the hashes of its arrays and files, by which the same release is recognised."""
+    reason: str | None = None  #: Why no account covers it; None for all that was charged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

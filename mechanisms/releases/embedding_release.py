@@ -70,34 +70,17 @@ def embedding_event(options: EmbeddingOptions, class_sizes: Sizes, dimension: in
 
 
 def release_embedding(
-    data: LabelledImages,
+    data: LabelledImages,  # The private records
+    # Makes the feature map from public randomness.
     draw_features: Callable[[torch.Generator], FeatureMap],
     *,
-    options: EmbeddingOptions,
-    privacy: Privacy,
-    seed: int,
-    mechanism: str,
-    computation: Computation,
+    options: EmbeddingOptions,  # Options of the mechanism
+    privacy: Privacy,  # Delta and adjacency of the guarantee, and the source of the noise
+    seed: int,  # Seed of the public randomness
+    mechanism: str,  # Name of the mechanism
+    computation: Computation,  # Device and progress
 ) -> Release:
-    """Release noisy sums of features once, and sample from a generator that matches them.
-
-    Parameters
-    ----------
-    data : LabelledImages
-        The private records.
-    draw_features : callable
-        Makes the feature map from public randomness.
-    options : EmbeddingOptions
-        Options of the mechanism.
-    privacy : Privacy
-        Delta and adjacency of the guarantee, and the source of the noise.
-    seed : int
-        Seed of the public randomness.
-    mechanism : str
-        Name of the mechanism.
-    computation : Computation
-        Device and progress.
-    """
+    """Release noisy sums of features once, and sample from a generator that matches them."""
     counts = options.counts(data.classes)
     known = None
     if counts.public is None and counts.noise_std is None:

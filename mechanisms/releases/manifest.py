@@ -83,12 +83,6 @@ class Manifest:
     files : mapping of str to mapping
         ``format``, ``rows`` and ``sha256`` of every file beside the manifest that is no file of
         arrays, by its name, such as ``synth.csv``.
-
-    Raises
-    ------
-    ValueError
-        If a value is not of its kind, ``private`` is not what the checks say, or a check says
-        better than the other values do.
     """
 
     mechanism: str

@@ -59,11 +59,6 @@ class Release:
         Their description. Its hashes must be those of the arrays.
     others : mapping of str to ndarray
         Further arrays that are released, such as the noisy moments of which records were drawn.
-
-    Raises
-    ------
-    ValueError
-        If the arrays do not hold numbers, or have different numbers of rows.
     """
 
     features: AnyArray

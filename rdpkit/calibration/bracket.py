@@ -37,29 +37,17 @@ class Bracket:
 
 
 def numbers(
+    # It should fall towards more privacy; if it does not, the result is still a valid bracket.
     score: Scoring,
     *,
-    start: float,
+    start: float,  # Where to begin
+    # The ends of the range, > 0.
     lowest: float,
     highest: float,
-    private: int,
-    tolerance: float,
+    private: int,  # 1 if larger numbers are more private; one of {1, -1}
+    tolerance: float,  # Relative
 ) -> Bracket:
-    """A bracket of two real numbers whose ratio is within ``tolerance`` of 1.
-
-    Parameters
-    ----------
-    score : callable
-        It should fall towards more privacy; if it does not, the result is still a valid bracket.
-    start : float
-        Where to begin.
-    lowest, highest : float
-        The ends of the range, > 0.
-    private : {1, -1}
-        1 if larger numbers are more private.
-    tolerance : float
-        Relative.
-    """
+    """A bracket of two real numbers whose ratio is within ``tolerance`` of 1."""
     range_ = (private * math.log(lowest), private * math.log(highest))
     least, most = min(range_), max(range_)
     exact = {private * math.log(t): t for t in (lowest, highest, start)}

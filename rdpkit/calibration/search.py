@@ -344,18 +344,15 @@ def _shown(values: dict[str, Any]) -> str:
     )
 
 
-def by_distributions(search: Search, tolerance: float, *, also_divergences: bool) -> Calibration:
+def by_distributions(
+    search: Search,  # What is searched for by divergences first, to know where to begin
+    tolerance: float,  # Takes the place of that of ``search``
+    *,
+    # Whether a bound from Renyi divergences will do where it is smaller or there is no
+    # distribution.
+    also_divergences: bool,
+) -> Calibration:
     """The last value that meets the target by privacy loss distributions.
-
-    Parameters
-    ----------
-    search : Search
-        What is searched for by divergences first, to know where to begin.
-    tolerance : float
-        Takes the place of that of ``search``.
-    also_divergences : bool
-        Whether a bound from Renyi divergences will do where it is smaller or there is no
-        distribution.
 
     Raises
     ------

@@ -92,22 +92,11 @@ class SearchVariable:
         return " and ".join(one.path for one in self.moved)
 
 
-def search_variable(event: Event, parameter: Any) -> SearchVariable:
-    """The variable for one parameter, for several that keep their ratio, or for a stated ratio.
-
-    Parameters
-    ----------
-    event : Event
-        What was released.
-    parameter : str, sequence of str or mapping from str to number
-        Names or paths of parameters.
-
-    Raises
-    ------
-    ValueError
-        If a name is not that of a parameter that can be calibrated, or the parameters cannot be
-        moved together.
-    """
+def search_variable(
+    event: Event,  # What was released
+    parameter: Any,  # Names or paths of parameters
+) -> SearchVariable:
+    """The variable for one parameter, for several that keep their ratio, or for a stated ratio."""
     ratio = _ratio(event, parameter)
     known = paths(event)
     free = {path: known[path] for path in ratio}

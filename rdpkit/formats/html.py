@@ -58,17 +58,15 @@ def block(*parts: str) -> str:
     return f'<div class="rdpkit">{inner}</div>'
 
 
-def profile_drawing(points: Points, *, epsilon: float, delta: float, lower: float | None) -> str:
+def profile_drawing(
+    points: Points,  # The profile, with epsilon ascending. Deltas of 0 are left out.
+    *,
+    # The guarantee, which is marked.
+    epsilon: float,
+    delta: float,
+    lower: float | None,  # An epsilon that is attained at ``delta``. What lies between is shaded.
+) -> str:
     """The privacy profile: delta on a logarithmic axis by epsilon, between its two bounds.
-
-    Parameters
-    ----------
-    points : sequence
-        The profile, with epsilon ascending. Deltas of 0 are left out.
-    epsilon, delta : float
-        The guarantee, which is marked.
-    lower : float or None
-        An epsilon that is attained at ``delta``. What lies between is shaded.
 
     Returns
     -------
@@ -107,14 +105,11 @@ def profile_drawing(points: Points, *, epsilon: float, delta: float, lower: floa
     return _svg("privacy profile: delta by epsilon, upper and lower bounds", shapes)
 
 
-def bars_drawing(rows: Sequence[tuple[str, str, float]]) -> str:
-    """Numbers side by side: one mark for each bound, and what lies between them shaded.
-
-    Parameters
-    ----------
-    rows : sequence
-        A label, a kind ("upper", "lower" or "published") and a number, for each bound.
-    """
+def bars_drawing(
+    # A label, a kind ("upper", "lower" or "published") and a number, for each bound.
+    rows: Sequence[tuple[str, str, float]],
+) -> str:
+    """Numbers side by side: one mark for each bound, and what lies between them shaded."""
     rows = [row for row in rows if math.isfinite(row[2])]
     if not rows:
         return ""

@@ -16,13 +16,10 @@ _LONGEST_CELL = 300
 _MARKUP = re.compile(r"[!-+/:-@\[-`{-~]")
 
 
-def escaped_markdown(text: str) -> str:
+def escaped_markdown(
+    text: str,  # Anything
+) -> str:
     """The text on one line, in which Markdown and HTML see nothing but letters.
-
-    Parameters
-    ----------
-    text : str
-        Anything.
 
     Returns
     -------

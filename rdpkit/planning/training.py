@@ -87,19 +87,10 @@ def _fields(event: Event) -> tuple[dataclasses.Field[Any], ...]:
     return dataclasses.fields(event)
 
 
-def usual_delta(dataset_size: int) -> float:
-    """The largest power of ten that is below 1 / dataset_size, and at most 1e-5.
-
-    Parameters
-    ----------
-    dataset_size : int
-        Number of records; at least 1.
-
-    Raises
-    ------
-    ValueError
-        If it is not an integer of at least 1.
-    """
+def usual_delta(
+    dataset_size: int,  # Number of records; at least 1
+) -> float:
+    """The largest power of ten that is below 1 / dataset_size, and at most 1e-5."""
     size = _validate.integer("dataset_size", dataset_size)
     # 10^-k < 1/n means 10^k > n, and n has len(str(n)) digits.
     return float(f"1e-{max(len(str(size)), _LARGEST_USUAL_DELTA)}")

@@ -64,16 +64,11 @@ def draw(curve: TradeoffCurve, axes: Axes | None, *, logarithmic: bool) -> Axes:
     return axes
 
 
-def save(curve: TradeoffCurve, path: Path) -> None:
-    """Draw a curve to a file, PNG or SVG by its suffix, the same each time.
-
-    Parameters
-    ----------
-    curve : TradeoffCurve
-        The curve.
-    path : Path
-        The file; it is written whole or not at all.
-    """
+def save(
+    curve: TradeoffCurve,
+    path: Path,  # The file; it is written whole or not at all
+) -> None:
+    """Draw a curve to a file, PNG or SVG by its suffix, the same each time."""
     kind = path.suffix.lower().removeprefix(".")
     with mpl.rc_context({"svg.hashsalt": "rdpkit", "svg.fonttype": "none"}):
         figure = Figure(figsize=_SIZE, layout="constrained")

@@ -182,18 +182,14 @@ def gdp(
     return _described(event, relation, smallest, profile, attained)
 
 
-def gdp_of_curve(event: Event, curve: TradeoffCurve, *, closer: bool = False) -> GaussianDP:
-    """As :func:`gdp`, from the trade-off curve of the event and with its smallest delta.
-
-    Parameters
-    ----------
-    event : Event
-        What was released.
-    curve : TradeoffCurve
-        Its curve.
-    closer : bool
-        Whether a smaller delta is taken, as by :func:`gdp`, for an event that leaks very little.
-    """
+def gdp_of_curve(
+    event: Event,  # What was released
+    curve: TradeoffCurve,
+    *,
+    # Whether a smaller delta is taken, as by :func:`gdp`, for an event that leaks very little.
+    closer: bool = False,
+) -> GaussianDP:
+    """As :func:`gdp`, from the trade-off curve of the event and with its smallest delta."""
     if closer and curve.profile.deltas[0] < _LITTLE * curve.smallest_delta:
         return gdp(event, adjacency=curve.adjacency)
     if curve.gaussian is not None:
@@ -260,18 +256,12 @@ def _down_to(profile: Profile, smallest: float) -> Profile:
     return Profile(epsilons=profile.epsilons[:count], deltas=profile.deltas[:count])
 
 
-def regret(mu: float, profile: Profile, attained: tuple[AttainedProfile, ...]) -> Enclosure:
-    """The regret of a mu: the largest (delta_mu - delta) / (1 + e^epsilon), from both sides.
-
-    Parameters
-    ----------
-    mu : float
-        mu.
-    profile : Profile
-        delta from above.
-    attained : tuple of AttainedProfile
-        delta from below, by several pairs.
-    """
+def regret(
+    mu: float,
+    profile: Profile,  # delta from above
+    attained: tuple[AttainedProfile, ...],  # delta from below, by several pairs
+) -> Enclosure:
+    """The regret of a mu: the largest (delta_mu - delta) / (1 + e^epsilon), from both sides."""
     nothing = Profile(epsilons=(0.0,), deltas=(0.0,))
     below = [one.forward for one in attained] or [nothing]
     with ctx.workprec(BITS + bits_for(profile)):

@@ -47,13 +47,7 @@ _GUESSES = (
 
 
 def format_of(path: str | Path) -> str:
-    """The format that a file's ending stands for.
-
-    Raises
-    ------
-    ValueError
-        If it is none of :data:`FORMATS`.
-    """
+    """The format that a file's ending stands for."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise ValueError(

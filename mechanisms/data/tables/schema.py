@@ -104,11 +104,6 @@ class Column:
         Whether they are found with noise when a release is made, which its guarantee pays for. Then
         ``values`` is not needed; ``range`` is not either, and where it is stated, the parts are
         found inside of it. All that is not stated needs a person's word no more.
-
-    Raises
-    ------
-    ValueError
-        If something is not accepted; the message names the column and the key.
     """
 
     name: str
@@ -201,13 +196,7 @@ class Column:
         return found
 
     def steps_of(self, value: Any) -> Any:
-        """A value of a range in the unit in which the column is coded.
-
-        Raises
-        ------
-        ValueError
-            If it is no value of the column's kind.
-        """
+        """A value of a range in the unit in which the column is coded."""
         match self.kind:
             case "number":
                 return _finite(value)
@@ -312,11 +301,6 @@ class Schema:
     ----------
     columns : tuple of Column
         At least one, with different names.
-
-    Raises
-    ------
-    ValueError
-        If there is none, or two have one name.
     """
 
     columns: tuple[Column, ...]

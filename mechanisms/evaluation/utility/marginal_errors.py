@@ -65,17 +65,14 @@ def compared_columns(synthetic: Sample) -> Sample:
 
 
 def marginal_errors(
-    synthetic: Sample, real: Sample, *, rng: np.random.Generator | None
+    # With the same columns.
+    synthetic: Sample,
+    real: Sample,
+    *,
+    # Splits the real records into the two halves whose distance is the floor; None for no floor.
+    rng: np.random.Generator | None,
 ) -> Marginals:
-    """Compare all columns and pairs of columns of two samples.
-
-    Parameters
-    ----------
-    synthetic, real : Sample
-        With the same columns.
-    rng : numpy.random.Generator or None
-        Splits the real records into the two halves whose distance is the floor; None for no floor.
-    """
+    """Compare all columns and pairs of columns of two samples."""
     chosen = compared_columns(synthetic)
     cells = [cells_of(column) for column in chosen.columns]
     made = [c.codes(column) for c, column in zip(cells, chosen.columns, strict=True)]

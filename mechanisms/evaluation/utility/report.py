@@ -22,26 +22,16 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What the report itself costs the people in the data.
-
-    Parameters
-    ----------
-    kind : {"public", "unaccounted", "accounted"}
-        "public": whoever asked for the report says that all real records in it are public.
-        "unaccounted": private records were read, and nothing limits what the report tells of them.
-        "accounted": it has noise, and costs ``guarantee`` on top of the release.
-    guarantee : Guarantee or None
-        Of an accounted report.
-    noise_std : float or None
-        The noise on each of its numbers.
-    event : Event or None
-        What an accounted report releases, to be composed with the release.
-    """
+    """What the report itself costs the people in the data."""
 
     kind: Literal["public", "unaccounted", "accounted"]
-    guarantee: Guarantee | None = None
-    noise_std: float | None = None
-    event: Event | None = None
+    """"public": whoever asked for the report says that all real records in it are public.
+    "unaccounted": private records were read, and nothing limits what the report tells of them.
+    "accounted": it has noise, and costs ``guarantee`` on top of the release.
+    """
+    guarantee: Guarantee | None = None  # Of an accounted report
+    noise_std: float | None = None  # The noise on each of its numbers
+    event: Event | None = None  # What an accounted report releases, to be composed with the release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

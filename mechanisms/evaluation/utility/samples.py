@@ -77,13 +77,7 @@ class Sample:
         return len(self.columns[0].values)
 
     def column(self, name: str) -> SampleColumn:
-        """The column of that name.
-
-        Raises
-        ------
-        ValueError
-            If there is none.
-        """
+        """The column of that name."""
         for column in self.columns:
             if column.name == name:
                 return column
@@ -152,23 +146,13 @@ def kinds_of(table: Any) -> dict[str, Kind]:
     return found
 
 
-def of_table(table: Any, kinds: Mapping[str, Kind], *, where: str) -> Sample:
-    """The columns of an arrow table, read as the kinds say.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-        With all columns that ``kinds`` names; others are left out.
-    kinds : mapping of str to str
-        What each column holds.
-    where : str
-        What the table is called in errors.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, or cannot be read as its kind.
-    """
+def of_table(
+    table: Any,  # With all columns that ``kinds`` names; others are left out
+    kinds: Mapping[str, Kind],  # What each column holds
+    *,
+    where: str,  # What the table is called in errors
+) -> Sample:
+    """The columns of an arrow table, read as the kinds say."""
     _lacks_none(table, kinds, where)
     columns = tuple(
         SampleColumn(
@@ -182,23 +166,13 @@ def of_table(table: Any, kinds: Mapping[str, Kind], *, where: str) -> Sample:
     return Sample(columns=columns)
 
 
-def of_schema(table: Any, schema: Schema, *, where: str) -> Sample:
-    """The columns of a schema, read as it says. A value that cannot be read is missing.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-        With all columns of the schema; others are left out.
-    schema : Schema
-        What is publicly known of them.
-    where : str
-        What the table is called in errors.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, or its type cannot be read as its kind.
-    """
+def of_schema(
+    table: Any,  # With all columns of the schema; others are left out
+    schema: Schema,  # What is publicly known of them
+    *,
+    where: str,  # What the table is called in errors
+) -> Sample:
+    """The columns of a schema, read as it says. A value that cannot be read is missing."""
     from rdpkit.mechanisms.data.tables.encoding import read_values  # noqa: PLC0415
 
     _lacks_none(table, schema.names, where)
@@ -277,13 +251,7 @@ def _text(value: Any) -> str | None:
 
 
 def same_columns(samples: Sequence[tuple[str, Sample]]) -> None:
-    """Refuse samples of arrays that have different numbers of columns.
-
-    Raises
-    ------
-    ValueError
-        Naming the one that differs.
-    """
+    """Refuse samples of arrays that have different numbers of columns."""
     where, first = samples[0]
     for name, sample in samples[1:]:
         if sample.names != first.names:

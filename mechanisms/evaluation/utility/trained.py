@@ -98,11 +98,6 @@ def chosen_targets(synthetic: Sample, named: Sequence[str]) -> tuple[str, ...]:
     Without a name these are columns of 2 to 50 categories of which none fills nearly all of the
     release, at most three; where there are none, the last column. Images have their
     labels.
-
-    Raises
-    ------
-    ValueError
-        If a column that was named is not there.
     """
     if named and len(synthetic.columns) > 1:
         return tuple(synthetic.column(name).name for name in named)
@@ -135,39 +130,21 @@ def chosen_models(synthetic: Sample, named: Sequence[str], target: str) -> tuple
 
 
 def target_scores(
-    synthetic: Sample,
-    train: Sample | None,
-    test: Sample,
+    synthetic: Sample,  # The release
+    train: Sample | None,  # Real records for the ceilings
+    test: Sample,  # Real records that none of the models has seen
     *,
-    target: str,
-    plan: TrainingPlan,
-    guarantee: Guarantee | None = None,
+    target: str,  # The column to predict. Records without a value in it are left out.
+    plan: TrainingPlan,  # Models and seed
+    guarantee: Guarantee | None = None,  # Of the release; asks for the private ceiling
+    # All real training records, on which the private ceiling is trained: it is the better the more
+    # there are. By default ``train``.
     everybody: Sample | None = None,
+    # Whether test records without a value in the target count as wrong answers, rather than being
+    # left out: then every accuracy is a mean over all test records.
     missing_is_wrong: bool = False,
 ) -> TargetScores:
-    """Train every model on the release and, where they are given, on real records; then test.
-
-    Parameters
-    ----------
-    synthetic : Sample
-        The release.
-    train : Sample or None
-        Real records for the ceilings.
-    test : Sample
-        Real records that none of the models has seen.
-    target : str
-        The column to predict. Records without a value in it are left out.
-    plan : TrainingPlan
-        Models and seed.
-    guarantee : Guarantee, optional
-        Of the release; asks for the private ceiling.
-    everybody : Sample, optional
-        All real training records, on which the private ceiling is trained: it is the better the
-        more there are. By default ``train``.
-    missing_is_wrong : bool
-        Whether test records without a value in the target count as wrong answers, rather than
-        being left out: then every accuracy is a mean over all test records.
-    """
+    """Train every model on the release and, where they are given, on real records; then test."""
     made = _with_answers(synthetic, target)
     judged = test if missing_is_wrong else _with_answers(test, target)
     true = None if train is None else _with_answers(train, target)

@@ -55,13 +55,14 @@ def frequent_codes(measured: MeasuredCounts, *, standard_deviations: float = 2.0
 
 
 def chosen_tables(
+    # The noisy sum of absolute differences between a pair's marginal and independence.
     scores: Mapping[Pair, float],
-    expected: Mapping[Pair, Floats],
-    singles: Sequence[MeasuredCounts],
+    expected: Mapping[Pair, Floats],  # Expected counts of each pair under independence
+    singles: Sequence[MeasuredCounts],  # All columns, as they are known
     *,
-    std: float,
-    of_scores: float,
-    records: float,
+    std: float,  # Noise of the round that measures them, for a table with weight 1
+    of_scores: float,  # Noise of each score. Dependence is believed as far as it stands out of it.
+    records: float,  # The noisy number of records
 ) -> dict[Chosen, float]:
     """The pairs to measure, and the columns to measure again, with the weight of each.
 
@@ -69,21 +70,6 @@ def chosen_tables(
     number, and the part of the budget that goes to columns, are those with the least predicted
     error: a table that is measured has the noise's error, and a pair that is not keeps its
     dependence. So few records get no pairs at all, and all of the budget goes to the columns.
-
-    Parameters
-    ----------
-    scores : mapping
-        The noisy sum of absolute differences between a pair's marginal and independence.
-    expected : mapping
-        Expected counts of each pair under independence.
-    singles : sequence of MeasuredCounts
-        All columns, as they are known.
-    std : float
-        Noise of the round that measures them, for a table with weight 1.
-    of_scores : float
-        Noise of each score. Dependence is believed as far as it stands out of it.
-    records : float
-        The noisy number of records.
     """
     chance = {
         pair: _HALF_NORMAL * np.sqrt(np.maximum(table, 0.0)).sum()

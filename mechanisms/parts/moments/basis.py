@@ -81,13 +81,11 @@ class Basis:
         """Whether rows can be turned into records again."""
         return self.name != "scattering"
 
-    def rows(self, images: Floats) -> Floats:
+    def rows(
+        self,
+        images: Floats,  # Pixels in [0, 1]; shape (n, channels, height, width)
+    ) -> Floats:
         """Features of each image.
-
-        Parameters
-        ----------
-        images : float32 array of shape (n, channels, height, width)
-            Pixels in [0, 1].
 
         Returns
         -------

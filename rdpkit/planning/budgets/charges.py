@@ -20,23 +20,15 @@ from rdpkit.tradeoffs import zcdp
 
 @lru_cache(maxsize=256)
 def divergences(
-    event: Event, adjacency: Adjacency, orders: tuple[float, ...], delta: float
+    event: Event,  # What is to be released
+    adjacency: Adjacency,  # The neighbouring relation
+    orders: tuple[float, ...],  # Renyi orders
+    # If it is above 0, the event is taken as (epsilon, delta)-DP with the certified epsilon, and
+    # the numbers are the divergences of randomised response with that epsilon, which are the
+    # largest ones of epsilon-DP.
+    delta: float,
 ) -> tuple[float, ...]:
-    """Upper bounds on the divergence at each order, certified; inf where nothing is known.
-
-    Parameters
-    ----------
-    event : Event
-        What is to be released.
-    adjacency : Adjacency
-        The neighbouring relation.
-    orders : tuple of float
-        Renyi orders.
-    delta : float
-        If it is above 0, the event is taken as (epsilon, delta)-DP with the certified epsilon, and
-        the numbers are the divergences of randomised response with that epsilon, which are the
-        largest ones of epsilon-DP.
-    """
+    """Upper bounds on the divergence at each order, certified; inf where nothing is known."""
     if delta > 0.0:
         epsilon = _certified_epsilon(event, adjacency, delta)
         return tuple(_of_pure(epsilon, order) for order in orders)

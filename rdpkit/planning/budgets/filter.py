@@ -57,24 +57,18 @@ class BudgetExceededError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetLeft:
-    """What is left of a budget.
-
-    Parameters
-    ----------
-    epsilon : float
-        The budget's epsilon less the smallest epsilon of a budget that would have allowed the same
-        releases. It says how much is left, and is no guarantee for what may still be spent, because
-        epsilons do not add up.
-    noise_multiplier : float or None
-        One more Gaussian release is allowed if its noise is at least this many times its
-        sensitivity; inf if none is. None where Gaussian releases are not charged for.
-    delta : float
-        What is left for releases that are spent with a delta.
-    """
+    """What is left of a budget."""
 
     epsilon: float
+    """The budget's epsilon less the smallest epsilon of a budget that would have allowed the same
+    releases. It says how much is left, and is no guarantee for what may still be spent, because
+    epsilons do not add up.
+    """
     noise_multiplier: float | None
-    delta: float
+    """One more Gaussian release is allowed if its noise is at least this many times its
+    sensitivity; inf if none is. None where Gaussian releases are not charged for.
+    """
+    delta: float  # What is left for releases that are spent with a delta
 
 
 @dataclass(frozen=True, slots=True)

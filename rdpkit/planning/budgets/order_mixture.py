@@ -135,21 +135,19 @@ def _margin(mixture: OrderMixture, spent: Array, epsilon: float, delta: float) -
     return math.log(delta) + log_sum + s * (epsilon - loss) + least
 
 
-def filter_holds(mixture: OrderMixture, spent: Total, *, epsilon: float, delta: float) -> bool:
+def filter_holds(
+    mixture: OrderMixture,  # Fixed in advance
+    spent: Total,  # The sum of the divergences so far, at each of the orders; exact or rounded up
+    *,
+    # What all releases together shall satisfy.
+    epsilon: float,
+    delta: float,
+) -> bool:
     """Whether 1 - e^(epsilon - L) <= delta S(L) is proven for every L.
 
     log S is convex in L, so it is above its tangent at any point, of slope s, and the smallest
     value of s (L - epsilon) - log(1 - e^(epsilon - L)) is s log((1 + s) / s) + log(1 + s). The
     point is chosen in floats, and the inequality is checked in balls.
-
-    Parameters
-    ----------
-    mixture : OrderMixture
-        Fixed in advance.
-    spent : sequence
-        The sum of the divergences so far, at each of the orders; exact or rounded up.
-    epsilon, delta : float
-        What all releases together shall satisfy.
     """
     values = _as_floats(spent)
     if np.isinf(values).all():
