@@ -8,24 +8,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit.cli.option_types import NameType
-from rdpkit.formats.text import as_json, guarantee_lines, how_many, printable
 from rdpkit.mechanisms.cli.experiment_options import (
     chosen_experiment,
     experiment_options,
     file_option,
     running,
 )
+from rdpkit.mechanisms.cli.given_options import counts_of, refuse
 from rdpkit.mechanisms.cli.image_options import (
     image_options,
     is_images,
     refuse_image_options,
     release_images,
 )
+from rdpkit.mechanisms.cli.releasing import expect, print_release, save_charged
 from rdpkit.mechanisms.cli.table_options import (
     is_table,
-    refusals_of_ledgers,
     refuse_for_experiments,
-    refuse_for_tables,
     release_table,
     table_options,
 )
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
     from rdpkit.mechanisms.experiments.experiment import Cell, Experiment
     from rdpkit.mechanisms.experiments.runner import Runner
     from rdpkit.mechanisms.releases.release import Release
-
-# No number of records has so many digits.
-_DIGITS = 19
 
 
 @click.command()
@@ -89,7 +85,11 @@ def synthesize(
         --adjacency replace_one -o synth.csv
 
     The argument is a table (.csv, .parquet, .arrow): synthetic records with the same columns, types
-    and ranges are written, and the manifest beside them.
+    and ranges are written, and the manifest beside them. With --draft-schema a schema is drafted
+    instead: what everybody may know of the table, its columns and the values that they can have. A
+    draft reads these from the private records, and marks each column with public = false: replace
+    what it found by what is publicly known, then confirm each column with a reason. Columns that
+    may name people, and free text, are left out.
 
     Or images (a folder with one folder for each class, a .npz, a .parquet of images) with
     --mechanism, --epsilon, --delta and --adjacency.
@@ -111,9 +111,7 @@ def synthesize(
         return
     if output is None:
         raise ValueError("Expected --output: a release that is not kept is of no use.")
-    from rdpkit.mechanisms.experiments.runner import guarantee_of  # noqa: PLC0415  (it imports torch)
     from rdpkit.mechanisms.releases.release import check_path  # noqa: PLC0415
-    from rdpkit.mechanisms.releases.verdict import verdict_lines  # noqa: PLC0415
 
     check_path(output)
     chosen = found.seeds[0] if seed is None else seed
@@ -121,15 +119,7 @@ def synthesize(
         cell = _changed(_one_of(found, setting), noise=noise, counts=counts)
         charged = None if ledger is None else (ledger, dataset)
         made = _saved(runner, cell, chosen, output=output, charged=charged)
-    described: dict[str, Any] = {"file": str(output), **guarantee_of(made)}
-    if output_format == "json":
-        click.echo(as_json(described))
-        return
-    lines = [f"{how_many(len(made.features), 'record')} in {output}"]
-    lines += guarantee_lines(made.guarantee) if made.guarantee is not None else ["no guarantee"]
-    lines += verdict_lines(made.manifest.private, made.manifest.checks)
-    lines += [f"note       {note}" for note in made.manifest.notes]
-    click.echo("\n".join(printable(line) for line in lines))
+    print_release(made, output, output_format)
 
 
 def _saved(
@@ -144,18 +134,11 @@ def _saved(
         made.save(output)
         checkpoint.clear()
         return made
-    from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415
-
-    path, dataset = charged
-    ledger = Ledger(path)
-    with refusals_of_ledgers():
-        ledger.expect(dataset, cell.privacy.adjacency)
+    ledger, dataset = charged
+    expect(ledger, dataset, cell.privacy.adjacency)
     # A checkpoint would hold noisy answers that nobody has paid for.
     made = runner.synthesize(cell, seed, checkpoint=None)
-    with refusals_of_ledgers():
-        charge = ledger.charge_unsaved(made.manifest, dataset=dataset, path=output)
-    made.save(output)
-    ledger.complete(charge, output.with_suffix(".json"))
+    save_charged(made, output, ledger=ledger, dataset=dataset)
     return made
 
 
@@ -164,13 +147,13 @@ def _of_own_records(
 ) -> bool:
     """Release a table or images, if the argument is such; whether it was."""
     if is_images(source, given):
-        refuse_for_tables({**own, "counts": None}, kind="images")
+        refuse({**own, "counts": None}, expected="an experiment", got="images")
         release_images(source, given, counts=own["counts"], device=device, **shown)
         return True
     refuse_image_options(given)
     if not is_table(source, given):
         return False
-    refuse_for_tables(own)
+    refuse(own, expected="an experiment", got="a table")
     release_table(source, given, **shown)
     return True
 
@@ -196,9 +179,5 @@ def _changed(cell: Cell, *, noise: str | None, counts: str | None) -> Cell:
     if noise is not None:
         changes["noise"] = noise
     if counts is not None:
-        numbers = [part.strip() for part in counts.split(",")]
-        value: Any = counts
-        if all(part.isascii() and part.isdigit() and len(part) < _DIGITS for part in numbers):
-            value = [int(part) for part in numbers]
-        changes["counts"] = read_counts("--counts", value)
+        changes["counts"] = read_counts("--counts", counts_of(counts))
     return replace(cell, privacy=replace(cell.privacy, **changes))
