@@ -46,39 +46,24 @@ _LABELS = {
 
 
 def check_format(path: Path) -> str:
-    """The file's ending, one of :data:`FORMATS`.
-
-    Raises
-    ------
-    ValueError
-        If it is another one.
-    """
+    """The file's ending, one of :data:`FORMATS`."""
     suffix = path.suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
         raise ValueError(f"Expected {path} to end in .svg or .png, got {path.suffix!r}.")
     return suffix
 
 
-def draw_accuracy(path: Path, summaries: Sequence[Summary], *, title: str) -> None:
+def draw_accuracy(
+    path: Path,  # SVG or PNG, by its ending
+    summaries: Sequence[Summary],  # Summaries of one experiment that varies at least one number
+    *,
+    title: str,  # Title of the picture
+) -> None:
     """Draw accuracy against the varied key with most values; other varied keys give more lines.
 
     The bars are one standard deviation over seeds; hollow points are what the source printed.
     Where the noise is stated, and not calibrated to a target, epsilon depends on what was varied,
     and a second axis shows it.
-
-    Parameters
-    ----------
-    path : Path
-        SVG or PNG, by its ending.
-    summaries : sequence of Summary
-        Summaries of one experiment that varies at least one number.
-    title : str
-        Title of the picture.
-
-    Raises
-    ------
-    ValueError
-        If no number was varied, or the ending is another one.
     """
     kind = check_format(path)
     key = _axis(summaries)
@@ -186,30 +171,14 @@ def _draw_epsilon(
 
 
 def draw_samples(
-    path: Path,
+    path: Path,  # SVG or PNG, by its ending
+    # Images by the label of their row: originals first; shape (k, d)
     rows: Mapping[str, NDArray[np.float32]],
     *,
-    image_shape: tuple[int, int, int],
-    title: str,
+    image_shape: tuple[int, int, int],  # Channels (1 or 3), height and width
+    title: str,  # Title of the grid
 ) -> None:
-    """A grid of images, one labelled row after the other, each with its own range of grey.
-
-    Parameters
-    ----------
-    path : Path
-        SVG or PNG, by its ending.
-    rows : mapping of str to array of shape (k, d)
-        Images by the label of their row: originals first.
-    image_shape : (int, int, int)
-        Channels (1 or 3), height and width.
-    title : str
-        Title of the grid.
-
-    Raises
-    ------
-    ValueError
-        If records are no images of 1 or 3 channels, or the ending is another one.
-    """
+    """A grid of images, one labelled row after the other, each with its own range of grey."""
     kind = check_format(path)
     if image_shape[0] not in (1, 3):
         raise ValueError(f"Expected images of 1 or 3 channels to draw, got {image_shape[0]}.")
@@ -287,13 +256,7 @@ def one_of_each(labels: NDArray[Any]) -> list[int]:
 def sample_rows(
     experiment: Experiment, runner: Runner, seed: int
 ) -> tuple[dict[str, NDArray[np.float32]], tuple[int, int, int]]:
-    """Images of every setting beside originals, by the label of their row, and their shape.
-
-    Raises
-    ------
-    ValueError
-        If a setting releases no images, or the images have different sizes.
-    """
+    """Images of every setting beside originals, by the label of their row, and their shape."""
     rows: dict[str, Any] = {}
     shapes: dict[str, tuple[int, int, int]] = {}
     for number, cell in enumerate(experiment.cells):

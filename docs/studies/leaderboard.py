@@ -123,13 +123,7 @@ def _relation(name: str) -> str:
 
 
 def read_all(folder: Path) -> tuple[list[Row], list[str]]:
-    """All rows below a folder, of whatever experiments, and what is wrong with other files there.
-
-    Raises
-    ------
-    ValueError
-        If there is no file of results.
-    """
+    """All rows below a folder, of whatever experiments, and what is wrong with other files there."""
     paths = sorted(folder.rglob("rows/*.json"))
     if not paths:
         raise ValueError(f"Expected {folder} to have results of rdpkit evaluate, got none.")

@@ -123,15 +123,7 @@ def synthesize(
 def batches(
     records: Records, *, event: ClassWiseDPMix, noise: NoiseSource, device: str | None = None
 ) -> Iterator[Batch]:
-    """The release of :func:`synthesize` in batches, with soft labels.
-
-    Yields
-    ------
-    features : ndarray of float64, shape (k, d)
-        Noisy means.
-    labels : ndarray of float64, shape (k, classes)
-        Noisy one-hot labels.
-    """
+    """The release of :func:`synthesize` in batches, with soft labels."""
     check_records(records, event)
     for label, means in mixed_by_class(
         records,

@@ -31,7 +31,7 @@ def hermite_features(
     *,
     order: int,  # Highest degree, >= 0
     rho: float,  # In (0, 1); near 1 the kernel is narrow
-) -> torch.Tensor:
+) -> torch.Tensor:  # Shape (..., order + 1)
     """First ``order + 1`` features of Mehler's kernel exp(-rho/(1-rho^2) (x-y)^2) of each number.
 
     phi_k(x) = sqrt(lambda_k / N_k) H_k(x) exp(-rho x^2 / (1 + rho)) with lambda_k = (1-rho) rho^k
@@ -43,10 +43,6 @@ def hermite_features(
 
     By Mehler's formula the squares of all features add up to the kernel at (x, x), which is 1. So
     the norm of the first features is at most 1, however many are taken.
-
-    Returns
-    -------
-    tensor of shape (..., order + 1)
     """
     previous = torch.zeros_like(values)
     current = (1.0 - rho * rho) ** 0.25 * torch.exp(-rho / (1.0 + rho) * values * values)
@@ -167,7 +163,7 @@ def synthesize(
     seed: int,
     image_shape: tuple[int, int, int] | None = None,
     computation: Computation = ON_PROCESSOR,
-) -> Release:
+) -> Release:  # ``classes * samples_per_class`` records in [-1, 1], sorted by class
     """Release noisy sums of Hermite features once, and sample from a generator fitted to them.
 
     Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`. The seed decides
@@ -181,11 +177,6 @@ def synthesize(
     Assumes
     -------
     The number of classes, the features and, if given, ``public_counts`` do not depend on the data.
-
-    Returns
-    -------
-    Release
-        ``classes * samples_per_class`` records in [-1, 1], sorted by class.
 
     Source
     ------

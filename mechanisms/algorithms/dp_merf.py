@@ -80,7 +80,7 @@ def synthesize(
     seed: int,
     image_shape: tuple[int, int, int] | None = None,
     computation: Computation = ON_PROCESSOR,
-) -> Release:
+) -> Release:  # ``classes * samples_per_class`` records in [-1, 1], sorted by class
     """Release noisy sums of random Fourier features once, and sample from a generator fitted to it.
 
     Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`. The seed decides
@@ -100,11 +100,6 @@ def synthesize(
     Assumes
     -------
     The number of classes, the kernel and, if given, ``public_counts`` do not depend on the data.
-
-    Returns
-    -------
-    Release
-        ``classes * samples_per_class`` records in [-1, 1], sorted by class.
 
     Source
     ------

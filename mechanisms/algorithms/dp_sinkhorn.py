@@ -126,14 +126,8 @@ def sinkhorn_plan(
     *,
     regularisation: float,  # Weight of the entropy, as a share of the mean cost
     steps: int,  # Number of steps; the last one makes the columns sum to 1 / m exactly
-) -> torch.Tensor:
-    """Entropic transport plan between two uniform distributions, by Sinkhorn's steps in logarithms.
-
-    Returns
-    -------
-    tensor of shape (n, m)
-        Non-negative, summing to 1.
-    """
+) -> torch.Tensor:  # Shape (n, m): non-negative, summing to 1
+    """Entropic transport plan between uniform distributions, by Sinkhorn's steps in logarithms."""
     n, m = cost.shape
     scores = -cost / (regularisation * cost.mean()).clamp(min=1e-12)
     row = torch.zeros(n, dtype=cost.dtype, device=cost.device)
@@ -206,14 +200,10 @@ def noisy_gradient(
     # Subtracted from the gradient before it is clipped. Of the records, it may depend only on what
     # was released before.
     self_term: torch.Tensor | None = None,
-) -> NDArray[np.float64]:
+) -> NDArray[np.float64]:  # Shape of ``images``
     """Clipped gradient of the transport to a sample, plus N(0, noise_std^2 I).
 
     The generator sees nothing else of the records.
-
-    Returns
-    -------
-    array of the shape of ``images``
     """
     gradient = _data_gradient(images, wanted, records, labels, transport=transport)
     if self_term is not None:
@@ -232,7 +222,7 @@ def synthesize(
     seed: int,
     image_shape: tuple[int, int, int] | None = None,
     computation: Computation = ON_PROCESSOR,
-) -> Release:
+) -> Release:  # ``classes * samples_per_class`` records in [-1, 1], sorted by class
     """Train a conditional generator on noisy gradients of its transport cost to private records.
 
     In each iteration a Poisson sample of the records is transported to a batch of generated
@@ -266,11 +256,6 @@ def synthesize(
     The number n that decides the sampling probability is a public number, or a noisy one that the
     guarantee pays for; it need not be the right one. Under replace-one the exact number is the same
     for neighbours.
-
-    Returns
-    -------
-    Release
-        ``classes * samples_per_class`` records in [-1, 1], sorted by class.
 
     Source
     ------

@@ -147,15 +147,7 @@ def batches(
     noise: NoiseSource,  # Draws subsets and noise
     device: str | None = None,  # A torch device on which means are taken
 ) -> Iterator[Batch]:
-    """The release of :func:`synthesize` in batches, so that memory does not grow with its size.
-
-    Yields
-    ------
-    features : ndarray of float64, shape (k, d)
-        Noisy means.
-    labels : ndarray of int64, shape (k,)
-        Their labels.
-    """
+    """The release of :func:`synthesize` in batches, so that memory does not grow with its size."""
     if records.norm != event.clip_norm or records.classes != len(event.class_sizes):
         raise ValueError(
             f"Expected records of {len(event.class_sizes)} classes clipped to {event.clip_norm}, "

@@ -100,15 +100,7 @@ def synthesize(
 def batches(
     records: Records, *, event: DPMix, noise: NoiseSource, device: str | None = None
 ) -> Iterator[Batch]:
-    """The release of :func:`synthesize` in batches, so that memory does not grow with its size.
-
-    Yields
-    ------
-    features : ndarray of float64, shape (k, d)
-        Noisy means.
-    labels : ndarray of float64, shape (k, classes)
-        Noisy means of one-hot labels.
-    """
+    """The release of :func:`synthesize` in batches, so that memory does not grow with its size."""
     check_records(records, event)
     for means, chosen in mixed(
         Mixer(records, device=device),

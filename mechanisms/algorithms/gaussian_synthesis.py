@@ -213,15 +213,7 @@ def batches(
     events: Sequence[GaussianSynthesis | RegularisedSynthesis],  # What is released of each class
     noise: NoiseSource,  # Where the draws come from
 ) -> Iterator[Batch]:
-    """The release of :func:`synthesize` in batches.
-
-    Yields
-    ------
-    features : ndarray of float64, shape (k, d)
-        Draws, cut to [-1, 1].
-    labels : ndarray of int64, shape (k,)
-        Their classes.
-    """
+    """The release of :func:`synthesize` in batches."""
     dimensions = {event.dimension for event in events}
     if records.box != BOX or records.classes != len(events) or dimensions != {records.dimension}:
         raise ValueError(
@@ -247,15 +239,7 @@ def noisy_batches(
     outputs: int,  # Draws of each class
     noise: NoiseSource,  # Where the noise and the draws come from
 ) -> Iterator[Batch]:
-    """Draws from the normal laws that noisy moments describe, ``outputs`` of each class.
-
-    Yields
-    ------
-    features : ndarray of float64, shape (k, d)
-        Draws, cut to [-1, 1].
-    labels : ndarray of int64, shape (k,)
-        Their classes.
-    """
+    """Draws from the normal laws that noisy moments describe, ``outputs`` of each class."""
     if records.box != BOX:
         raise ValueError(f"Expected records cut to {BOX}, got {records.box}.")
     for label in range(records.classes):

@@ -111,15 +111,7 @@ def synthesize(
 
 
 def batches(records: Records, *, event: LDPDC, noise: NoiseSource) -> Iterator[Batch]:
-    """The release of :func:`synthesize` in batches, so that memory does not grow with its size.
-
-    Yields
-    ------
-    features : ndarray of float64, shape (k, d)
-        Noisy sums, divided by the expected size of a sample.
-    labels : ndarray of int64, shape (k,)
-        Their classes.
-    """
+    """The release of :func:`synthesize` in batches, so that memory does not grow with its size."""
     if (
         records.box != (-event.value_bound, event.value_bound)
         or records.dimension != event.dimension

@@ -159,15 +159,7 @@ def batches(
     # Multiplied with records before they are clipped; shape (d, k)
     projection: Array | None = None,
 ) -> Iterator[Batch]:
-    """The release of :func:`synthesize` in batches.
-
-    Yields
-    ------
-    features : ndarray of float64, shape (m, d) or (m, k)
-        Noisy records.
-    labels : ndarray of int64, shape (m,)
-        Noisy labels.
-    """
+    """The release of :func:`synthesize` in batches."""
     if projection is None and records.norm != options.clip_norm:
         raise ValueError(
             f"Expected records to be clipped to {options.clip_norm}, got norm={records.norm}."

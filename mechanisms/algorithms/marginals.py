@@ -116,7 +116,7 @@ def synthesize(
     scaling: Scaling,
     privacy: Privacy,
     computation: Computation = ON_PROCESSOR,
-) -> Release:
+) -> Release:  # Features are the middles of their bins
     """Release records whose noisy marginals of one and two columns are those of the private ones.
 
     Each feature is cut to [0, 1] and counted in equal bins; the label is one more column. A table
@@ -130,11 +130,6 @@ def synthesize(
     That of :func:`marginals_event` (and of the scaling's event, composed with it) at the delta of
     ``privacy``: an upper bound, in the manifest. The number of records is not assumed to be public
     under any relation.
-
-    Returns
-    -------
-    Release
-        Features are the middles of their bins.
 
     Source
     ------

@@ -366,13 +366,8 @@ def reader_of(made: Release) -> tuple[Basis, CentredView, Discriminant]:
 def read(
     made: Release,  # As :func:`synthesize` makes it
     rows: Floats,  # Records in [0, 1]; shape (n, d)
-) -> NDArray[np.int64]:
-    """Labels that a release gives to records.
-
-    Returns
-    -------
-    int64 array of shape (n,)
-    """
+) -> NDArray[np.int64]:  # Shape (n,)
+    """Labels that a release gives to records."""
     basis, view, law = reader_of(made)
     images = np.asarray(rows, np.float32).reshape(len(rows), *basis.shape)
     seen = view.apply(_coordinates(basis.kept_rows(images), _public(made.others)))

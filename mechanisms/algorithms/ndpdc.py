@@ -51,12 +51,8 @@ def clip_representations(
     representations: torch.Tensor,  # Shape (n, k)
     *,
     clip_norm: float,  # Largest norm (G of the paper)
-) -> torch.Tensor:
+) -> torch.Tensor:  # Shape (n, k), float64
     """Scale each row down to an L2 norm of at most ``clip_norm``, less a margin for rounding.
-
-    Returns
-    -------
-    tensor of shape (n, k), float64
 
     Raises
     ------
@@ -80,14 +76,10 @@ def clipped_sum(
     augmentation: Augmentation | None,  # Applied to each record first
     clip_norm: float,  # Largest norm of one record's part
     device: str | torch.device = "cpu",  # Where the representations are computed
-) -> NDArray[np.float64]:
+) -> NDArray[np.float64]:  # Shape (extractor.embedding_size,)
     """Sum of the clipped representations of some records: what the noise is added to.
 
     One record more or less moves it by at most ``clip_norm``; no record at all gives zeros.
-
-    Returns
-    -------
-    array of shape (extractor.embedding_size,)
     """
     if len(images) == 0:
         return np.zeros(extractor.embedding_size)
@@ -109,7 +101,7 @@ def noisy_sum(
     noise_std: float,
     noise: NoiseSource,
     device: str | torch.device = "cpu",
-) -> NDArray[np.float64]:
+) -> NDArray[np.float64]:  # Shape (extractor.embedding_size,)
     """:func:`clipped_sum` plus N(0, noise_std^2 I): all that the synthetic records see of the data.
 
     Parameters
@@ -120,10 +112,6 @@ def noisy_sum(
         Standard deviation on each coordinate.
     noise : NoiseSource
         Source of the noise.
-
-    Returns
-    -------
-    array of shape (extractor.embedding_size,)
     """
     total = clipped_sum(
         images,

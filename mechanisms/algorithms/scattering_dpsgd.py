@@ -110,14 +110,8 @@ def scattering_rows(
     images: Floats,  # Each colour is scattered on its own; shape (n, channels, height, width)
     # Wavelets, and the groups of channels that are normalised together.
     options: ScatteringDPSGDOptions,
-) -> Floats:
-    """Scattering features of each image, normalised within the image: nothing else is looked at.
-
-    Returns
-    -------
-    float32 array of shape (n, d)
-        3969 features of a grey image of 28 x 28 pixels.
-    """
+) -> Floats:  # Shape (n, d): 3969 features of a grey image of 28 x 28 pixels
+    """Scattering features of each image, normalised within the image: nothing else is looked at."""
     n, colours, height, width = images.shape
     found = scattering(
         images.reshape(n * colours, height, width), scales=options.scales, angles=options.angles
@@ -356,13 +350,8 @@ _PUBLIC = PrivacyCheck(
 def read(
     made: Release,  # As :func:`synthesize` makes it
     rows: Floats,  # Records in [0, 1], as those that it was trained on; shape (n, d)
-) -> NDArray[np.int64]:
-    """Labels that a released classifier gives to records.
-
-    Returns
-    -------
-    int64 array of shape (n,)
-    """
+) -> NDArray[np.int64]:  # Shape (n,)
+    """Labels that a released classifier gives to records."""
     parameters = dict(made.manifest.parameters)
     shape = tuple(parameters["image_shape"])
     names = ScatteringDPSGDOptions.__dataclass_fields__

@@ -23,14 +23,8 @@ def read_binary_batch(
     path: str | Path,  # For example ``data_batch_1.bin``
     *,
     records: int = 10_000,  # Records that the file must have; the published files have 10,000
-) -> Batch:
-    """Read one file of the binary version: for each record its label and 3072 bytes.
-
-    Returns
-    -------
-    tuple
-        Images of shape (n, 3072), red, green, blue, row by row; labels of shape (n,).
-    """
+) -> Batch:  # Images of shape (n, 3072), red, green, blue, row by row; labels of shape (n,)
+    """Read one file of the binary version: for each record its label and 3072 bytes."""
     content = Path(path).read_bytes()
     expected = records * (_PIXELS + 1)
     if len(content) != expected:

@@ -89,13 +89,8 @@ class Dataset:
         # The values to which the ends of ``value_range`` are mapped.
         low: float = 0.0,
         high: float = 1.0,
-    ) -> NDArray[np.float32]:
-        """Records scaled by the public ``value_range`` to [low, high].
-
-        Returns
-        -------
-        array of float32, shape (n, d)
-        """
+    ) -> NDArray[np.float32]:  # Shape (n, d)
+        """Records scaled by the public ``value_range`` to [low, high]."""
         _validate.choice("part", part, ("train", "test"))
         if not low < high:
             raise _validate.fail("low", f"to be below high ({high!r})", low)

@@ -38,14 +38,8 @@ def download(
     directory: str | Path,  # The data directory; the files come to ``directory / name``
     *,
     progress: bool = False,  # Whether to show a progress bar (which needs tqdm)
-) -> Path:
-    """Download a data set's published files; files that exist already are kept.
-
-    Returns
-    -------
-    Path
-        ``directory / name``.
-    """
+) -> Path:  # ``directory / name``
+    """Download a data set's published files; files that exist already are kept."""
     base, files = SOURCES[_validate.choice("data set", name, SOURCES)]
     try:
         pooch: Any = import_module("pooch")  # imported only where something is downloaded

@@ -23,13 +23,8 @@ def read_idx(
     # The file. It is decompressed if it begins as gzip files do, whatever its name is, and never
     # further than its header says that it is long.
     path: str | Path,
-) -> NDArray[Any]:
+) -> NDArray[Any]:  # Of the file's own type and shape, in the machine's byte order
     """Read one IDX file whole.
-
-    Returns
-    -------
-    array
-        Of the file's own type and shape, in the machine's byte order.
 
     Source
     ------

@@ -22,17 +22,13 @@ def spread(
     features: NDArray[np.float32],  # Released means; shape (n, d)
     labels: NDArray[Any],  # Their classes; shape (n,)
     manifest: Manifest,  # Its parameters state ``order_of_mixture`` and ``feature_noise``
-) -> NDArray[np.float32]:
+) -> NDArray[np.float32]:  # Shape (n, d)
     """Move each release away from its class's mean as far as a record would be.
 
     The releases' common covariance within classes is estimated and decomposed. Along a direction
     with variance v, of which s^2 is noise, deviations are multiplied by sqrt(l (v - s^2) / v). This
     gives them the variance l (v - s^2) that records have there. Deviations along directions where
     only noise is visible (v is at most the largest variance that noise alone gives) are removed.
-
-    Returns
-    -------
-    array of float32, shape (n, d)
 
     Source
     ------

@@ -113,13 +113,8 @@ def soft_labels(
     # uniform. Shape (n,).
     labels: NDArray[Any],
     classes: int,
-) -> NDArray[np.float32]:
-    """Labels as distributions: integers become one-hot rows, and rows become shares.
-
-    Returns
-    -------
-    array of float32, shape (n, classes)
-    """
+) -> NDArray[np.float32]:  # Shape (n, classes)
+    """Labels as distributions: integers become one-hot rows, and rows become shares."""
     if labels.ndim == 1:
         rows = np.zeros((len(labels), classes), np.float32)
         rows[np.arange(len(labels)), labels.astype(np.int64)] = 1.0
@@ -209,14 +204,8 @@ def accuracy(
     *,
     device: str = "cpu",
     batch_size: int = 500,
-) -> float:
-    """Share of records whose largest logit is at their label.
-
-    Returns
-    -------
-    float
-        In [0, 1].
-    """
+) -> float:  # In [0, 1]
+    """Share of records whose largest logit is at their label."""
     if not len(images) or len(images) != len(labels):
         raise _validate.fail("images", f"to be {len(labels)} records, at least one", images.shape)
     model.to(device)

@@ -65,13 +65,8 @@ class ImageClassifier(nn.Module):
     def embed(
         self,
         images: torch.Tensor,  # Shape (n, channels, height, width)
-    ) -> torch.Tensor:
-        """Representations of images: the numbers before the linear layers.
-
-        Returns
-        -------
-        tensor of shape (n, embedding_size)
-        """
+    ) -> torch.Tensor:  # Shape (n, embedding_size)
+        """Representations of images: the numbers before the linear layers."""
         representations: torch.Tensor = self.features(images)
         return representations
 

@@ -55,12 +55,8 @@ def class_sums(
     feature_map: FeatureMap,  # Chosen without looking at the data
     *,
     device: str,  # Where the features are computed
-) -> Embedding:
+) -> Embedding:  # Shape (classes, size)
     """Sum the features of each class in double precision, with norm at most 1 for each record.
-
-    Returns
-    -------
-    array of shape (classes, size)
 
     Raises
     ------
@@ -96,7 +92,7 @@ def noisy_sums(
     noise_std: float,
     noise: NoiseSource,
     device: str,
-) -> Embedding:
+) -> Embedding:  # Shape (classes, size)
     """:func:`class_sums` plus N(0, noise_std^2 I), which may be released.
 
     Parameters
@@ -107,10 +103,6 @@ def noisy_sums(
         Standard deviation on each coordinate.
     noise : NoiseSource
         Source of the noise.
-
-    Returns
-    -------
-    array of shape (classes, size)
     """
     sums = class_sums(data, feature_map, device=device)
     return sums + noise.normal(sums.shape, std=noise_std)
@@ -211,14 +203,10 @@ def match_means(
     generator: torch.Generator,  # Public randomness for weights and codes
     device: str,
     progress: Callable[[int, int], None],  # Called with (done, iterations)
-) -> Floats:
+) -> Floats:  # Shape (classes * samples_per_class, channels, height, width), in [-1, 1]
     """Train a generator until its classes have the released means, and sample from it.
 
     This is post-processing of ``means``.
-
-    Returns
-    -------
-    float32 array of shape (classes * samples_per_class, channels, height, width), in [-1, 1]
     """
     classes = len(means)
     target = torch.from_numpy(means).float().to(device)

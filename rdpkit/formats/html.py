@@ -65,14 +65,8 @@ def profile_drawing(
     epsilon: float,
     delta: float,
     lower: float | None,  # An epsilon that is attained at ``delta``. What lies between is shaded.
-) -> str:
-    """The privacy profile: delta on a logarithmic axis by epsilon, between its two bounds.
-
-    Returns
-    -------
-    str
-        SVG; empty if there are not two points to draw.
-    """
+) -> str:  # SVG; empty if there are not two points to draw
+    """The privacy profile: delta on a logarithmic axis by epsilon, between its two bounds."""
     above = [(e, d) for e, d, _ in points if d > _LEAST]
     below = [(e, d) for e, _, d in points if d is not None and d > _LEAST]
     if len(above) < 2:

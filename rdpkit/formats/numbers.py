@@ -59,13 +59,8 @@ def formatted(
     specification: str,  # As for floats, ending in e, f, g or %
     *,
     up: bool,  # Whether larger is safe
-) -> str | None:
+) -> str | None:  # None if the specification is another one
     """A number as a format specification of floats asks for, rounded to the safe side.
-
-    Returns
-    -------
-    str or None
-        None if the specification is another one.
 
     Examples
     --------

@@ -25,14 +25,8 @@ def rows_of_mixture(
     columns: Sequence[Floats],
     count: int,  # Number of rows
     rng: np.random.Generator,  # Randomness; it sees no private record
-) -> Codes:
-    """Rows whose marginals of one and two columns are near those of a mixture.
-
-    Returns
-    -------
-    ndarray of int64, shape (count, columns)
-        The rows, in random order.
-    """
+) -> Codes:  # Shape (count, columns): the rows, in random order
+    """Rows whose marginals of one and two columns are near those of a mixture."""
     components = len(columns[0])
     sizes = np.diff(np.floor(np.linspace(0, count, components + 1) + 1e-9)).astype(np.int64)
     sizes = sizes[rng.permutation(components)]

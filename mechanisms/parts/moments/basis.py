@@ -84,13 +84,8 @@ class Basis:
     def rows(
         self,
         images: Floats,  # Pixels in [0, 1]; shape (n, channels, height, width)
-    ) -> Floats:
-        """Features of each image.
-
-        Returns
-        -------
-        float32 array of shape (n, dimension)
-        """
+    ) -> Floats:  # Shape (n, dimension)
+        """Features of each image."""
         found = np.empty((len(images), self.dimension), dtype=np.float32)
         make: dict[str, Callable[[Floats], NDArray[Any]]] = {
             "scattering": self._scattering,
@@ -116,13 +111,8 @@ class Basis:
         _KEPT.move_to_end(key)
         return _KEPT[key]
 
-    def images(self, rows: Array) -> Array:
-        """Records of an invertible basis from rows; the frequencies that rows lack are 0.
-
-        Returns
-        -------
-        array of shape (n, channels, height, width)
-        """
+    def images(self, rows: Array) -> Array:  # Shape (n, channels, height, width)
+        """Records of an invertible basis from rows; the frequencies that rows lack are 0."""
         channels, height, width = self.shape
         if self.name == "columns":
             return rows.reshape(-1, *self.shape) * self._longest() + _CENTRE[self.name]
