@@ -123,7 +123,7 @@ def _relation(name: str) -> str:
 
 
 def read_all(folder: Path) -> tuple[list[Row], list[str]]:
-    """All rows below a folder, of whatever experiments, and what is wrong with other files there."""
+    """All rows below a folder, of any experiments, and what is wrong with other files there."""
     paths = sorted(folder.rglob("rows/*.json"))
     if not paths:
         raise ValueError(f"Expected {folder} to have results of rdpkit evaluate, got none.")

@@ -58,7 +58,7 @@ def mean_event(
     samples_per_class: int,  # Releases per class
     dimension: int,  # Pixels of a record, each in [-1, 1]
 ) -> rdpkit.Event:
-    """The event of records that are made from fresh coordinates: noisy class means, with noise 1."""
+    """The event of records made from fresh coordinates: noisy class means, with noise 1."""
     # Rounded up, so that the sensitivity is not below the real number.
     reach = [math.nextafter(2.0 * math.sqrt(dimension) / n, math.inf) for n in class_sizes]
     parts = tuple(
