@@ -77,80 +77,65 @@ class Mechanism:
     * ``seed``: of public randomness, such as the initial weights of a network;
     * ``image_shape``: channels, height and width of flat records that are images;
     * ``computation``: device, type of the features, file and progress.
-
-    Parameters
-    ----------
-    name : str
-        What people call it, with dashes.
-    synthesize : callable
-        Makes a release, from those of the arguments above that it takes.
-    options : dataclass
-        What a file may set; ``synthesize`` takes it as ``options``.
-    features : {"unit", "signed"}
-        Whether records come scaled to [0, 1] or [-1, 1], by public constants.
-    event : callable, optional
-        The event from options, class sizes and the number of features.
-    calibrated : tuple of str
-        The options of noise that are calibrated for a target epsilon. All are multiplied by one
-        number, the smallest with which the event meets the target.
-    ratio : callable, optional
-        Computes from the other options the values of which the calibrated options are multiples.
-        By default all these values are 1.
-    factor : str, optional
-        The parameter of the event that is calibrated instead, where the event does not have the
-        calibrated options as parameters. All of them are proportional to it.
-    together : bool
-        Whether the event is composed of parts of which each has ``factor`` as a parameter, and all
-        are in proportion to the calibrated options.
-    choose : callable, optional
-        Fills in options that were left open, before the noise is calibrated for the event that they
-        decide: ``choose(values, class_sizes, **question)``, by public or noisy numbers alone.
-    fixed : mapping
-        Options that a file cannot set, because the mechanism's name decides them.
-    counts : CountsUse, optional
-        What the mechanism needs numbers of records for, where it needs any.
-    sample_size : str, optional
-        The option that says how many records are drawn, or are drawn on average; by default
-        ``planned``.
-    own_counts : tuple of str
-        Options each of which says how these numbers become known, so that ``Privacy.counts`` does
-        not.
-    planned : str, optional
-        The option that says how many records a release is made of, where it can be planned.
-    prepare : callable, optional
-        Does to scaled rows what the mechanism does to each record before it releases anything. It
-        takes the rows and the options that :meth:`check` returns, and prepares test records, too.
-    verify : VerifyTarget, optional
-        The mechanism with small parameters, for ``rdpkit verify``.
-    kind : {"synthetic records", "statistics", "classifier", "real records"}
-        What a release is, as leaderboards show it.
-    reader : callable, optional
-        Predicts labels from a release alone, without training a network: ``reader(release, rows)``.
-        The rows, shape (n, d), are scaled as ``features`` says, and the result has shape (n,).
-        Experiments use it with ``model.name = "reader"``.
     """
 
-    name: str
+    name: str  #: What people call it, with dashes
     synthesize: Callable[..., Release]
-    options: type[Any]
+    """Makes a release, from those of the arguments above that it takes."""
+    options: type[Any]  #: What a file may set; ``synthesize`` takes it as ``options``
     features: Literal["unit", "signed"] = "unit"
+    """Whether records come scaled to [0, 1] or [-1, 1], by public constants."""
     event: Callable[[Any, Sizes, int], rdpkit.Event] | None = None
+    """The event from options, class sizes and the number of features."""
     calibrated: tuple[str, ...] = ()
+    """The options of noise that are calibrated for a target epsilon. All are multiplied by one
+    number, the smallest with which the event meets the target.
+    """
     ratio: Callable[[Mapping[str, Any]], dict[str, float]] | None = None
+    """Computes from the other options the values of which the calibrated options are multiples. By
+    default all these values are 1.
+    """
     factor: str | None = None
+    """The parameter of the event that is calibrated instead, where the event does not have the
+    calibrated options as parameters. All of them are proportional to it.
+    """
     together: bool = False
+    """Whether the event is composed of parts of which each has ``factor`` as a parameter, and all
+    are in proportion to the calibrated options.
+    """
     choose: Callable[..., dict[str, Any]] | None = None
+    """Fills in options that were left open, before the noise is calibrated for the event that they
+    decide: ``choose(values, class_sizes, **question)``, by public or noisy numbers alone.
+    """
     fixed: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    """Options that a file cannot set, because the mechanism's name decides them."""
     counts: CountsUse | None = None
+    """What the mechanism needs numbers of records for, where it needs any."""
     sample_size: str | None = None
+    """The option that says how many records are drawn, or are drawn on average; by default
+    ``planned``.
+    """
     own_counts: tuple[str, ...] = ()
+    """Options each of which says how these numbers become known, so that ``Privacy.counts`` does
+    not.
+    """
     planned: str | None = None
+    """The option that says how many records a release is made of, where it can be planned."""
     prepare: Callable[[NDArray[np.float64], Mapping[str, Any]], NDArray[np.float64]] | None = None
+    """Does to scaled rows what the mechanism does to each record before it releases anything. It
+    takes the rows and the options that :meth:`check` returns, and prepares test records, too.
+    """
     verify: VerifyTarget | None = None
+    """The mechanism with small parameters, for ``rdpkit verify``."""
     kind: Literal["synthetic records", "statistics", "classifier", "real records"] = (
         "synthetic records"
     )
+    """What a release is, as leaderboards show it."""
     reader: Callable[[Release, NDArray[np.float32]], NDArray[np.int64]] | None = None
+    """Predicts labels from a release alone, without training a network: ``reader(release, rows)``.
+    The rows, shape (n, d), are scaled as ``features`` says, and the result has shape (n,).
+    Experiments use it with ``model.name = "reader"``.
+    """
 
     def __post_init__(self) -> None:
         if self.sample_size is None:

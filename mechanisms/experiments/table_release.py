@@ -32,21 +32,11 @@ _OF_PARTS = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TableRelease:
-    """Synthetic records with the columns and types of the private ones, and their guarantee.
+    """Synthetic records with the columns and types of the private ones, and their guarantee."""
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        The records.
-    schema : Schema
-        What was publicly known of the columns.
-    stated : mapping
-        What a manifest says of how they were made.
-    """
-
-    table: pa.Table
-    schema: Schema
-    stated: Mapping[str, Any] = field(repr=False)
+    table: pa.Table  #: The records
+    schema: Schema  #: What was publicly known of the columns
+    stated: Mapping[str, Any] = field(repr=False)  #: What a manifest says of how they were made
 
     @property
     def guarantee(self) -> Guarantee:

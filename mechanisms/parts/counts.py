@@ -86,42 +86,25 @@ Origin = Literal["noisy", "stated", "exact", "relation"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownCounts:
-    """Numbers of records that a mechanism may use, and what it cost to know them.
-
-    Parameters
-    ----------
-    origin : {"noisy", "stated", "exact", "relation"}
-        "noisy": estimated. "stated": public numbers that the user gave. "exact": read from the
-        data. "relation": the number of all records under replace-one, which is the same for
-        neighbours.
-    use : CountsUse
-        What they are for.
-    sizes : tuple of int
-        The numbers, each at least 1: lower bounds where ``use`` asks for them.
-    adjacency : Adjacency
-        The relation for which they were found.
-    noisy : tuple of int, optional
-        The counts with noise, if they are noisy.
-    epsilon : float
-        What the noisy counts cost, in nats.
-    failure : float
-        The probability with which a noisy lower bound is too large for a pair of neighbours.
-    left_out : tuple of int
-        Classes that have too few records to draw from, as far as is known. Nothing is released of
-        their records.
-    most_per_person : int, optional
-        Neighbours differ in all records of one person, so many at most.
-    """
+    """Numbers of records that a mechanism may use, and what it cost to know them."""
 
     origin: Origin
-    use: CountsUse
-    sizes: Sizes
-    adjacency: Adjacency
-    noisy: Sizes | None = None
-    epsilon: float = 0.0
+    """"noisy": estimated. "stated": public numbers that the user gave. "exact": read from the data.
+    "relation": the number of all records under replace-one, which is the same for neighbours.
+    """
+    use: CountsUse  #: What they are for
+    sizes: Sizes  #: The numbers, each at least 1: lower bounds where ``use`` asks for them
+    adjacency: Adjacency  #: The relation for which they were found
+    noisy: Sizes | None = None  #: The counts with noise, if they are noisy
+    epsilon: float = 0.0  #: What the noisy counts cost, in nats
     failure: float = 0.0
+    """The probability with which a noisy lower bound is too large for a pair of neighbours."""
     left_out: tuple[int, ...] = ()
+    """Classes that have too few records to draw from, as far as is known. Nothing is released of
+    their records.
+    """
     most_per_person: int | None = None
+    """Neighbours differ in all records of one person, so many at most."""
 
     def for_samples_of(self, size: float) -> KnownCounts:
         """The counts for a mechanism that draws ``size`` records, or so many on average.

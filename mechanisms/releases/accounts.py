@@ -58,42 +58,23 @@ class LedgerRelease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerAccount:
-    """What was spent of one data set.
+    """What was spent of one data set."""
 
-    Parameters
-    ----------
-    dataset : str
-        The user's name for it.
-    adjacency : Adjacency
-        The neighbouring relation of all its releases.
-    delta : float
-        The delta of all numbers here.
-    budget : float or None
-        The epsilon that may be spent; None where releases are only recorded.
-    releases : tuple of LedgerRelease
-        All that was charged or recorded, in order.
-    fixed : Guarantee or None
-        All charged releases together, by the tightest accountant: an upper bound that holds if
-        which releases are made, and how many, was fixed before the first one. None before the
-        first one.
-    adaptive : float or None
-        An upper bound on epsilon so far that holds however later releases were chosen by earlier
-        ones; None where none is known but the budget itself.
-    left : BudgetLeft or None
-        What is left of the budget.
-    of_persons : bool
-        Whether neighbours differ in all records of one person.
-    """
-
-    dataset: str
-    adjacency: Adjacency
-    delta: float
-    budget: float | None
-    releases: tuple[LedgerRelease, ...]
+    dataset: str  #: The user's name for it
+    adjacency: Adjacency  #: The neighbouring relation of all its releases
+    delta: float  #: The delta of all numbers here
+    budget: float | None  #: The epsilon that may be spent; None where releases are only recorded
+    releases: tuple[LedgerRelease, ...]  #: All that was charged or recorded, in order
     fixed: Guarantee | None
+    """All charged releases together, by the tightest accountant: an upper bound that holds if which
+    releases are made, and how many, was fixed before the first one. None before the first one.
+    """
     adaptive: float | None
+    """An upper bound on epsilon so far that holds however later releases were chosen by earlier
+    ones; None where none is known but the budget itself.
+    """
     left: BudgetLeft | None
-    of_persons: bool = False
+    of_persons: bool = False  #: Whether neighbours differ in all records of one person
 
     @property
     def unaccounted(self) -> tuple[LedgerRelease, ...]:

@@ -47,24 +47,13 @@ _PIECE = 1 << 22
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Release:
-    """Synthetic records and their guarantee, which belong together.
+    """Synthetic records and their guarantee, which belong together."""
 
-    Parameters
-    ----------
-    features : ndarray, shape (n, ...)
-        Numbers; may be memory-mapped.
-    labels : ndarray, shape (n,) or (n, classes)
-        Integers, or soft labels.
-    manifest : Manifest
-        Their description. Its hashes must be those of the arrays.
-    others : mapping of str to ndarray
-        Further arrays that are released, such as the noisy moments of which records were drawn.
-    """
-
-    features: AnyArray
-    labels: AnyArray
-    manifest: Manifest
+    features: AnyArray  #: Numbers; may be memory-mapped; shape (n, ...)
+    labels: AnyArray  #: Integers, or soft labels; shape (n,) or (n, classes)
+    manifest: Manifest  #: Their description. Its hashes must be those of the arrays.
     others: Mapping[str, AnyArray] = field(default_factory=dict)
+    """Further arrays that are released, such as the noisy moments of which records were drawn."""
 
     def __post_init__(self) -> None:
         _validate.one_of_a_kind("manifest", self.manifest, Manifest)

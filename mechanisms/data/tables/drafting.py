@@ -61,25 +61,16 @@ _HEADER = """\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A draft of a schema, and what a reader has to know of it.
+    """A draft of a schema, and what a reader has to know of it."""
 
-    Parameters
-    ----------
-    schema : Schema
-        Every column is marked as not confirmed.
-    read : tuple of (str, str)
-        For each column by its name: what was read from the private records.
-    dropped : tuple of str
-        Columns that were left out, as the caller asked.
-    proposed : tuple of (str, str)
-        Columns that were left out because they may name people or have no public list of values,
-        and why.
-    """
-
-    schema: Schema
+    schema: Schema  #: Every column is marked as not confirmed
     read: tuple[tuple[str, str], ...]
-    dropped: tuple[str, ...] = ()
+    """For each column by its name: what was read from the private records."""
+    dropped: tuple[str, ...] = ()  #: Columns that were left out, as the caller asked
     proposed: tuple[tuple[str, str], ...] = ()
+    """Columns that were left out because they may name people or have no public list of values, and
+    why.
+    """
 
     def as_toml(self) -> str:
         """The schema as a TOML file, with what is to be confirmed in comments."""
