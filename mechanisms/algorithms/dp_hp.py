@@ -23,7 +23,7 @@ from rdpkit.mechanisms.releases.embedding_release import (
 )
 from rdpkit.mechanisms.releases.release import Release
 
-_LARGEST_PRODUCT = 10**6
+_LARGEST_PRODUCT = 10**6  # Features of all product kernels together, at most
 
 
 def hermite_features(

@@ -161,36 +161,34 @@ def synthesize(
     """
     records = Records(features=features, labels=labels, classes=classes, scaling=scaling, box=BOX)
     scaling.check_accounted("mean-and-covariance synthesis")
-    moments = options.moments()
+    moments, counts = options.moments(), None
+    notes: tuple[str, ...] = ()
+    checks: tuple[PrivacyCheck, ...] = ()
+    event: Event
     if moments is not None:
-        return release_batches(
-            noisy_batches(
-                records, event=moments, outputs=options.outputs_per_class, noise=privacy.noise
-            ),
-            records=records,
-            shape=(records.classes * options.outputs_per_class, *records.shape),
-            event=moments,
-            privacy=privacy,
-            mechanism=SPEC.name,
-            parameters=as_parameters(options),
-            computation=computation,
-            checks=(_OF_NOISY_MOMENTS,),
-        )
-    # Any number will do: smaller data sets are filled up, and larger ones are more private.
-    counts = privacy.known_counts(records.class_sizes, NUMBER_BY_CLASS).for_samples_of(2)
-    parts = tuple(options.event(size, records.dimension) for size in counts.sizes)
-    regularised = options.added_variance is not None
+        event, checks, outputs = moments, (_OF_NOISY_MOMENTS,), options.outputs_per_class
+        made = noisy_batches(records, event=moments, outputs=outputs, noise=privacy.noise)
+    else:
+        # Any number will do: smaller data sets are filled up, and larger ones are more private.
+        counts = privacy.known_counts(records.class_sizes, NUMBER_BY_CLASS).for_samples_of(2)
+        parts = tuple(options.event(size, records.dimension) for size in counts.sizes)
+        event = _event_of(parts)
+        made = batches(records, events=parts, noise=privacy.noise)
+        if options.added_variance is not None:
+            checks = (_FOR_EVERY_DATA_SET,)
+        else:
+            notes = (_CHECKED,)
     return release_batches(
-        batches(records, events=parts, noise=privacy.noise),
+        made,
         records=records,
         shape=(records.classes * options.outputs_per_class, *records.shape),
-        event=_event_of(parts),
+        event=event,
         privacy=privacy,
         mechanism=SPEC.name,
         parameters=as_parameters(options),
         computation=computation,
-        notes=() if regularised else (_CHECKED,),
-        checks=(_FOR_EVERY_DATA_SET,) if regularised else (),
+        notes=notes,
+        checks=checks,
         counts=counts,
     )
 
@@ -221,14 +219,23 @@ def batches(
             f"classes, got {records.dimension} features cut to {records.box} and "
             f"{records.classes} classes."
         )
+    # All classes are checked before the first batch is made.
     fits = [_law(records, label, event) for label, event in enumerate(events)]
-    for label, (mean, root) in enumerate(fits):
-        for part in in_batches(events[label].outputs, records.dimension):
-            count = part.stop - part.start
-            drawn = noise.normal((count, records.dimension)) @ root.T
-            drawn += mean
-            np.clip(drawn, *BOX, out=drawn)
-            yield drawn, np.full(count, label, dtype=np.int64)
+    for label, law in enumerate(fits):
+        yield from _draws(law, label, events[label].outputs, noise)
+
+
+def _draws(
+    law: tuple[Array, Array], label: int, outputs: int, noise: NoiseSource
+) -> Iterator[Batch]:
+    """Draws from a normal law of one class, cut to [-1, 1]."""
+    mean, root = law
+    for part in in_batches(outputs, len(mean)):
+        count = part.stop - part.start
+        drawn = noise.normal((count, len(mean))) @ root.T
+        drawn += mean
+        np.clip(drawn, *BOX, out=drawn)
+        yield drawn, np.full(count, label, dtype=np.int64)
 
 
 def noisy_batches(
@@ -243,13 +250,7 @@ def noisy_batches(
     if records.box != BOX:
         raise ValueError(f"Expected records cut to {BOX}, got {records.box}.")
     for label in range(records.classes):
-        mean, root = _noisy_law(records, label, event, noise)
-        for part in in_batches(outputs, records.dimension):
-            count = part.stop - part.start
-            drawn = noise.normal((count, records.dimension)) @ root.T
-            drawn += mean
-            np.clip(drawn, *BOX, out=drawn)
-            yield drawn, np.full(count, label, dtype=np.int64)
+        yield from _draws(_noisy_law(records, label, event, noise), label, outputs, noise)
 
 
 def _noisy_law(

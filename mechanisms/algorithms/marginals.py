@@ -34,7 +34,7 @@ from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation, Pr
 from rdpkit.mechanisms.releases.release import Release
 from rdpkit.mechanisms.releases.streaming import Batch, release_batches
 
-_LARGEST_COLUMNS = 400
+_LARGEST_COLUMNS = 400  # All pairs of them are scored
 _USUAL_SHARES = RoundShares()
 _USUAL_FIT = MixtureFit()
 

@@ -47,13 +47,13 @@ _NOISE_OF_MEAN = 0.4
 # But for each class there are so many.
 _DIRECTIONS_OF_CLASS = 2
 # Records of a class, over the noise, from which on its own second moments are worth their noise.
-_MANY = 500.0
+_CLEAR_CLASSES = 500.0
 _CLASS_DIRECTIONS = 100
 # Public rows are so long that most private ones are not clipped before they are centred.
 _LONGEST = 1.5
 # A reader that is expected to be right less often, between guessing (0) and always (1), is warned
 # of before the release.
-_POOR = 0.25
+_POOR_SHARE = 0.25
 # A class of public images is made of so many random shapes, which are told apart about as often as
 # classes of real images.
 _SHAPES_OF_CLASS = 4
@@ -124,7 +124,7 @@ class MomentsOptions:
         clarity = records / (max(1, classes) * self.noise_std)
         own = self.class_directions
         if own is None:
-            own = _CLASS_DIRECTIONS if clarity > _MANY else 0
+            own = _CLASS_DIRECTIONS if clarity > _CLEAR_CLASSES else 0
         if shape is None:
             return replace(self, class_directions=own)
         basis, number = self.features(shape), self.directions
@@ -205,7 +205,7 @@ def _outlook(view: PublicView, options: MomentsOptions, *, records: int, classes
         f"with this noise and about {records} records, class means in {options.directions} "
         f"directions are right for {share:.0%} of random public images in {classes} classes"
     )
-    if share * classes - 1.0 < _POOR * (classes - 1.0):
+    if share * classes - 1.0 < _POOR_SHARE * (classes - 1.0):
         sentence = f"too few records for this epsilon: {sentence}; more of either helps"
         warnings.warn(sentence, stacklevel=3)
     return f"expected before the release, from public images: {sentence}"
@@ -370,8 +370,8 @@ def read(
     """Labels that a release gives to records."""
     basis, view, law = reader_of(made)
     images = np.asarray(rows, np.float32).reshape(len(rows), *basis.shape)
-    seen = view.apply(_coordinates(basis.kept_rows(images), _public(made.others)))
-    found: NDArray[np.int64] = law.scores(seen).argmax(axis=1)
+    coordinates = view.apply(_coordinates(basis.kept_rows(images), _public(made.others)))
+    found: NDArray[np.int64] = law.scores(coordinates).argmax(axis=1)
     return found
 
 

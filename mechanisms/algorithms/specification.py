@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import rdpkit
 from rdpkit import _validate
 from rdpkit.formats.records import did_you_mean
-from rdpkit.mechanisms.parts.counts import CountsUse, Sizes
+from rdpkit.mechanisms.parts.counts import CountsUse, KnownCounts, Sizes
 from rdpkit.mechanisms.parts.verify_target import VerifyTarget
 from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release
@@ -237,6 +237,12 @@ class Mechanism:
         """Whether the order of mixture is to be found by :func:`rdpkit.plan`."""
         return self.planned is not None and values.get(self.planned) == PLAN
 
+    def run(self, features: Any, labels: Any, given: Mapping[str, Any]) -> Release:
+        """Make a release with those of the given arguments that ``synthesize`` takes."""
+        wanted = self.arguments()
+        taken = {name: value for name, value in given.items() if name in wanted}
+        return self.synthesize(features, labels, **taken)
+
     def of_persons(self, most: int) -> Mechanism:
         """The same for neighbours that differ in all records of a person, at most ``most``.
 
@@ -253,6 +259,28 @@ class Mechanism:
             return choose(values, tuple(-(-size // most) for size in class_sizes), **question)
 
         return replace(self, event=event, choose=None if choose is None else chosen)
+
+    def calibrate_with(
+        self,
+        values: Mapping[str, Any],
+        known: KnownCounts | None,  # Numbers of records, where the mechanism needs some
+        *,
+        classes: int,
+        target_epsilon: float,
+        delta: float,
+        **question: Any,
+    ) -> dict[str, Any]:
+        """As :meth:`calibrate`, for what noisy counts leave of the target."""
+        sizes: Sizes = (1,) * classes  # the event of a mechanism that needs none only counts them
+        if known is not None:
+            target_epsilon, delta = known.remaining(epsilon=target_epsilon, delta=delta)
+            drawn = values.get(self.sample_size or "")
+            if isinstance(drawn, (int, float)):
+                known = known.for_samples_of(drawn)
+            sizes = known.of_classes(classes)
+        return self.calibrate(
+            values, class_sizes=sizes, target_epsilon=target_epsilon, delta=delta, **question
+        )
 
     def calibrate(
         self, values: Mapping[str, Any], *, class_sizes: Sizes, dimension: int, **question: Any

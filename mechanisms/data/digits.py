@@ -6,7 +6,7 @@ import numpy as np
 
 from rdpkit.mechanisms.data.dataset import Dataset
 
-_EVERY = 5
+_EVERY = 5  # One record in so many is a test record
 
 
 def load_digits() -> Dataset:  # 1,437 training and 360 test records

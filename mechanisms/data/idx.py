@@ -16,7 +16,7 @@ _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E:
 _GZIP = b"\x1f\x8b"
 # The number of dimensions is one byte, and each dimension takes four.
 _LONGEST_HEADER = 4 + 4 * 255
-_PIECE = 1 << 20
+_PIECE = 1 << 20  # Bytes that are decompressed at once
 
 
 def read_idx(

@@ -51,8 +51,8 @@ def spread(
     freedom = len(rows) - len(names)
     variances, directions = np.linalg.eigh(deviations.T @ deviations / freedom)
     edge = noise**2 * (1.0 + np.sqrt(rows.shape[1] / freedom)) ** 2
-    seen = variances > edge
-    directions, variances = directions[:, seen], variances[seen]
+    above_noise = variances > edge
+    directions, variances = directions[:, above_noise], variances[above_noise]
     factors = np.sqrt(mixed * (variances - noise**2) / variances)
     moved = means[members] + (deviations @ directions * factors) @ directions.T
     spread_out: NDArray[np.float32] = moved.astype(np.float32)

@@ -260,7 +260,7 @@ def _epoch(
     augment: Augment | None,
 ) -> float:
     shuffled = records[torch.randperm(len(records), generator=generator)].to(x.device)
-    total, seen = 0.0, 0
+    total, counted = 0.0, 0
     for start in range(0, len(shuffled), settings.batch_size):
         batch = shuffled[start : start + settings.batch_size]
         # Batch normalisation has no variance of a single record, so a last batch of one record is
@@ -281,13 +281,13 @@ def _epoch(
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         total += float(loss.detach()) * len(batch)
-        seen += len(batch)
+        counted += len(batch)
     if not math.isfinite(total):
         raise ValueError(
             "Expected the training loss to stay finite, got NaN or infinity: "
             "lower the learning rate, or scale the records."
         )
-    return total / seen
+    return total / counted
 
 
 def _share_right(

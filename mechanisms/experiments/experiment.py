@@ -211,17 +211,21 @@ def selected(
     cells = experiment.cells
     for condition in conditions:
         key, equals, wanted = condition.partition("=")
-        seen = {
+        shown_values = {
             short(value)
             for cell in cells
             for name, value in cell.varied.items()
             if key in (name, name.split(".")[-1])
         }
-        if not equals or wanted not in seen:
+        if not equals or wanted not in shown_values:
             varied = ", ".join(experiment.cells[0].varied) or "nothing"
-            accepted = f"one of {', '.join(sorted(seen))}" if seen else f"a key among {varied}"
+            accepted = (
+                f"one of {', '.join(sorted(shown_values))}"
+                if shown_values
+                else f"a key among {varied}"
+            )
             known = {name.split(".")[-1] for name in experiment.cells[0].varied}
-            hint = did_you_mean(wanted, seen) if seen else did_you_mean(key, known)
+            hint = did_you_mean(wanted, shown_values) if shown_values else did_you_mean(key, known)
             error = _validate.fail("where", f"to be KEY=VALUE with {accepted}", condition)
             raise ValueError(f"{error}{hint}")
         cells = tuple(

@@ -29,7 +29,7 @@ from rdpkit.mechanisms.experiments.preparation import (
 )
 from rdpkit.mechanisms.experiments.rows import Row, Rows, published_for
 from rdpkit.mechanisms.models import build_model
-from rdpkit.mechanisms.parts.counts import KnownCounts, Sizes
+from rdpkit.mechanisms.parts.counts import KnownCounts
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.checkpoint import Checkpoint, counts_of_run
@@ -195,12 +195,7 @@ class Runner:
                 progress=lambda done, total: self.report("synthesis", done, total),
             ),
         }
-        wanted = mechanism.arguments()
-        return mechanism.synthesize(
-            records,
-            data.train_labels,
-            **{name: value for name, value in given.items() if name in wanted},
-        )
+        return mechanism.run(records, data.train_labels, given)
 
     def options(
         self,
@@ -216,23 +211,15 @@ class Runner:
         options = mechanism.check(cell.options, calibrated=target is not None)
         if target is None:
             return options
-        classes = len(data.classes)
-        epsilon, delta = target, cell.privacy.delta
-        sizes: Sizes = (1,) * classes  # the event of a mechanism that needs none only counts them
-        if known is not None:
-            epsilon, delta = known.remaining(epsilon=epsilon, delta=delta)
-            drawn = options.get(mechanism.sample_size or "")
-            if isinstance(drawn, (int, float)):
-                known = known.for_samples_of(drawn)
-            sizes = known.of_classes(classes)
         key = f"{cell.mechanism}{options}{cell.privacy}{cell.dataset}{known}"
         if key not in self._options:
-            self._options[key] = mechanism.calibrate(
+            self._options[key] = mechanism.calibrate_with(
                 options,
-                class_sizes=sizes,
+                known,
+                classes=len(data.classes),
                 dimension=data.train_features.shape[1],
-                target_epsilon=epsilon,
-                delta=delta,
+                target_epsilon=target,
+                delta=cell.privacy.delta,
                 adjacency=cell.privacy.adjacency,
                 bound=cell.privacy.bound,
             )

@@ -17,7 +17,7 @@ OPERATIONS = ("color", "crop", "cutout", "flip", "scale", "rotate")
 
 _SHIFT = 0.125  # largest shift, as a share of the side
 _HOLE = 0.5  # side of the hole, as a share of the image's side
-_LARGEST_SCALE = 1.2
+_LARGEST_SCALE = 1.2  # and its inverse is the smallest
 _LARGEST_ANGLE = 15.0  # degrees
 _UNIFORMS = 3  # random numbers that one operation needs at most
 

@@ -47,7 +47,7 @@ FeatureMap = Callable[[torch.Tensor], torch.Tensor]
 # Norms are kept this far below 1. The rounding error of a sum of 10^6 records in double precision
 # is at most 10^-9, which is much less than this margin.
 _MARGIN = 1e-6
-_ROWS = 500
+_ROWS = 500  # Records whose features are computed at once
 
 
 def class_sums(

@@ -16,7 +16,7 @@ from rdpkit.mechanisms.parts.noise import NoiseSource
 
 Array = NDArray[np.float64]
 
-_STEP = 1 << 20
+_STEP = 1 << 20  # Numbers that are scaled at once
 # Bytes of rows in one batch.
 _BATCH = 1 << 24
 # Rows are clipped to a norm that is smaller than the bound by this share, so that rounding cannot

@@ -32,7 +32,7 @@ ANGLES = 8
 _BATCH = 16
 # Width of the narrowest wavelet in pixels, its frequency, and how much longer than wide it is.
 _WIDTH = 0.8
-_FREQUENCY = 0.75 * math.pi
+_FREQUENCY = 0.75 * math.pi  # Of the finest wave, in radians a pixel
 # Copies of a filter on either side that are added, because pictures are continued periodically.
 _COPIES = range(-2, 3)
 

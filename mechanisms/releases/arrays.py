@@ -19,8 +19,8 @@ Described = Mapping[str, Mapping[str, Any]]
 """Shape, dtype and SHA-256 by the array's name."""
 
 SUFFIXES = (".npz", ".safetensors")
-_PIECE = 1 << 22
-_LARGEST_HEADER = 100_000
+_PIECE = 1 << 22  # Bytes that are hashed at once
+_LARGEST_HEADER = 100_000  # Of an array in a file, in bytes
 
 
 def write_arrays(path: Path, arrays: Mapping[str, AnyArray]) -> None:

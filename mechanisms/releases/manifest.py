@@ -41,7 +41,7 @@ _OLD_NOTES = (
 _ADDED = {2: ("checks", "accept_epsilon"), 3: ("dataset", "schema", "files")}
 """Keys by the version that had them first."""
 
-_LARGEST_FILE = 64 * 2**20
+_LARGEST_FILE = 64 * 2**20  # In bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,7 +42,7 @@ from rdpkit.mechanisms.releases.verdict import (
 )
 
 _NAMES = ("features", "labels")
-_PIECE = 1 << 22
+_PIECE = 1 << 22  # Bytes that are checked at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 Scoring = Callable[[float], float]
 """Maps t to the score: at most 0 where the target is met, inf where nothing is known."""
 
-_STEPS = 400
-_FIRST_SLOPE = -3.0
+_STEPS = 400  # Outwards, at most
+_FIRST_SLOPE = -3.0  # Of the score in the logarithm of t, as a guess
 # A step ends this part of its length beyond the expected zero, and after this many slow steps the
 # bracket is halved.
 _BEYOND = 0.1
 _PATIENCE = 5
-_SHORTEST, _LONGEST = 0.01, 3.0
+_SHORTEST, _LONGEST = 0.01, 3.0  # Steps outwards, in logarithms
 # While the score does not change, steps grow by this factor, up to this length.
 _GROWTH, _STRIDE = 2.0, 24.0
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from rdpkit import _validate
+from rdpkit.calibration import bracket
 from rdpkit.calibration.parameters import Value, matching, paths, value_at, with_value
 from rdpkit.events import Event
 from rdpkit.events.free_parameters import Direction, FreeParameter, ValueKind
@@ -85,6 +86,32 @@ class SearchVariable:
         for path in self.scaled:
             event = with_value(event, path, value_at(event, path) * high / low)
         return event
+
+    def bracket(
+        self,
+        score: bracket.Scoring,
+        *,
+        tolerance: float,  # Of numbers, as for :func:`rdpkit.calibration.bracket.numbers`
+        start: float,  # Where to begin
+        towards: Direction,  # Where privacy has no fixed direction: 1 for the smallest integer
+    ) -> bracket.Bracket:
+        """The last t that meets the target, and one beside it that does not."""
+        if self.whole:
+            return bracket.integers(
+                score,
+                start=int(start),
+                lowest=int(self.lowest),
+                highest=int(self.highest),
+                private=self.private or towards,
+            )
+        return bracket.numbers(
+            score,
+            start=start,
+            lowest=self.lowest,
+            highest=self.highest,
+            private=self.private,
+            tolerance=tolerance,
+        )
 
     @property
     def names(self) -> str:

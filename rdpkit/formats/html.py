@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 WIDTH, HEIGHT = 340, 170
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 10, 30
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 10, 30  # Margins of a picture
 _BLUE, _RED, _GREY = "#1f77b4", "#d62728", "#888888"
 # The smallest delta that a drawing shows, and how much of a value a cell shows.
 _LEAST, _LONGEST, _LARGEST = 1e-30, 400, 1e300

@@ -14,7 +14,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
-_LONGEST = 80
+_LONGEST = 80  # Characters of a value in an error
 # A number with a decimal exponent beyond this is no parameter, and slow to compute with.
 _LARGEST_EXPONENT = 300
 _LARGEST_FLOAT = 1.7976931348623157e308

@@ -25,8 +25,8 @@ from rdpkit.pairs.claim_check import soundness_of
 from rdpkit.tradeoffs import GaussianDP, tradeoff
 from rdpkit.tradeoffs.gaussian import gdp_of_curve
 
-_LARGEST_USUAL_DELTA = 5
-_FPR = 0.01
+_LARGEST_USUAL_DELTA = 5  # The exponent of 1e-5
+_FPR = 0.01  # Of the true positive rate in the report
 # Truncated Poisson batches of a comparison hold so many deviations more than the mean.
 _DEVIATIONS = 6.0
 

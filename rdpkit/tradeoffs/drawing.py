@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # The colours of Okabe and Ito, which colour-blind readers can tell apart.
 _PROVEN, _ATTAINED, _GAUSSIAN, _GUESS = "#0072B2", "#D55E00", "#009E73", "#777777"
-_POINTS = 160
+_POINTS = 160  # Of a curve
 _SIZE = (5.5, 4.5)
 
 

@@ -30,8 +30,8 @@ from rdpkit.tradeoffs.curve import SMALLEST_DELTA, TradeoffCurve
 from rdpkit.tradeoffs.normal import gaussian_delta
 
 # An advantage below this many times the smallest delta is not looked at closely enough.
-_LITTLE = 1e3
-_LARGEST_MU = 1e8
+_SMALLEST_ADVANTAGE = 1e3
+_LARGEST_MU = 1e8  # Where the search for a refuted mu begins at most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +175,7 @@ def gdp(
     known: profiles.Curves = {}
     profile = profiles.proven(event, relation, smallest=smallest, known=known)
     advantage = profile.deltas[0]
-    if smallest_delta is None and 0.0 < advantage < _LITTLE * smallest:
+    if smallest_delta is None and 0.0 < advantage < _SMALLEST_ADVANTAGE * smallest:
         smallest *= advantage
         profile = profiles.proven(event, relation, smallest=smallest, known=known)
     attained = profiles.attained(event, relation, smallest=smallest, known=known)
@@ -190,7 +190,7 @@ def gdp_of_curve(
     closer: bool = False,
 ) -> GaussianDP:
     """As :func:`gdp`, from the trade-off curve of the event and with its smallest delta."""
-    if closer and curve.profile.deltas[0] < _LITTLE * curve.smallest_delta:
+    if closer and curve.profile.deltas[0] < _SMALLEST_ADVANTAGE * curve.smallest_delta:
         return gdp(event, adjacency=curve.adjacency)
     if curve.gaussian is not None:
         smallest, relation = curve.smallest_delta, curve.adjacency

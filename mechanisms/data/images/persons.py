@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_NOBODY = ("", "None", "nan")
+_NOBODY = ("", "None", "nan")  # What stands where a record is nobody's
 
 
 def numbers_of_persons(names: Iterable[Any]) -> NDArray[np.int64]:

@@ -40,10 +40,10 @@ CONFIDENCE = 0.99
 MOST_PAIRS = 2_000
 DELTA = 1e-6
 """The delta of the bound where the release has no guarantee."""
-_MOST_NEIGHBOURS = 20_000
-_SHARES = (1.0, 0.25, 0.05)
-_NEAREST = 10
-_TINY = 1e-9
+_MOST_NEIGHBOURS = 20_000  # Records of the release that are searched, at most
+_SHARES = (1.0, 0.25, 0.05)  # Of the pairs, on which an attack guesses
+_NEAREST = 10  # Neighbours whose distances are compared
+_TINY = 1e-9  # Keeps logarithms of distances finite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,9 +20,9 @@ from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.scattering import scattering
 
 STEPS = 40
-_NORM = 1.0
-_FASTEST, _QUIET = 100.0, 0.3
-_POOLS, _SMALLEST, _PIECE = 3, 8, 2_000
+_NORM = 1.0  # To which gradients are clipped
+_FASTEST, _QUIET = 100.0, 0.3  # Largest step, and the noise that a step may have
+_POOLS, _SMALLEST, _PIECE = 3, 8, 2_000  # Pools a side; smallest side of an image; images at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -18,7 +18,7 @@ Kind = Literal["number", "category"]
 Image = tuple[int, int, int]
 """Channels, height and width."""
 
-_LARGEST = 1e150
+_LARGEST = 1e150  # Its square is finite
 FEW = 12
 """Whole numbers with at most so many different values in a release are read as categories."""
 

@@ -28,8 +28,8 @@ PROGRESS: ContextVar[Progress | None] = ContextVar("progress of models", default
 """Called with the models that are trained and all of them, for each column that is predicted."""
 
 MOST_TARGETS = 3
-_MOST_CLASSES = 50
-_LARGEST_SHARE = 0.98
+_MOST_CLASSES = 50  # Of a column that is predicted by default
+_LARGEST_SHARE = 0.98  # Of its commonest value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,16 +12,16 @@ from rdpkit.mechanisms.parts.marginals.rounds import Chosen, MeasuredCounts, wei
 
 _HALF_NORMAL = math.sqrt(2.0 / math.pi)
 # A fitted model smooths the noise: this part of a table's noise is left, by experience.
-_LEFT = 0.6
+_NOISE_LEFT = 0.6
 # What is left of chance in the data, which a model cannot know, of an unmeasured pair.
 _CHANCE = 0.7
 # So many standard deviations of its noise are taken from a score.
 _DOUBT = 2.0
-_POWER = 0.5
-_OF_COLUMNS = 2.0 / 3.0
+_POWER = 0.5  # Of a table's size, to which its weight is in proportion
+_OF_COLUMNS = 2.0 / 3.0  # The same power, for single columns
 # Parts of the third round that may go to single columns.
 _PARTS = (0.15, 0.4)
-_TRIALS = 48
+_TRIALS = 48  # Numbers of pairs that are compared
 
 
 def records_estimate(measured: Sequence[MeasuredCounts]) -> float:
@@ -79,11 +79,11 @@ def chosen_tables(
     believed = {pair: score - _DOUBT * of_scores for pair, score in scores.items()}
     unmeasured = np.array([max(believed[pair], _CHANCE * chance[pair]) for pair in order])
     of_columns = weights([one.counts.size for one in singles], _OF_COLUMNS)
-    again = {part: math.sqrt(part) * of_columns for part in (0.0, *_PARTS, 1.0)}
+    weights_of_columns = {part: math.sqrt(part) * of_columns for part in (0.0, *_PARTS, 1.0)}
     # A column is a part of so many pairs, and counts once for itself.
     columns = {
         part: len(singles) * _error_of_columns(singles, std, shares, records)
-        for part, shares in again.items()
+        for part, shares in weights_of_columns.items()
     }
     best, best_error = (0, 1.0), float(unmeasured.sum()) + columns[1.0]
     for count in sorted({round(v) for v in np.geomspace(1, len(order), _TRIALS)} if order else ()):
@@ -94,7 +94,7 @@ def chosen_tables(
             for pair, weight, most in zip(some, shares, unmeasured, strict=False):
                 own = std / (weight * math.sqrt(1.0 - part))
                 noisy = _HALF_NORMAL * np.minimum(own, expected[pair]).sum()
-                error += min(_LEFT * noisy, most)
+                error += min(_NOISE_LEFT * noisy, most)
             if error < best_error:
                 best, best_error = (count, part), error
     count, part = best
@@ -103,7 +103,9 @@ def chosen_tables(
         pair: float(weight) * math.sqrt(1.0 - part)
         for pair, weight in zip(order[:count], shares, strict=True)
     }
-    return found | {(j,): float(weight) for j, weight in enumerate(again[part]) if weight > 0.0}
+    return found | {
+        (j,): float(weight) for j, weight in enumerate(weights_of_columns[part]) if weight > 0.0
+    }
 
 
 def _error_of_columns(
@@ -115,7 +117,9 @@ def _error_of_columns(
         noise = 1.0 / math.sqrt(one.std**-2 + (share / std) ** 2)
         counts = nearest_probabilities(one.counts / records) * records
         found += (
-            _LEFT * _HALF_NORMAL * float(np.minimum(noise, np.maximum(counts, noise / 4)).sum())
+            _NOISE_LEFT
+            * _HALF_NORMAL
+            * float(np.minimum(noise, np.maximum(counts, noise / 4)).sum())
         )
     return found
 

@@ -23,8 +23,8 @@ from rdpkit import _validate
 from rdpkit.mechanisms.parts.marginals.counting import Floats, Pair, in_front
 from rdpkit.mechanisms.parts.threads import training_threads
 
-_SMALLEST = 1e-6
-_LAST_RATE = 0.01
+_SMALLEST = 1e-6  # Least probability of a code, to begin with
+_LAST_RATE = 0.01  # Of the first step size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

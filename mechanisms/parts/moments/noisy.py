@@ -22,8 +22,8 @@ from rdpkit.mechanisms.parts.moments.sensitivity import (
 )
 from rdpkit.mechanisms.parts.noise import NoiseSource
 
-_PIECE = 4096
-_LEAST_MARGIN = 1e-6
+_PIECE = 4096  # Rows that are summed at once
+_LEAST_MARGIN = 1e-6  # Of norms, for rounding
 # So many times the known number of records may there be.
 _MORE_RECORDS = 4
 # Squared weights of the first release: mean and mean square.

@@ -37,8 +37,8 @@ from rdpkit.planning.budgets.rules import (
     largest_limit,
 )
 
-_VERSION = 1
-_LARGEST_COUNT = 10**12
+_VERSION = 1  # Of the file
+_LARGEST_COUNT = 10**12  # Of releases that :meth:`affordable` tries
 _NO_COUNT = 0
 
 

@@ -30,7 +30,7 @@ from typing import IO, Any
 from rdpkit.formats.files import locked_file, write_whole
 
 _HEAD = re.compile(rb'\{"lines":"(\d{15})"\}\n')
-_HEAD_SIZE = 28
+_HEAD_SIZE = 28  # Bytes of the first line
 
 
 def as_line(number: int, entry: dict[str, Any]) -> bytes:

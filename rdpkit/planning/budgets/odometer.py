@@ -13,7 +13,7 @@ from rdpkit.events import Event
 from rdpkit.planning.budgets import charges
 from rdpkit.planning.budgets.order_mixture import around, equal_weights, odometer_epsilon
 
-_CENTRE = 12.0
+_CENTRE = 12.0  # The middle order, where no budget says which is best
 
 
 class PrivacyOdometer:

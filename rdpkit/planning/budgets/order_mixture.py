@@ -36,11 +36,11 @@ from rdpkit.numerics.balls import float_above, float_below, rational
 Array = NDArray[np.float64]
 Total = Sequence[Fraction | float]
 
-_STEP = 1.2
-_BELOW, _ABOVE = 30, 16
-_SPREAD = 5.0
-_HALVINGS = 48
-_LARGEST = 1e6
+_STEP = 1.2  # Ratio of two orders less 1
+_BELOW, _ABOVE = 30, 16  # Orders on either side of the centre
+_SPREAD = 5.0  # Steps from the centre at which weights are halved
+_HALVINGS = 48  # Of the interval of a bisection
+_LARGEST = 1e6  # Epsilons above are infinite
 
 
 @dataclass(frozen=True, slots=True)

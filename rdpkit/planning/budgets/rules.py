@@ -18,7 +18,7 @@ from rdpkit.events import Event, Gaussian, ZeroConcentrated
 from rdpkit.planning.budgets import charges
 from rdpkit.planning.budgets.order_mixture import OrderMixture, Total, filter_epsilon, filter_holds
 
-_SECANTS = 20
+_SECANTS = 20  # Steps of the search, at most
 
 COMPOSITIONS = ("renyi", "zcdp", "gaussian", "basic", "fixed-schedule")
 """The ways of composing, as a filter names them."""
