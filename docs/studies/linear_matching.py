@@ -24,9 +24,9 @@ from rdpkit.mechanisms.parts.counts import BOUND_BY_CLASS
 from rdpkit.mechanisms.parts.labelled_images import balanced_labels, labelled_images
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.parts.records import Batch
 from rdpkit.mechanisms.parts.verify_target import DataPair, LabelledRecords, VerifyTarget
 from rdpkit.mechanisms.releases.release import Release, release, release_without_guarantee
-from rdpkit.mechanisms.releases.streaming import Batch
 
 Array = NDArray[np.float64]
 

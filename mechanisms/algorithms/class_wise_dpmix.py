@@ -13,18 +13,19 @@ from numpy.typing import NDArray
 from rdpkit import ClassWiseDPMix, _validate
 from rdpkit.mechanisms.algorithms.dpcda import tuple_of
 from rdpkit.mechanisms.algorithms.dpmix import UNIT_BOX, check_records
-from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
-from rdpkit.mechanisms.parts.counts import BOUND_BY_CLASS
+from rdpkit.mechanisms.algorithms.specification import Mechanism
+from rdpkit.mechanisms.parts.counts import BOUND_BY_CLASS, Sizes
 from rdpkit.mechanisms.parts.mixing import Mixer, mixed_by_class
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import Scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import Records, left_out
+from rdpkit.mechanisms.parts.records import Batch, Records, left_out
 from rdpkit.mechanisms.parts.sampling import subsets
 from rdpkit.mechanisms.parts.verify_target import target_of_records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release
-from rdpkit.mechanisms.releases.streaming import Batch, release_batches
+from rdpkit.mechanisms.releases.streaming import release_batches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

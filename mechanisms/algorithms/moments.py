@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 import rdpkit
 from rdpkit import Adjacency, Gaussian, _validate
-from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
+from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.checks import PrivacyCheck
-from rdpkit.mechanisms.parts.counts import NUMBER_OF_ALL
+from rdpkit.mechanisms.parts.counts import NUMBER_OF_ALL, Sizes
 from rdpkit.mechanisms.parts.labelled_images import Floats, labelled_images
 from rdpkit.mechanisms.parts.moments.basis import BASES, Array, Basis, Shape, most_of
 from rdpkit.mechanisms.parts.moments.discriminant import Discriminant
@@ -35,6 +35,7 @@ from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Batch
 from rdpkit.mechanisms.parts.verify_target import DataPair, LabelledRecords, VerifyTarget
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release, release
 
 _FREQUENCIES = {"scattering": 3, "cosines": 10, "columns": 1}

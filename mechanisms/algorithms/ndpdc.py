@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import NDPDC, Adjacency, _validate
 from rdpkit.formats.tables import event_to_table
-from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
+from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.models.convnet import ConvNet
 from rdpkit.mechanisms.parts.augmentation import Augmentation, draw_augmentation
-from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS
+from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS, Sizes
 from rdpkit.mechanisms.parts.labelled_images import (
     Floats,
     LabelledImages,
@@ -24,6 +24,7 @@ from rdpkit.mechanisms.parts.labelled_images import (
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.random_extractor import CondensationOptions, random_convnet
+from rdpkit.mechanisms.parts.records import Batch
 from rdpkit.mechanisms.parts.sampling import poisson_sample
 from rdpkit.mechanisms.parts.threads import training_threads
 from rdpkit.mechanisms.parts.verify_target import (
@@ -35,7 +36,6 @@ from rdpkit.mechanisms.parts.verify_target import (
 from rdpkit.mechanisms.releases.checkpoint import Checkpoint, counts_of_run
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release, release
-from rdpkit.mechanisms.releases.streaming import Batch
 
 _MARGIN = 1e-4
 """Share of the clip norm that is kept free for rounding.

@@ -17,12 +17,13 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import DPSGD, Adjacency, _validate
-from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
+from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.checks import PrivacyCheck
-from rdpkit.mechanisms.parts.counts import NUMBER_OF_ALL
+from rdpkit.mechanisms.parts.counts import NUMBER_OF_ALL, Sizes
 from rdpkit.mechanisms.parts.labelled_images import Floats, labelled_images
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.parts.records import Batch
 from rdpkit.mechanisms.parts.sampling import poisson_sample
 from rdpkit.mechanisms.parts.scattering import scattering, scattering_channels
 from rdpkit.mechanisms.parts.verify_target import (
@@ -32,8 +33,8 @@ from rdpkit.mechanisms.parts.verify_target import (
     on_one_thread,
 )
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release, release
-from rdpkit.mechanisms.releases.streaming import Batch
 
 _MARGIN = 1e-6
 """Share of the clip norm that is kept free for rounding.

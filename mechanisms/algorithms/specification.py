@@ -16,7 +16,6 @@ from rdpkit import _validate
 from rdpkit.formats.records import did_you_mean
 from rdpkit.mechanisms.parts.counts import CountsUse, KnownCounts, Sizes
 from rdpkit.mechanisms.parts.verify_target import VerifyTarget
-from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release
 from rdpkit.planning import plan
 
@@ -348,15 +347,3 @@ def _number(value: Any) -> float:
     if not isinstance(value, (int, float)):
         raise _validate.fail("the calibrated noise", "to be one number", value)
     return float(value)
-
-
-__all__ = [
-    "PLAN",
-    "SCALING",
-    "SCALINGS",
-    "Mechanism",
-    "Sizes",
-    "as_parameters",
-    "option_defaults",
-    "options_from",
-]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rdpkit import Adjacency, Composed, Event, Group, Guarantee, _validate
-from rdpkit.mechanisms.parts.checks import PrivacyCheck, Source
+from rdpkit.mechanisms.data.dataset import Source
+from rdpkit.mechanisms.parts.checks import PrivacyCheck
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.sampling import some_of_each

@@ -90,14 +90,3 @@ def source_checks(
 def worse(first: Status, second: Status) -> bool:
     """Whether the first status is worse than the second."""
     return STATUSES.index(first) > STATUSES.index(second)
-
-
-__all__ = [
-    "CHECK_NAMES",
-    "STATUSES",
-    "PrivacyCheck",
-    "Source",
-    "Status",
-    "source_checks",
-    "worse",
-]

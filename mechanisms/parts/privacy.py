@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from rdpkit import Adjacency, _validate
 from rdpkit.adjacency import ordinary
-from rdpkit.mechanisms.parts.checks import Source, source_checks
+from rdpkit.mechanisms.data.dataset import Source
+from rdpkit.mechanisms.parts.checks import source_checks
 from rdpkit.mechanisms.parts.counts import (
     CountsUse,
     KnownCounts,

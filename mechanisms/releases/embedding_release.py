@@ -24,6 +24,7 @@ from rdpkit.mechanisms.parts.mean_embedding import (
 )
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.parts.records import Batch
 from rdpkit.mechanisms.parts.verify_target import (
     LabelledRecords,
     VerifyTarget,
@@ -33,7 +34,6 @@ from rdpkit.mechanisms.parts.verify_target import (
 from rdpkit.mechanisms.releases.computation import Computation
 from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release, release
-from rdpkit.mechanisms.releases.streaming import Batch
 
 FIVE_EPOCHS = Fit()
 """Five epochs of 60000 records in batches of 100."""

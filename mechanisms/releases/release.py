@@ -451,17 +451,3 @@ def versions() -> dict[str, str]:
         "numpy": np.__version__,
         "scipy": scipy.__version__,
     }
-
-
-__all__ = [
-    "Manifest",
-    "Release",
-    "check_arrays",
-    "check_path",
-    "guaranteed",
-    "load_manifest",
-    "load_release",
-    "release",
-    "release_without_guarantee",
-    "versions",
-]

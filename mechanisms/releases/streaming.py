@@ -115,6 +115,3 @@ def _fill(
         computation.report(done, total)
     if done != total:
         raise RuntimeError(f"Only {done} records came of the {total} that were announced.")
-
-
-__all__ = ["Batch", "release_batches"]

@@ -21,11 +21,11 @@ from rdpkit import (
     UncertifiedEnclosure,
 )
 from rdpkit.formats.text import rounded_up
+from rdpkit.mechanisms.data.dataset import Source
 from rdpkit.mechanisms.parts.checks import (
     CHECK_NAMES,
     STATUSES,
     PrivacyCheck,
-    Source,
     Status,
     source_checks,
     worse,

@@ -337,6 +337,3 @@ def _of_gaussians(
         adjacency=adjacency,
         assumptions=assumptions,
     )
-
-
-__all__ = ["GaussianDP", "gdp", "mu_from_above", "regret", "smallest_mu"]

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.mechanisms.evaluation.utility.cells import Cells, cells_of, total_variation
+from rdpkit.mechanisms.evaluation.utility.cells import cells_of, total_variation
 from rdpkit.mechanisms.evaluation.utility.samples import Sample
 
 MOST_COLUMNS = 40
@@ -112,15 +112,3 @@ def _distance(
 def shares(codes: NDArray[np.int64], size: int) -> NDArray[np.float64]:
     """The share of records in each of ``size`` cells."""
     return np.bincount(codes, minlength=size) / max(1, codes.size)
-
-
-__all__ = [
-    "MOST_COLUMNS",
-    "Cells",
-    "MarginalError",
-    "Marginals",
-    "compared_columns",
-    "marginal_errors",
-    "mean",
-    "shares",
-]

@@ -31,7 +31,7 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from rdpkit import _validate
-from rdpkit.numerics.balls import float_above, float_below, rational
+from rdpkit.numerics.balls import float_above, rational
 
 Array = NDArray[np.float64]
 Total = Sequence[Fraction | float]
@@ -212,16 +212,3 @@ def _smallest(
 def rounded_up(ball: arb) -> float:
     """A float that is certainly at least the number in a ball, and at least 0."""
     return max(float_above(ball), 0.0)
-
-
-__all__ = [
-    "OrderMixture",
-    "around",
-    "equal_weights",
-    "filter_epsilon",
-    "filter_holds",
-    "float_below",
-    "odometer_epsilon",
-    "rounded_up",
-    "usual_centre",
-]

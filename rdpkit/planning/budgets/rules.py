@@ -178,14 +178,3 @@ def _single(kind: str, number: float, adjacency: Adjacency) -> Event:
         return ZeroConcentrated(rho=number, adjacency=adjacency)
     sensitivity = Gaussian(noise_std=1.0, record_norm=1.0).sensitivity(adjacency)
     return Gaussian(noise_std=sensitivity / math.sqrt(number), record_norm=1.0)
-
-
-__all__ = [
-    "COMPOSITIONS",
-    "BasicRule",
-    "BudgetRule",
-    "LimitRule",
-    "RenyiRule",
-    "Total",
-    "largest_limit",
-]

@@ -9,7 +9,8 @@ from rdpkit.mechanisms.cli.evaluate import evaluate
 from rdpkit.mechanisms.cli.synthesize import synthesize
 from rdpkit.mechanisms.experiments.runner import Runner
 from rdpkit.mechanisms.releases.checkpoint import Checkpoint
-from rdpkit.mechanisms.releases.release import check_arrays, load_manifest
+from rdpkit.mechanisms.releases.manifest import load_manifest
+from rdpkit.mechanisms.releases.release import check_arrays
 
 NOISELESS = (
     ('name = "dpcda"', 'name = "noiseless-mixing"'),
