@@ -118,8 +118,8 @@ class Row:
     fastest: float | None = None
     slowest: float | None = None
     first: float | None = None
-    # This library's time over rdpkit's in the same round: median and quartiles.
     """Median of a call after the caches of Python functions were cleared, scaled."""
+    # This library's time over rdpkit's in the same round: median and quartiles.
     ratio: float | None = None
     ratio_low: float | None = None
     ratio_high: float | None = None
@@ -128,8 +128,8 @@ class Row:
     inner: int = 0
     scale: float = 1.0
     peak_bytes: int | None = None
-    # The largest relative amounts below and above the reference.
     """Peak resident memory of one call in a process of its own, above what was resident before."""
+    # The largest relative amounts below and above the reference.
     below: float | None = None
     above: float | None = None
     off: int | None = None  # How many values are further off than the tolerance, of ``checked``

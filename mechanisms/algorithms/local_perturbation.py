@@ -32,8 +32,8 @@ class LocalPerturbationOptions:
     """Options of local perturbation."""
 
     clip_norm: float
-    #: Standard deviations of the noise on each coordinate, both > 0.
     """L2 norm to which what is released of a record is clipped before noise is added."""
+    #: Standard deviations of the noise on each coordinate, both > 0.
     feature_noise: float
     label_noise: float  #: As ``feature_noise``
 

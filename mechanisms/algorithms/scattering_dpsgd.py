@@ -64,10 +64,10 @@ class ScatteringDPSGDOptions:
     learning_rate: float = 8.0
     momentum: float = 0.9
     step_noise: float = 0.005
-    # Widths and directions of the wavelets.
     """The learning rate is lowered where learning_rate * noise_multiplier / batch_size, the noise
     of a step in clipping norms, would be more than this. It depends on public numbers alone.
     """
+    # Widths and directions of the wavelets.
     scales: int = 2
     angles: int = 8
     group_channels: int = 3

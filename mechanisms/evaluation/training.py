@@ -43,10 +43,10 @@ class Training:
     momentum: float = 0.9
     weight_decay: float = 0.0
     schedule: Literal["constant", "step", "cosine"] = "constant"
-    # Parameters of the schedule "step".
     """"step" multiplies the learning rate by ``step_factor`` after every ``step_epochs`` epochs;
     "cosine" lets it fall to zero.
     """
+    # Parameters of the schedule "step".
     step_epochs: int = 10
     step_factor: float = 0.5
     loss: Literal["cross-entropy", "kl"] = "cross-entropy"

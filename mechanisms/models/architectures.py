@@ -21,9 +21,9 @@ class Architecture:
     """A classifier without the size of its images and the number of its labels."""
 
     layers: Callable[[int], list[nn.Module]]
+    """Makes the layers before the linear ones, from the number of channels."""
     # Smallest side in pixels of an image with one channel, and with more channels. The two differ
     # where an image with one channel is padded first, which makes 28 x 28 images 32 x 32.
-    """Makes the layers before the linear ones, from the number of channels."""
     smallest: int
     smallest_in_color: int
     # As for :class:`ImageClassifier`.

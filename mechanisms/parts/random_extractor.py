@@ -57,8 +57,8 @@ class CondensationOptions:
     learning_rate: float = 1.0
     momentum: float = 0.0
     operations: Sequence[str] = OPERATIONS
-    # Width and depth of the ConvNets.
     """Augmentations to draw from; leave out "flip" for digits."""
+    # Width and depth of the ConvNets.
     extractor_width: int = 128
     extractor_depth: int = 3
 
