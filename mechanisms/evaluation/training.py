@@ -37,8 +37,7 @@ class Training:
     batch_size: int
     optimizer: Literal["adam", "sgd"] = "adam"
     """Adam with its usual moments, or stochastic gradient descent with ``momentum``."""
-    learning_rate: float = 1e-3
-    """Learning rate at the start."""
+    learning_rate: float = 1e-3  # Learning rate at the start
     # Momentum of "sgd"; weight decay of either optimizer.
     momentum: float = 0.9
     weight_decay: float = 0.0
@@ -59,8 +58,7 @@ class Training:
     """Whether the model has the weights of the epoch with the best validation accuracy, where
     records are held back, or of the last one.
     """
-    augmentation: Literal["none", "dsa"] = "none"
-    """"dsa": differentiable siamese augmentation."""
+    augmentation: Literal["none", "dsa"] = "none"  # "dsa": differentiable siamese augmentation
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "step_epochs"):

@@ -49,10 +49,8 @@ READER = "reader"
 class PrivacyTarget:
     """The guarantee that an experiment asks for, and where its noise comes from."""
 
-    adjacency: Adjacency
-    """The neighbouring relation."""
-    delta: float
-    """In (0, 1)."""
+    adjacency: Adjacency  # The neighbouring relation
+    delta: float  # In (0, 1)
     target_epsilon: float | None
     """The epsilon for which the noise is calibrated; None where the mechanism's options state the
     noise.
@@ -65,8 +63,7 @@ class PrivacyTarget:
     """"seeded": reproducible from the run's seed, so that the release is *not* private; "system":
     from the operating system, private, and another result every time.
     """
-    accept_epsilon: float | None = None
-    """As for :class:`rdpkit.mechanisms.parts.privacy.Privacy`."""
+    accept_epsilon: float | None = None  # As for :class:`rdpkit.mechanisms.parts.privacy.Privacy`
     counts: str | tuple[int, ...] = "noisy"
     """How the numbers of records become known that a mechanism needs: as for
     :class:`rdpkit.mechanisms.parts.privacy.Privacy`.
@@ -91,16 +88,11 @@ class PrivacyTarget:
 class Cell:
     """One setting of an experiment. Each of its seeds is a run and gives a row of results."""
 
-    dataset: Mapping[str, Any]
-    """``name``, and for a CSV table its own keys."""
-    mechanism: str
-    """A name of :func:`rdpkit.mechanisms.algorithms.mechanism_names`."""
-    options: Mapping[str, Any]
-    """Options of the mechanism."""
-    privacy: PrivacyTarget
-    """The guarantee that is asked for."""
-    model: str
-    """One of :data:`rdpkit.mechanisms.models.MODELS`, or :data:`READER`."""
+    dataset: Mapping[str, Any]  # ``name``, and for a CSV table its own keys
+    mechanism: str  # A name of :func:`rdpkit.mechanisms.algorithms.mechanism_names`
+    options: Mapping[str, Any]  # Options of the mechanism
+    privacy: PrivacyTarget  # The guarantee that is asked for
+    model: str  # One of :data:`rdpkit.mechanisms.models.MODELS`, or :data:`READER`
     inputs: str
     """"standardised": every record, released or of the test, is centred and divided by its own
     standard deviation before the model sees it; one of {"as-released", "standardised"}.
@@ -111,8 +103,7 @@ class Cell:
     """
     training: Mapping[str, Any]
     """Arguments of :class:`rdpkit.mechanisms.evaluation.training.Training`; none for a reader."""
-    varied: Mapping[str, Any]
-    """The keys that tell this cell from others of its experiment."""
+    varied: Mapping[str, Any]  # The keys that tell this cell from others of its experiment
 
     def settings(self) -> Training:
         """The training settings, checked."""
@@ -155,15 +146,12 @@ def _hashed(values: Mapping[str, Any]) -> str:
 class Experiment:
     """All runs that a file describes."""
 
-    name: str
-    """The file's name without its ending."""
+    name: str  # The file's name without its ending
     # A title; the table or figure of a paper that the experiment redraws, where there is one.
     title: str
     source: str
-    seeds: tuple[int, ...]
-    """Each cell is run with each of them."""
-    cells: tuple[Cell, ...]
-    """All combinations of the keys under ``[vary]``."""
+    seeds: tuple[int, ...]  # Each cell is run with each of them
+    cells: tuple[Cell, ...]  # All combinations of the keys under ``[vary]``
     published: Mapping[str, float]
     """Accuracies that the source printed, by the varied values joined by commas."""
 

@@ -57,14 +57,12 @@ class DomainSearch:
     that of the Gaussian noise.
     """
 
-    schema: Schema
-    """What is publicly known; open columns are searched."""
+    schema: Schema  # What is publicly known; open columns are searched
     delta_of_names: float
     """The probability that a name is shown which only one record has; it is needed where categories
     are to be found.
     """
-    adjacency: Adjacency
-    """Of the event."""
+    adjacency: Adjacency  # Of the event
     most_per_person: int = 1
     """How many records a person has at most; a name is as secret with all of them as with one."""
 

@@ -120,8 +120,7 @@ class Augmentation:
     clipped sum over records keeps its sensitivity.
     """
 
-    operation: str
-    """One of :data:`OPERATIONS`."""
+    operation: str  # One of :data:`OPERATIONS`
     uniforms: torch.Tensor
     """Numbers in [0, 1) that the operation turns into its parameters: one row for all records, or a
     row for each record; shape (1, 3) or (n, 3).

@@ -68,8 +68,7 @@ class PublicCounts:
 class CountsUse:
     """What a mechanism needs numbers of records for."""
 
-    by_class: bool
-    """Whether it needs one for each class, or one for all records."""
+    by_class: bool  # Whether it needs one for each class, or one for all records
     lower_bounds: bool
     """Whether its theorem holds only if there are at least so many records, as for samples of a
     fixed size. Poisson sampling has no such condition.

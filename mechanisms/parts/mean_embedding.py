@@ -118,8 +118,7 @@ class Counts:
 
     public: tuple[int, ...] | None
     """Class counts that are public already, and the same for both neighbours."""
-    noise_std: float | None
-    """Standard deviation of Gaussian noise on each count."""
+    noise_std: float | None  # Standard deviation of Gaussian noise on each count
 
     @classmethod
     def of(cls, public: Sequence[int] | None, noise_std: float | None, *, classes: int) -> Counts:

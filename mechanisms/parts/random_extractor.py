@@ -49,10 +49,8 @@ def random_convnet(
 class CondensationOptions:
     """Options of methods that learn records from their representations in random ConvNets."""
 
-    iterations: int
-    """Number of steps, each with a freshly drawn ConvNet."""
-    samples_per_class: int = 50
-    """Synthetic records per class."""
+    iterations: int  # Number of steps, each with a freshly drawn ConvNet
+    samples_per_class: int = 50  # Synthetic records per class
     # Learning rate and momentum of the step on the synthetic records.
     learning_rate: float = 1.0
     momentum: float = 0.0

@@ -89,8 +89,7 @@ class _Plan:
     # J and L.
     scales: int
     angles: int
-    shape: tuple[int, int, int]
-    """Of the result: channels, height and width."""
+    shape: tuple[int, int, int]  # Of the result: channels, height and width
     waves: Filters
     """Fourier transforms of the wavelets of width j for images at resolution r, [r][j - r], shape
     (angles, height, 2 * width): each number twice, for the real and the imaginary part.

@@ -43,18 +43,15 @@ FIVE_EPOCHS = Fit()
 class EmbeddingOptions:
     """Options of every mechanism that releases noisy class-wise sums of features."""
 
-    noise_std: float
-    """Standard deviation of the noise on each coordinate of the sums."""
+    noise_std: float  # Standard deviation of the noise on each coordinate of the sums
     public_counts: Sequence[int] | None = None
     """Class counts that are public already; the manifest says that they were given."""
     count_noise_std: float | None = None
     """Gaussian noise on each class count, instead of ``public_counts``. Without both options, class
     counts become known as ``privacy.counts`` says.
     """
-    samples_per_class: int = 50
-    """Synthetic records per class."""
-    fit: Fit = FIVE_EPOCHS
-    """How the generator is trained."""
+    samples_per_class: int = 50  # Synthetic records per class
+    fit: Fit = FIVE_EPOCHS  # How the generator is trained
 
     def __post_init__(self) -> None:
         _validate.integer("samples_per_class", self.samples_per_class)

@@ -28,12 +28,10 @@ _GROWTH, _STRIDE = 2.0, 24.0
 class Bracket:
     """The two ends of a search."""
 
-    meets: float | None
-    """A t that meets the target; None if none was found."""
+    meets: float | None  # A t that meets the target; None if none was found
     misses: float | None
     """A t beside it, on the less private side, that does not; None if all do to the end."""
-    constant: bool
-    """Whether every t that was tried has the same score."""
+    constant: bool  # Whether every t that was tried has the same score
 
 
 def numbers(

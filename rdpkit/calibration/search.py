@@ -43,12 +43,9 @@ _SAMPLED = 33
 class Search:
     """What is searched for."""
 
-    variable: SearchVariable
-    """The parameters."""
-    requirement: Requirement
-    """The epsilon to stay below, and the bound."""
-    tolerance: float
-    """For numbers, the largest ratio minus 1 of the two ends of the bracket."""
+    variable: SearchVariable  # The parameters
+    requirement: Requirement  # The epsilon to stay below, and the bound
+    tolerance: float  # For numbers, the largest ratio minus 1 of the two ends of the bracket
     smallest: bool
     """Where privacy has no fixed direction, whether the smallest value is wanted or the largest."""
 

@@ -21,16 +21,12 @@ _RATIO = "to map names of parameters to numbers >= 0, at least one of them > 0"
 class MovedParameter:
     """One parameter that the search variable moves."""
 
-    path: str
-    """Where it is."""
-    kind: ValueKind
-    """What its values are; one of {"number", "integer", "integers"}."""
+    path: str  # Where it is
+    kind: ValueKind  # What its values are; one of {"number", "integer", "integers"}
     weights: tuple[Fraction, ...]
     """What the variable is multiplied by, for each of its values (one, unless it is a list)."""
-    lowest: int
-    """For integers, the least value that is accepted."""
-    up: bool
-    """Whether integers are rounded up, which is towards more privacy."""
+    lowest: int  # For integers, the least value that is accepted
+    up: bool  # Whether integers are rounded up, which is towards more privacy
 
     def value(self, t: float) -> Value:
         """The value at t."""
@@ -45,21 +41,17 @@ class MovedParameter:
 class SearchVariable:
     """A number t > 0 that is searched for, and the event at each t."""
 
-    event: Event
-    """The event whose parameters are moved; their values in it do not matter."""
-    moved: tuple[MovedParameter, ...]
-    """The parameters."""
+    event: Event  # The event whose parameters are moved; their values in it do not matter
+    moved: tuple[MovedParameter, ...]  # The parameters
     private: Direction
     """1 if the event is more private at larger t, -1 at smaller ones, 0 if neither always holds;
     one of {1, -1, 0}.
     """
-    whole: bool
-    """Whether t is an integer."""
+    whole: bool  # Whether t is an integer
     # The ends of its range.
     lowest: float
     highest: float
-    start: float
-    """A t to begin with: about the event's own value."""
+    start: float  # A t to begin with: about the event's own value
     scaled: tuple[str, ...] = ()
     """Where privacy has no fixed direction, the paths of the noises of a mean; see
     :class:`rdpkit.events.free_parameters.FreeParameter`.

@@ -29,8 +29,7 @@ class ValueKind:
     """Of the key's name and the value; it returns the value in the form in which it is used, or
     raises a ValueError made by :func:`refused`.
     """
-    schema: Mapping[str, Any]
-    """The same as a JSON Schema."""
+    schema: Mapping[str, Any]  # The same as a JSON Schema
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -20,10 +20,8 @@ MOST_COLUMNS = 40
 class MarginalError:
     """How far one distribution is from the real one."""
 
-    columns: tuple[str, ...]
-    """One column, or two."""
-    error: float
-    """Total variation distance to the real records, in [0, 1]."""
+    columns: tuple[str, ...]  # One column, or two
+    error: float  # Total variation distance to the real records, in [0, 1]
     floor: float | None
     """The distance between two random halves of the real records; None if it was not measured."""
 

@@ -27,18 +27,13 @@ ARRAYS = (".npz", ".safetensors")
 class Opened:
     """Records as they were found."""
 
-    name: str
-    """What they are called in the report: the name of a file or of a data set."""
-    table: Any = None
-    """The records, if they are a table."""
+    name: str  # What they are called in the report: the name of a file or of a data set
+    table: Any = None  # The records, if they are a table
     arrays: tuple[NDArray[Any], NDArray[Any]] | None = None
     """Features and labels, if they are arrays."""
-    image: Image | None = None
-    """Channels, height and width of the features."""
-    test: Opened | None = None
-    """Test records that a data set has of its own."""
-    manifest: Manifest | None = None
-    """Of a release."""
+    image: Image | None = None  # Channels, height and width of the features
+    test: Opened | None = None  # Test records that a data set has of its own
+    manifest: Manifest | None = None  # Of a release
 
 
 def open_release(

@@ -27,10 +27,8 @@ FEW = 12
 class SampleColumn:
     """One column of a table."""
 
-    name: str
-    """Its name."""
-    kind: Kind
-    """What it holds; one of {"number", "category"}."""
+    name: str  # Its name
+    kind: Kind  # What it holds; one of {"number", "category"}
     values: NDArray[Any]
     """Floats, NaN where one is missing; or texts, None where one is missing; shape (n,)."""
     unit: str = ""
@@ -61,8 +59,7 @@ class SampleColumn:
 class Sample:
     """Records."""
 
-    columns: tuple[SampleColumn, ...]
-    """All of one length, with different names."""
+    columns: tuple[SampleColumn, ...]  # All of one length, with different names
     image: Image | None = None
     """Channels, height and width, if all columns but the last are pixels of images."""
 

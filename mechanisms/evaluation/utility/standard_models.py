@@ -22,8 +22,7 @@ class StandardModel:
     # For programs, and for people.
     name: str
     title: str
-    classifier: Callable[[int], Any]
-    """From a seed to a classifier as scikit-learn has them."""
+    classifier: Callable[[int], Any]  # From a seed to a classifier as scikit-learn has them
     regressor: Callable[[int], Any] | None = None
     """The same for a column of numbers; None if there is none."""
 

@@ -38,8 +38,7 @@ class ModelScore:
 
     model: str
     """Its name, one of :data:`rdpkit.mechanisms.evaluation.utility.standard_models.NAMES`."""
-    synthetic: float
-    """Trained on the release alone."""
+    synthetic: float  # Trained on the release alone
     real: float | None
     """The same model trained on real records; None if they may not be used for that."""
 
@@ -53,14 +52,12 @@ class ModelScore:
 class TargetScores:
     """How well one column is predicted from the others."""
 
-    target: str
-    """The column."""
+    target: str  # The column
     measure: str
     """Share of right answers for categories; for numbers 1 less the mean squared error over the
     variance, so that 0 is what the mean reaches and 1 is best; one of {"accuracy", "R2"}.
     """
-    floor: float
-    """What is reached without a model: always the commonest category, or the mean."""
+    floor: float  # What is reached without a model: always the commonest category, or the mean
     private: float | None
     """What a linear model reaches that is trained on real records with noise, at the release's
     epsilon; None if there is no guarantee, or the target is a number.
@@ -68,8 +65,7 @@ class TargetScores:
     # How many of the release a model was trained on at most, and how many real ones it saw.
     train_records: int
     test_records: int
-    models: tuple[ModelScore, ...]
-    """One for each model."""
+    models: tuple[ModelScore, ...]  # One for each model
 
     @property
     def best(self) -> ModelScore:

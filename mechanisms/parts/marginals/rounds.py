@@ -25,8 +25,7 @@ Chosen = Pair | tuple[int]
 class RoundShares:
     """How the privacy of a release is shared between its rounds."""
 
-    one_way: float = 0.12
-    """Share of the marginals of single columns, in (0, 1)."""
+    one_way: float = 0.12  # Share of the marginals of single columns, in (0, 1)
     scores: float = 0.03
     """Share of the dependence of each pair, in (0, 1). The rest goes to the marginals of chosen
     pairs, and again to those of single columns as far as that is better.

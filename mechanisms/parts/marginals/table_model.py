@@ -61,12 +61,9 @@ class TableMeasurements:
     """For each column the place of each part. Ordered parts share one with their neighbours; others
     have one if they stand out of the noise, and all that do not share the last.
     """
-    scores: dict[Pair, float]
-    """Noisy dependence of each pair, in records."""
-    pairs: dict[Pair, MeasuredCounts]
-    """Noisy marginals of the chosen pairs, over the places."""
-    records: float
-    """The number of records, from all singles."""
+    scores: dict[Pair, float]  # Noisy dependence of each pair, in records
+    pairs: dict[Pair, MeasuredCounts]  # Noisy marginals of the chosen pairs, over the places
+    records: float  # The number of records, from all singles
 
 
 def measure(

@@ -54,10 +54,8 @@ class Basis:
     frequencies of the pixels. "columns": the numbers themselves, as a table has them; one of
     {"scattering", "cosines", "columns"}.
     """
-    frequencies: int
-    """Frequencies that are kept in each direction; ignored for "columns"."""
-    shape: Shape
-    """Channels, height and width of a record."""
+    frequencies: int  # Frequencies that are kept in each direction; ignored for "columns"
+    shape: Shape  # Channels, height and width of a record
 
     def __post_init__(self) -> None:
         _validate.choice("basis", self.name, BASES)
