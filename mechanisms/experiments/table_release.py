@@ -119,10 +119,10 @@ def synthesize_table(
 
     Parameters
     ----------
-    source : path, pyarrow.Table, or data frame
+    source : Path, pyarrow.Table, or data frame
         The private records: a file that ends in .csv, .parquet, .arrow or .feather, or a frame of
         pandas or polars.
-    schema : Schema, path or mapping
+    schema : Schema, Path or mapping
         What is publicly known of the columns; columns that it does not name are left out.
     epsilon : float
         The largest epsilon that is wanted, in nats; > 0.

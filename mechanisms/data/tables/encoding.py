@@ -46,11 +46,11 @@ def encode(table: pa.Table, schema: Schema) -> Codes:
     table : pyarrow.Table
         At least the columns of the schema; others are ignored.
     schema : Schema
-        Names, kinds and public ranges of the columns.
+        Names, kinds and public ranges of the k columns.
 
     Returns
     -------
-    ndarray of int32, shape (n, columns)
+    ndarray of int32, shape (n, k)
         Codes in [0, ``schema.domain``).
 
     Raises
@@ -80,7 +80,7 @@ def decode(codes: Codes, schema: Schema, *, draws: UniformDraws) -> pa.Table:
 
     Parameters
     ----------
-    codes : ndarray of int, shape (n, columns)
+    codes : ndarray of int, shape (n, k)
         In [0, ``schema.domain``).
     schema : Schema
         As for :func:`encode`.

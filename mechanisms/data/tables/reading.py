@@ -62,7 +62,7 @@ def read(source: Any, *, schema: Schema | None = None) -> pa.Table:
 
     Parameters
     ----------
-    source : path, pyarrow.Table, or data frame
+    source : Path, pyarrow.Table, or data frame
         A file that ends in .csv, .parquet, .arrow or .feather; or anything that gives out Arrow
         data (``__arrow_c_stream__``), such as frames of pandas and polars.
     schema : Schema, optional
