@@ -24,6 +24,7 @@ from rdpkit.planning.budgets.ledger import LedgerFile
 from rdpkit.planning.budgets.order_mixture import (
     OrderMixture,
     around,
+    charged,
     equal_weights,
     odometer_epsilon,
     usual_centre,
@@ -351,11 +352,7 @@ class PrivacyFilter:
         return self._rule.holds(self._with(charge, spending.count))
 
     def _with(self, charge: tuple[float, ...], count: int) -> list[Fraction | float]:
-        before = self._total or [Fraction(0)] * len(charge)
-        return [
-            math.inf if math.isinf(a) or math.isinf(b) else a + count * Fraction(b)
-            for a, b in zip(before, charge, strict=True)
-        ]
+        return charged(self._total or [Fraction(0)] * len(charge), charge, count)
 
     def _take(self, spending: Charge, charge: tuple[float, ...]) -> None:
         self._total = self._with(charge, spending.count)

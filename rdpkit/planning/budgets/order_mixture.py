@@ -83,6 +83,14 @@ def usual_centre(epsilon: float, delta: float) -> float:
     return 1.0 + max(math.sqrt(log_inverse) / root, 1e-3)
 
 
+def charged(total: Total, charge: Sequence[float], count: int) -> list[Fraction | float]:
+    """The exact sums with so many charges more; what is infinite stays so."""
+    return [
+        math.inf if math.isinf(a) or math.isinf(b) else a + count * Fraction(b)
+        for a, b in zip(total, charge, strict=True)
+    ]
+
+
 def _log_sum(mixture: OrderMixture, spent: Array, loss: float) -> tuple[float, float]:
     """Log S at a loss, and its derivative there, in floats."""
     scaled = np.array(mixture.orders) - 1.0
