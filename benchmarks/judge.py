@@ -20,33 +20,20 @@ FAILED = "failed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """How far values are from a reference, relative to it.
+    """How far values are from a reference, relative to it."""
 
-    Parameters
-    ----------
-    below, above : float
-        The largest amounts below the lower and above the upper end; 0 where there is none.
-    off : int
-        How many are off by more than the tolerance.
-    verdict : str
-        "too small" if any is below by more than the tolerance, which is the worse fault; then "too
-        large"; then "right". NaN is "failed".
-    """
-
+    # The largest amounts below the lower and above the upper end; 0 where there is none.
     below: float
     above: float
-    off: int
+    off: int  # How many are off by more than the tolerance
     verdict: str
+    """"too small" if any is below by more than the tolerance, which is the worse fault; then "too
+    large"; then "right". NaN is "failed".
+    """
 
 
 def judge(values: Sequence[float], reference: Reference) -> Judgement:
-    """Compare values with a reference, in balls of 200 bits.
-
-    Raises
-    ------
-    ValueError
-        If there are more or fewer values than in the reference.
-    """
+    """Compare values with a reference, in balls of 200 bits."""
     if len(values) != len(reference.low) or len(values) != len(reference.high):
         raise ValueError(f"Expected {len(reference.low)} values, got {len(values)}.")
     if any(math.isnan(value) for value in values):

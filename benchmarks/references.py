@@ -322,13 +322,7 @@ def least_noise(
 
 
 def load(name: str) -> dict[str, Any]:
-    """The stored values of a work, by case.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there are none; the message says how to make them.
-    """
+    """The stored values of a work, by case."""
     path = FOLDER / f"{name}.json"
     if not path.exists():
         raise FileNotFoundError(

@@ -204,13 +204,7 @@ def _scaling(curves: Sequence[Curve]) -> str:
 
 
 def into_page(page: str, text: str) -> str:
-    """A page with the part between the two marks replaced.
-
-    Raises
-    ------
-    ValueError
-        If the marks are not there, each once and in order.
-    """
+    """A page with the part between the two marks replaced."""
     if page.count(BEGIN) != 1 or page.count(END) != 1 or page.index(BEGIN) > page.index(END):
         raise ValueError(f"Expected the page to hold {BEGIN!r} and {END!r}, once each.")
     head, _, rest = page.partition(BEGIN)

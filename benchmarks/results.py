@@ -33,13 +33,7 @@ class Results:
 
     @classmethod
     def from_json(cls, text: str) -> Results:
-        """The other way round.
-
-        Raises
-        ------
-        ValueError
-            If the text is not such a file of this version.
-        """
+        """The other way round."""
         try:
             found = _numbers(json.loads(text))
             if found["version"] != VERSION:

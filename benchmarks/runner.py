@@ -35,19 +35,11 @@ def measure(
     case: Case,
     effort: Effort,
     *,
-    quick: bool = False,
-    with_memory: bool = False,
+    quick: bool = False,  # Leave out slow adapters, and calls with empty caches
+    with_memory: bool = False,  # Whether to measure memory, which takes a process for every row
     on_step: Callable[[], None] = lambda: None,
 ) -> list[Row]:
-    """One row for every adapter; what fails becomes a row that says so.
-
-    Parameters
-    ----------
-    quick : bool
-        Leave out slow adapters, and calls with empty caches.
-    with_memory : bool
-        Whether to measure memory, which takes a process for every row.
-    """
+    """One row for every adapter; what fails becomes a row that says so."""
     rows: dict[str, Row] = {}
     ready: dict[str, Prepared] = {}
     adapters = adapters_of(work, quick=quick)

@@ -22,27 +22,14 @@ ROOT = Path(__file__).parent.parent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How long to measure.
+    """How long to measure."""
 
-    Parameters
-    ----------
-    rounds : int
-        At most; in a round every library has its turn.
-    least : int
-        At least, unless the limit is reached.
-    seconds : float
-        After so long, and the least number of rounds, a library drops out of further ones.
-    limit : float
-        After so long it drops out as soon as it has been measured once.
-    turn : float
-        Calls are repeated within a turn until they take about so many seconds.
-    """
-
-    rounds: int
-    least: int
+    rounds: int  # At most; in a round every library has its turn
+    least: int  # At least, unless the limit is reached
     seconds: float
-    limit: float
-    turn: float
+    """After so long, and the least number of rounds, a library drops out of further ones."""
+    limit: float  # After so long it drops out as soon as it has been measured once
+    turn: float  # Calls are repeated within a turn until they take about so many seconds
 
 
 QUICK = Effort(rounds=5, least=1, seconds=0.3, limit=1.0, turn=0.01)

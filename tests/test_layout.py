@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,10 @@ MOST_MODULES = 20
 MOST_PARAMETERS = 12
 # What a reader sees on opening a layer: modules and folders.
 ROOMS = {"rdpkit": 21, "mechanisms": 9, "verification": 11}
+
+BUDGET = tomllib.loads((ROOT / "tests" / "budget.toml").read_text(encoding="utf-8"))
+# A budget with more than this unused, as a share of it and in lines, has to be lowered.
+MOST_UNUSED, FEW_LINES = 0.02, 20
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -65,6 +70,29 @@ def test_a_layer_is_seen_at_a_glance(layer):
 
 
 UNSEEN = ("__pycache__", "py.typed")
+
+
+def lines_of_rooms(layer: str) -> Counter[str]:
+    """Lines of the folders of a layer, and of the modules that lie in the layer itself."""
+    found: Counter[str] = Counter()
+    for path in (ROOT / layer).rglob("*.py"):
+        room, *inner = path.relative_to(ROOT / layer).parts
+        found[room if inner else "modules"] += len(path.read_bytes().splitlines())
+    return found
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_rooms_keep_to_their_budget_of_lines(layer):
+    lines, budget = lines_of_rooms(layer), BUDGET[layer]
+    assert lines.keys() == budget.keys()
+    exceeded = {room: count for room, count in lines.items() if count > budget[room]}
+    assert not exceeded, f"more lines than tests/budget.toml allows: {exceeded}"
+    unused = {
+        room: count
+        for room, count in lines.items()
+        if budget[room] - count > max(MOST_UNUSED * budget[room], FEW_LINES)
+    }
+    assert not unused, f"lower the numbers in tests/budget.toml to about these: {unused}"
 
 
 def test_no_function_takes_much(trees):

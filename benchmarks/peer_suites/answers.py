@@ -20,24 +20,13 @@ _WRITTEN = 6e-3
 
 @dataclass(frozen=True)
 class Answer:
-    """One number of ours.
+    """One number of ours."""
 
-    Parameters
-    ----------
-    question : str
-        What was asked, in words.
-    ours : float
-        The number.
-    lower : callable
-        Computes a certified lower bound on the same quantity, or None where there is none.
-    certified : bool
-        Whether the number is.
-    """
-
-    question: str
-    ours: float
+    question: str  # What was asked, in words
+    ours: float  # The number
     lower: Callable[[], float | None]
-    certified: bool = True
+    """Computes a certified lower bound on the same quantity, or None where there is none."""
+    certified: bool = True  # Whether the number is
 
 
 @dataclass

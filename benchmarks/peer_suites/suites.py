@@ -11,24 +11,16 @@ from benchmarks.peer_suites import stand_ins
 
 @dataclass(frozen=True)
 class Suite:
-    """The tests of one library.
+    """The tests of one library."""
 
-    Parameters
-    ----------
-    tests : tuple of str
-        Test files, below the checkout.
-    roots : tuple of str
-        Folders below the checkout that its packages are imported from; empty for an installed one.
-    install : callable
-        Replaces accountants, and whatever is missing; called before a test is imported.
-    also_in : tuple of str
-        Folders below which the files may be instead, as in a source distribution.
-    """
-
-    tests: tuple[str, ...]
+    tests: tuple[str, ...]  # Test files, below the checkout
     roots: tuple[str, ...]
+    """Folders below the checkout that its packages are imported from; empty for an installed one.
+    """
     install: Callable[[Path], None]
+    """Replaces accountants, and whatever is missing; called before a test is imported."""
     also_in: tuple[str, ...] = ()
+    """Folders below which the files may be instead, as in a source distribution."""
 
 
 SUITES = {
@@ -68,13 +60,7 @@ SUITES = {
 
 
 def folder(suite: Suite, path: Path) -> Path:
-    """The folder that the suite's files are in.
-
-    Raises
-    ------
-    FileNotFoundError
-        If they are not there.
-    """
+    """The folder that the suite's files are in."""
     for inner in (".", *suite.also_in):
         if (path / inner / suite.tests[0]).is_file():
             return (path / inner).resolve()

@@ -29,43 +29,25 @@ class DataSet(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A mechanism and its claim.
+    """A mechanism and its claim."""
 
-    Parameters
-    ----------
-    name : str
-        The name of the callable in its module.
-    module : str
-        The module, as it is imported.
-    mechanism : callable
-        ``mechanism(dataset, rng)``; half of them have ``many(dataset, rng, count)`` as well.
-    adjacency : str
-        The neighbouring relation of the claim.
-    epsilon, delta : float or None
-        The claim; None where the mechanism has an attribute ``event`` that says it.
-    dimension : int or None
-        Features of a record; None where any number will do, and the command is not told.
-    record_norm : float or None
-        The largest norm of a record that the code is ever given; None where it takes any record.
-    classes : int
-        Labels are 0, ..., classes - 1.
-    true_epsilon : float or None
-        The smallest epsilon at the claimed delta, where it is known, of the worst pair known.
-    true_delta : float or None
-        The smallest delta at the claimed epsilon, where it is known, of the worst pair known.
-    """
-
-    name: str
-    module: str
+    name: str  # The name of the callable in its module
+    module: str  # The module, as it is imported
     mechanism: Callable[..., Any] = field(repr=False)
-    adjacency: str
+    """``mechanism(dataset, rng)``; half of them have ``many(dataset, rng, count)`` as well."""
+    adjacency: str  # The neighbouring relation of the claim
+    # The claim; None where the mechanism has an attribute ``event`` that says it.
     epsilon: float | None
     delta: float | None
     dimension: int | None
+    """Features of a record; None where any number will do, and the command is not told."""
     record_norm: float | None
-    classes: int
+    """The largest norm of a record that the code is ever given; None where it takes any record."""
+    classes: int  # Labels are 0, ..., classes - 1
     true_epsilon: float | None
+    """The smallest epsilon at the claimed delta, where it is known, of the worst pair known."""
     true_delta: float | None
+    """The smallest delta at the claimed epsilon, where it is known, of the worst pair known."""
 
     @property
     def target(self) -> str:

@@ -21,57 +21,28 @@ KINDS = ("correct", "broken")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What one run of the command said.
+    """What one run of the command said."""
 
-    Parameters
-    ----------
-    seed : int
-        The seed it was given.
-    status : int
-        Its exit status: 0 not rejected, 1 rejected, 2 an error.
-    verdict : str
-        The verdict as printed, or the error.
-    named : tuple of str
-        The kinds of mistakes that it named.
-    runs : int
-        Runs of the mechanism.
-    seconds : float
-        How long it took.
-    cpu_seconds : float
-        How long this process computed, which a busy machine does not prolong.
-    score : str
-        The score that spoke most clearly against the claim.
-    log_e_value : float
-        The evidence against the claim, in nats.
-    """
-
-    seed: int
-    status: int
-    verdict: str
-    named: tuple[str, ...]
-    runs: int
-    seconds: float
-    cpu_seconds: float
-    score: str
-    log_e_value: float
+    seed: int  # The seed it was given
+    status: int  # Its exit status: 0 not rejected, 1 rejected, 2 an error
+    verdict: str  # The verdict as printed, or the error
+    named: tuple[str, ...]  # The kinds of mistakes that it named
+    runs: int  # Runs of the mechanism
+    seconds: float  # How long it took
+    cpu_seconds: float  # How long this process computed, which a busy machine does not prolong
+    score: str  # The score that spoke most clearly against the claim
+    log_e_value: float  # The evidence against the claim, in nats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What the command said of one mechanism.
+    """What the command said of one mechanism."""
 
-    Parameters
-    ----------
-    name, claim, truth : str
-        The mechanism, its claim, and what is true of it.
-    outcomes : tuple of Outcome
-        One for each repeat.
-    """
-
+    # The mechanism, its claim, and what is true of it.
     name: str
     claim: str
     truth: str
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[Outcome, ...]  # One for each repeat
 
     @property
     def refuted(self) -> int:

@@ -18,23 +18,17 @@ from rdpkit import _validate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaiSaranadasa:
-    """The outcome of the test.
-
-    Parameters
-    ----------
-    statistic : float
-        Z; standard normal in the limit where the means are equal and the samples independent.
-    p_value : float
-        P-value of the one-sided test that the authors define, because unequal means make Z large.
-    p_value_two_sided : float
-        Twice the smaller tail. A Z far *below* 0 is no sign of different means. It says that the
-        means are nearer than those of two independent samples could be, for example because both
-        samples began with the same random numbers.
-    """
+    """The outcome of the test."""
 
     statistic: float
+    """Z; standard normal in the limit where the means are equal and the samples independent."""
     p_value: float
+    """P-value of the one-sided test that the authors define, because unequal means make Z large."""
     p_value_two_sided: float
+    """Twice the smaller tail. A Z far *below* 0 is no sign of different means. It says that the
+    means are nearer than those of two independent samples could be, for example because both
+    samples began with the same random numbers.
+    """
 
 
 def _sample(name: str, value: ArrayLike) -> NDArray[np.float64]:
@@ -44,7 +38,10 @@ def _sample(name: str, value: ArrayLike) -> NDArray[np.float64]:
     return rows.reshape(len(rows), -1)
 
 
-def bai_saranadasa(first: ArrayLike, second: ArrayLike) -> BaiSaranadasa:
+def bai_saranadasa(
+    first: ArrayLike,  # Shape (n_1, d) or (n_1, ...)
+    second: ArrayLike,  # n_1, n_2 >= 2, n_1 + n_2 >= 5; shape (n_2, d) or (n_2, ...)
+) -> BaiSaranadasa:
     """Test whether two samples come from distributions of the same mean.
 
     Guarantee
@@ -55,21 +52,6 @@ def bai_saranadasa(first: ArrayLike, second: ArrayLike) -> BaiSaranadasa:
     Assumes
     -------
     The records are independent, within and *between* the samples, with one common covariance.
-
-    Parameters
-    ----------
-    first : array of shape (n_1, d) or (n_1, ...)
-    second : array of shape (n_2, d) or (n_2, ...)
-        n_1, n_2 >= 2, n_1 + n_2 >= 5.
-
-    Returns
-    -------
-    BaiSaranadasa
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, there are too few records, or no record differs from another.
 
     Source
     ------

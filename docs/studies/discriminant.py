@@ -33,35 +33,16 @@ class Discriminant:
 
     Inside the subspace of the widest directions every class has a covariance of its own, drawn
     towards the average one; outside of it all share one variance.
-
-    Parameters
-    ----------
-    means : ndarray, shape (k, d)
-        One for each class.
-    basis : ndarray, shape (d, r)
-        Orthonormal columns: the widest directions.
-    axes : ndarray, shape (k, r, r)
-        Principal axes of each class inside the subspace, as columns.
-    variances : ndarray, shape (k, r)
-        Along these axes; > 0.
-    rest : float
-        The variance in every direction outside; > 0.
     """
 
-    means: Array
-    basis: Array
-    axes: Array
-    variances: Array
-    rest: float
+    means: Array  # One for each class; shape (k, d)
+    basis: Array  # Orthonormal columns: the widest directions; shape (d, r)
+    axes: Array  # Principal axes of each class inside the subspace, as columns; shape (k, r, r)
+    variances: Array  # Along these axes; > 0; shape (k, r)
+    rest: float  # The variance in every direction outside; > 0
 
     def scores(self, features: NDArray[Any]) -> Array:
-        """Log-likelihood of each class up to a constant, shape (n, k); all classes as frequent.
-
-        Raises
-        ------
-        ValueError
-            If ``features`` is not of shape (n, d).
-        """
+        """Log-likelihood of each class up to a constant, shape (n, k); all classes as frequent."""
         found = np.asarray(features)
         if found.ndim != 2 or found.shape[1] != self.means.shape[1]:
             raise _validate.fail(
@@ -90,11 +71,13 @@ class Discriminant:
 
 
 def fit_discriminant(
-    features: NDArray[Any],
-    labels: NDArray[Any],
+    features: NDArray[Any],  # Releases; shape (n, d)
+    labels: NDArray[Any],  # Their classes, 0 .. k-1. Shape (n,).
     *,
-    event: DPCDA,
-    rank: int = 80,
+    event: DPCDA,  # How they were made: order of mixture, feature noise, class sizes
+    rank: int = 80,  # Dimension of the subspace in which covariances are estimated; at most d
+    # In [0, 1]: the weight of a class's own covariance. With 0 all classes share one covariance
+    # (linear discriminant analysis).
     own_share: float = 0.9,
 ) -> Discriminant:
     """Estimate the classes' laws from releases of DP-CDA, corrected for mixing and noise.
@@ -107,25 +90,6 @@ def fit_discriminant(
     -------
     The labels are the classes that the records were drawn from, as in the sound variant of the
     mechanism (``label_noise=0``).
-
-    Parameters
-    ----------
-    features : ndarray, shape (n, d)
-        Releases.
-    labels : ndarray of int, shape (n,)
-        Their classes, 0 .. k-1.
-    event : DPCDA
-        How they were made: order of mixture, feature noise, class sizes.
-    rank : int
-        Dimension of the subspace in which covariances are estimated; at most d.
-    own_share : float
-        In [0, 1]: the weight of a class's own covariance. With 0 all classes share one covariance
-        (linear discriminant analysis).
-
-    Raises
-    ------
-    ValueError
-        If an argument is not accepted, or a class has fewer than two releases.
     """
     _validate.one_of_a_kind("event", event, DPCDA)
     share = _validate.probability("own_share", own_share)

@@ -14,8 +14,8 @@ from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import as_json, escaped_markdown, how_many, printable, rounded_up
 from rdpkit.mechanisms.cli.evaluate import print_summaries
 from rdpkit.mechanisms.experiments.experiment import short
-from rdpkit.mechanisms.experiments.rows import Summary, read_all, summarise
-from rdpkit.mechanisms.experiments.summary_table import as_markdown, kind, private
+from rdpkit.mechanisms.experiments.rows import Row, Summary, read_row, summarise
+from rdpkit.mechanisms.experiments.summary_table import COLUMNS, cells, kind, private
 
 Column = tuple[str, float]
 """Adjacency and target epsilon."""
@@ -120,6 +120,27 @@ def _relation(name: str) -> str:
             return "add or remove"
         case Adjacency.ZERO_OUT:
             return "zero out"
+
+
+def read_all(folder: Path) -> tuple[list[Row], list[str]]:
+    """All rows below a folder, of any experiments, and what is wrong with other files there."""
+    paths = sorted(folder.rglob("rows/*.json"))
+    if not paths:
+        raise ValueError(f"Expected {folder} to have results of rdpkit evaluate, got none.")
+    rows, problems = [], []
+    for path in paths:
+        try:
+            rows.append(read_row(path))
+        except ValueError as error:
+            problems.append(str(error))
+    return rows, problems
+
+
+def as_markdown(summaries: Sequence[Summary]) -> str:
+    """One line a setting; texts of files are escaped."""
+    lines = [COLUMNS, ("---",) * len(COLUMNS)]
+    lines += [tuple(escaped_markdown(cell) for cell in cells(one)) for one in summaries]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def in_order(summaries: Iterable[Summary]) -> list[Summary]:

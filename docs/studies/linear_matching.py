@@ -24,23 +24,21 @@ from rdpkit.mechanisms.parts.counts import BOUND_BY_CLASS
 from rdpkit.mechanisms.parts.labelled_images import balanced_labels, labelled_images
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.parts.records import Batch
 from rdpkit.mechanisms.parts.verify_target import DataPair, LabelledRecords, VerifyTarget
 from rdpkit.mechanisms.releases.release import Release, release, release_without_guarantee
-from rdpkit.mechanisms.releases.streaming import Batch
 
 Array = NDArray[np.float64]
 
 
-def spanning_basis(records: ArrayLike) -> Array:
+def spanning_basis(
+    records: ArrayLike,  # Shape (n, d)
+) -> Array:
     """An orthogonal matrix whose first columns span the records.
 
     Appendix C of the source prints X_c = Q_c R with records as rows. Then Q_c would have a row for
     each *record* and could not be applied to a vector of pixels. The formula holds with records as
     columns: X_c' = Q_c R.
-
-    Parameters
-    ----------
-    records : array of shape (n, d)
 
     Returns
     -------
@@ -55,19 +53,12 @@ def spanning_basis(records: ArrayLike) -> Array:
 
 
 def mean_event(
-    class_sizes: Sequence[int], *, samples_per_class: int, dimension: int
+    class_sizes: Sequence[int],  # Records per class
+    *,
+    samples_per_class: int,  # Releases per class
+    dimension: int,  # Pixels of a record, each in [-1, 1]
 ) -> rdpkit.Event:
-    """The event of records that are made from fresh coordinates: noisy class means, with noise 1.
-
-    Parameters
-    ----------
-    class_sizes : sequence of int
-        Records per class.
-    samples_per_class : int
-        Releases per class.
-    dimension : int
-        Pixels of a record, each in [-1, 1].
-    """
+    """The event of records made from fresh coordinates: noisy class means, with noise 1."""
     # Rounded up, so that the sensitivity is not below the real number.
     reach = [math.nextafter(2.0 * math.sqrt(dimension) / n, math.inf) for n in class_sizes]
     parts = tuple(
@@ -81,14 +72,19 @@ def mean_event(
 
 
 def synthesize(
+    # Pixels in [-1, 1]; shape (n, channels, height, width), or (n, d) with ``image_shape``
     features: ArrayLike,
-    labels: ArrayLike,
+    labels: ArrayLike,  # Each class at least once; shape (n,)
     *,
-    classes: int,
+    classes: int,  # Number of classes
+    # Delta and adjacency of the guarantee, and the source of s~. With ``initial`` there is no
+    # guarantee, and no noise is drawn.
     privacy: Privacy,
-    samples_per_class: int = 50,
+    samples_per_class: int = 50,  # Synthetic records per class
+    # The coordinates s~, for a comparison with another method from the same initial records; shape
+    # (classes, samples_per_class, d)
     initial: ArrayLike | None = None,
-    image_shape: tuple[int, int, int] | None = None,
+    image_shape: tuple[int, int, int] | None = None,  # Channels, height and width of flat records
 ) -> Release:
     """Make records Q s~ + mean for each class, with s~ ~ N(0, I) and Q a basis of the class's span.
 
@@ -110,33 +106,10 @@ def synthesize(
     Noise that is multiplied by Q still counts as noise, although the product in floating-point
     numbers is not hardened as the numbers of the source are.
 
-    Parameters
-    ----------
-    features : array of shape (n, channels, height, width), or (n, d) with ``image_shape``
-        Pixels in [-1, 1].
-    labels : integer array of shape (n,)
-        Each class at least once.
-    classes : int
-        Number of classes.
-    privacy : Privacy
-        Delta and adjacency of the guarantee, and the source of s~. With ``initial`` there is no
-        guarantee, and no noise is drawn.
-    samples_per_class : int
-        Synthetic records per class.
-    initial : array of shape (classes, samples_per_class, d), optional
-        The coordinates s~, for a comparison with another method from the same initial records.
-    image_shape : (int, int, int), optional
-        Channels, height and width of flat records.
-
     Returns
     -------
     Release
         ``classes * samples_per_class`` records, sorted by class.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or the arrays do not fit together.
 
     Source
     ------

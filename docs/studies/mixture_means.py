@@ -28,7 +28,12 @@ Array = NDArray[np.float64]
 _VISIBLE = 5.0
 
 
-def mixture_means(features: NDArray[Any], labels: NDArray[Any], *, event: DPMix) -> Array:
+def mixture_means(
+    features: NDArray[Any],  # Features of the releases; shape (n, ...)
+    labels: NDArray[Any],  # Their labels: noisy shares of the classes; shape (n, k)
+    *,
+    event: DPMix,  # How they were made: order of mixture, number of records, number of classes
+) -> Array:
     """Estimate the mean record of each class from releases of DPMix over all classes.
 
     The estimate is unbiased up to terms of the order of 1 / n, n being the number of releases.
@@ -37,25 +42,10 @@ def mixture_means(features: NDArray[Any], labels: NDArray[Any], *, event: DPMix)
     ---------
     Only the releases and public parameters are used: the result is as private as the releases.
 
-    Parameters
-    ----------
-    features : ndarray, shape (n, ...)
-        Features of the releases.
-    labels : ndarray of float, shape (n, k)
-        Their labels: noisy shares of the classes.
-    event : DPMix
-        How they were made: order of mixture, number of records, number of classes.
-
     Returns
     -------
     ndarray of float64, shape (k, ...)
         In the units of ``features``.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not accepted, all records went into every mixture, or the noise hides
-        whether a class exists.
 
     Source
     ------

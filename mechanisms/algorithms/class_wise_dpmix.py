@@ -13,43 +13,35 @@ from numpy.typing import NDArray
 from rdpkit import ClassWiseDPMix, _validate
 from rdpkit.mechanisms.algorithms.dpcda import tuple_of
 from rdpkit.mechanisms.algorithms.dpmix import UNIT_BOX, check_records
-from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
-from rdpkit.mechanisms.parts.counts import BOUND_BY_CLASS
+from rdpkit.mechanisms.algorithms.specification import Mechanism
+from rdpkit.mechanisms.parts.counts import BOUND_BY_CLASS, Sizes
 from rdpkit.mechanisms.parts.mixing import Mixer, mixed_by_class
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import Scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import Records, left_out
+from rdpkit.mechanisms.parts.records import Batch, Records, left_out
 from rdpkit.mechanisms.parts.sampling import subsets
 from rdpkit.mechanisms.parts.verify_target import target_of_records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release
-from rdpkit.mechanisms.releases.streaming import Batch, release_batches
+from rdpkit.mechanisms.releases.streaming import release_batches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassWiseDPMixOptions:
-    """Options of class-wise DPMix.
+    """Options of class-wise DPMix."""
 
-    Parameters
-    ----------
-    samples_per_class : int or sequence of int
-        Synthetic records of each class.
-    order_of_mixture : int
-        Records drawn without replacement for each of them.
-    feature_noise, label_noise : float
-        Standard deviations of the noise; ``label_noise`` may be 0, since the mean label of a class
-        is a constant.
-    hard_labels : bool
-        Whether the labels are the places of the largest entries of the noisy one-hot labels, of
-        shape (m,), or these noisy labels themselves, of shape (m, classes).
-    """
-
-    samples_per_class: int | Sequence[int]
-    order_of_mixture: int
+    samples_per_class: int | Sequence[int]  #: Synthetic records of each class
+    order_of_mixture: int  #: Records drawn without replacement for each of them
+    #: Standard deviations of the noise; ``label_noise`` may be 0, since the mean label of a class
+    #: is a constant.
     feature_noise: float
-    label_noise: float
+    label_noise: float  #: As ``feature_noise``
     hard_labels: bool = False
+    """Whether the labels are the places of the largest entries of the noisy one-hot labels, of
+    shape (m,), or these noisy labels themselves, of shape (m, classes).
+    """
 
     def __post_init__(self) -> None:
         _validate.one_of_a_kind("hard_labels", self.hard_labels, bool)
@@ -82,6 +74,9 @@ def synthesize(
     The listing of the DPMix thesis draws one subset for each class, before its loop. An account of
     freshly sampled subsets is wrong for that program. Here every release has its own subset.
 
+    Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`. After scaling,
+    coordinates are cut to [0, 1].
+
     Guarantee
     ---------
     That of :class:`rdpkit.ClassWiseDPMix` (and of the scaling's event, composed with it) at the
@@ -92,26 +87,10 @@ def synthesize(
     All options were fixed before the data were seen. Public class sizes, where they are given, are
     lower bounds.
 
-    Parameters
-    ----------
-    features : ndarray, shape (n, ...)
-        Private records; after scaling, coordinates are cut to [0, 1].
-    labels, classes, privacy, computation
-        As for :func:`rdpkit.mechanisms.algorithms.dpcda.synthesize`.
-    options : ClassWiseDPMixOptions
-        How records are mixed, the noise, and the kind of labels.
-    scaling : Scaling
-        Takes features to [0, 1].
-
     Returns
     -------
     Release
         Features of shape (sum of samples, ...), class by class, and labels.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not accepted.
 
     Source
     ------
@@ -145,20 +124,7 @@ def synthesize(
 def batches(
     records: Records, *, event: ClassWiseDPMix, noise: NoiseSource, device: str | None = None
 ) -> Iterator[Batch]:
-    """The release of :func:`synthesize` in batches, with soft labels.
-
-    Yields
-    ------
-    features : ndarray of float64, shape (k, d)
-        Noisy means.
-    labels : ndarray of float64, shape (k, classes)
-        Noisy one-hot labels.
-
-    Raises
-    ------
-    ValueError
-        If the records are not those that the event describes.
-    """
+    """The release of :func:`synthesize` in batches, with soft labels."""
     check_records(records, event)
     for label, means in mixed_by_class(
         records,

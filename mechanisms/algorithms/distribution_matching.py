@@ -30,17 +30,11 @@ class DistributionMatchingOptions(CondensationOptions):
     """Options of distribution matching, besides those of every such method.
 
     The public code takes 20000 iterations.
-
-    Parameters
-    ----------
-    batch_size : int
-        Real records per class and step, drawn without replacement; at most the whole class.
-    momentum : float
-        Momentum of the step on the synthetic records.
     """
 
     batch_size: int = 256
-    momentum: float = 0.5
+    """Real records per class and step, drawn without replacement; at most the whole class."""
+    momentum: float = 0.5  # Momentum of the step on the synthetic records
 
     def __post_init__(self) -> None:
         CondensationOptions.__post_init__(self)
@@ -61,35 +55,19 @@ def synthesize(
 ) -> Release:
     """Learn synthetic records whose mean representations are those of real batches.
 
+    Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`. The seed decides
+    the initial records, extractors, augmentations and batches; ``initial``, of shape (classes,
+    samples_per_class, d), are other initial records.
+
     Guarantee
     ---------
     None. No noise is added, and means of representations are matched exactly.
-
-    Parameters
-    ----------
-    features, labels, classes, image_shape, computation
-        As for :func:`rdpkit.mechanisms.algorithms.dp_merf.synthesize`.
-    options : DistributionMatchingOptions
-        Batches, extractors and steps.
-    noise : NoiseSource
-        The source that the manifest states. No noise is drawn from it.
-    seed : int
-        Seed of the initial records, extractors, augmentations and batches.
-    initial : array of shape (classes, samples_per_class, d), optional
-        Initial synthetic records. By default they are standard normal numbers.
 
     Returns
     -------
     Release
         ``classes * samples_per_class`` records, sorted by class; its manifest says that it is not
         private.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or the arrays do not fit together.
-    ArithmeticError
-        If a synthetic pixel is not finite.
 
     Source
     ------

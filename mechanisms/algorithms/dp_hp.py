@@ -23,10 +23,15 @@ from rdpkit.mechanisms.releases.embedding_release import (
 )
 from rdpkit.mechanisms.releases.release import Release
 
-_LARGEST_PRODUCT = 10**6
+_LARGEST_PRODUCT = 10**6  # Features of all product kernels together, at most
 
 
-def hermite_features(values: torch.Tensor, *, order: int, rho: float) -> torch.Tensor:
+def hermite_features(
+    values: torch.Tensor,  # Shape (...)
+    *,
+    order: int,  # Highest degree, >= 0
+    rho: float,  # In (0, 1); near 1 the kernel is narrow
+) -> torch.Tensor:  # Shape (..., order + 1)
     """First ``order + 1`` features of Mehler's kernel exp(-rho/(1-rho^2) (x-y)^2) of each number.
 
     phi_k(x) = sqrt(lambda_k / N_k) H_k(x) exp(-rho x^2 / (1 + rho)) with lambda_k = (1-rho) rho^k
@@ -38,18 +43,6 @@ def hermite_features(values: torch.Tensor, *, order: int, rho: float) -> torch.T
 
     By Mehler's formula the squares of all features add up to the kernel at (x, x), which is 1. So
     the norm of the first features is at most 1, however many are taken.
-
-    Parameters
-    ----------
-    values : tensor of shape (...)
-    order : int
-        Highest degree, >= 0.
-    rho : float
-        In (0, 1); near 1 the kernel is narrow.
-
-    Returns
-    -------
-    tensor of shape (..., order + 1)
     """
     previous = torch.zeros_like(values)
     current = (1.0 - rho * rho) ** 0.25 * torch.exp(-rho / (1.0 + rho) * values * values)
@@ -69,33 +62,19 @@ class HermiteKernel:
     """A sum kernel over all pixels, and product kernels over a few pixels each.
 
     The kernels must be chosen without looking at the data.
-
-    Parameters
-    ----------
-    order, rho : int, float
-        Of the sum kernel's features; see :func:`hermite_features`.
-    product_order, product_rho : int, float
-        Of the product kernels' features.
-    product_pixels : int
-        Pixels of one product; it has ``(product_order + 1) ** product_pixels`` features.
-    products : int
-        Number of products; 0 for none.
-    product_weight : float
-        Share of the product kernels in the whole, in [0, 1]; 0 without products.
-
-    Raises
-    ------
-    ValueError
-        If a value is out of range.
     """
 
+    # Of the sum kernel's features; see :func:`hermite_features`.
     order: int = 20
     rho: float = 0.7
+    # Of the product kernels' features.
     product_order: int = 5
     product_rho: float = 0.7
     product_pixels: int = 2
-    products: int = 20
+    """Pixels of one product; it has ``(product_order + 1) ** product_pixels`` features."""
+    products: int = 20  # Number of products; 0 for none
     product_weight: float = 0.2
+    """Share of the product kernels in the whole, in [0, 1]; 0 without products."""
 
     def __post_init__(self) -> None:
         for name in ("order", "product_order", "products"):
@@ -124,26 +103,15 @@ class HermiteFeatures:
     averaged. The features of both are joined with weights whose squares are 1 - product_weight and
     product_weight, so that the joint vector has norm at most 1. The paper releases the two parts
     separately, each with its own noise. The joint vector costs one release instead of two.
-
-    Parameters
-    ----------
-    kernel : HermiteKernel
-        The kernels.
-    dimension : int
-        Number of pixels of an image, in all channels.
-    generator : torch.Generator
-        Public randomness for the choice of pixels.
-    device : str
-        Where features are computed.
     """
 
     def __init__(
         self,
         kernel: HermiteKernel,
         *,
-        dimension: int,
-        generator: torch.Generator,
-        device: str = "cpu",
+        dimension: int,  # Number of pixels of an image, in all channels
+        generator: torch.Generator,  # Public randomness for the choice of pixels
+        device: str = "cpu",  # Where features are computed
     ) -> None:
         self._kernel = kernel
         count = _validate.integer("product_pixels", kernel.product_pixels, maximum=dimension)
@@ -179,18 +147,10 @@ _FIT = Fit(batch_size=200, learning_rate=1e-3, decay_every=300)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DPHPOptions(EmbeddingOptions):
-    """Options of DP-HP, besides those of every mechanism with mean embeddings.
+    """Options of DP-HP, besides those of every mechanism with mean embeddings."""
 
-    Parameters
-    ----------
-    kernel : HermiteKernel
-        The features.
-    fit : Fit
-        How the generator is trained.
-    """
-
-    kernel: HermiteKernel = _KERNEL
-    fit: Fit = _FIT
+    kernel: HermiteKernel = _KERNEL  # The features
+    fit: Fit = _FIT  # How the generator is trained
 
 
 def synthesize(
@@ -203,8 +163,11 @@ def synthesize(
     seed: int,
     image_shape: tuple[int, int, int] | None = None,
     computation: Computation = ON_PROCESSOR,
-) -> Release:
+) -> Release:  # ``classes * samples_per_class`` records in [-1, 1], sorted by class
     """Release noisy sums of Hermite features once, and sample from a generator fitted to them.
+
+    Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`. The seed decides
+    the products' pixels and the generator's weights and codes.
 
     Guarantee
     ---------
@@ -214,27 +177,6 @@ def synthesize(
     Assumes
     -------
     The number of classes, the features and, if given, ``public_counts`` do not depend on the data.
-
-    Parameters
-    ----------
-    features, labels, classes, privacy, image_shape, computation
-        As for :func:`rdpkit.mechanisms.algorithms.dp_merf.synthesize`.
-    options : DPHPOptions
-        Noise, counts, features and generator.
-    seed : int
-        Public seed of the products' pixels and of the generator's weights and codes.
-
-    Returns
-    -------
-    Release
-        ``classes * samples_per_class`` records in [-1, 1], sorted by class.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or the arrays do not fit together.
-    ArithmeticError
-        If a feature or a pixel is not finite.
 
     Source
     ------

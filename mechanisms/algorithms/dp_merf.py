@@ -29,30 +29,19 @@ class RandomFourierFeatures:
     phi(x) = (cos(w_j . p), sin(w_j . p)) / sqrt(size / 2), with p the pixels moved to [0, 1] and
     w_j ~ N(0, I / squared_length_scale). So phi(x) . phi(x') is near
     exp(-|p - p'|^2 / (2 squared_length_scale)), and the norm |phi(x)| is exactly 1.
-
-    Parameters
-    ----------
-    size : int
-        Number of features, even.
-    dimension : int
-        Number of pixels of an image, in all channels.
-    squared_length_scale : float
-        Squared length scale of the kernel, for pixels in [0, 1]. It must be a constant, because a
-        scale that is computed from the data (such as a median of distances) is a private statistic.
-    generator : torch.Generator
-        Public randomness for the projections.
-    device : str
-        Where features are computed.
     """
 
     def __init__(
         self,
         *,
-        size: int,
-        dimension: int,
+        size: int,  # Number of features, even
+        dimension: int,  # Number of pixels of an image, in all channels
+        # Squared length scale of the kernel, for pixels in [0, 1]. It must be a constant, because a
+        # scale that is computed from the data (such as a median of distances) is a private
+        # statistic.
         squared_length_scale: float,
-        generator: torch.Generator,
-        device: str = "cpu",
+        generator: torch.Generator,  # Public randomness for the projections
+        device: str = "cpu",  # Where features are computed
     ) -> None:
         if _validate.integer("features_size", size, minimum=2) % 2:
             raise _validate.fail("features_size", "to be even", size)
@@ -72,19 +61,13 @@ class RandomFourierFeatures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DPMerfOptions(EmbeddingOptions):
-    """Options of DP-MERF, besides those of every mechanism with mean embeddings.
+    """Options of DP-MERF, besides those of every mechanism with mean embeddings."""
 
-    Parameters
-    ----------
-    features_size : int
-        Number of random features.
-    squared_length_scale : float
-        Squared length scale of the kernel, for pixels in [0, 1]. The public code takes 105 for
-        digits and 127 for fashion.
-    """
-
-    features_size: int = 10000
+    features_size: int = 10000  # Number of random features
     squared_length_scale: float = 105.0
+    """Squared length scale of the kernel, for pixels in [0, 1]. The public code takes 105 for
+    digits and 127 for fashion.
+    """
 
 
 def synthesize(
@@ -97,8 +80,11 @@ def synthesize(
     seed: int,
     image_shape: tuple[int, int, int] | None = None,
     computation: Computation = ON_PROCESSOR,
-) -> Release:
+) -> Release:  # ``classes * samples_per_class`` records in [-1, 1], sorted by class
     """Release noisy sums of random Fourier features once, and sample from a generator fitted to it.
+
+    Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`. The seed decides
+    the features and the generator's weights and codes.
 
     Guarantee
     ---------
@@ -114,36 +100,6 @@ def synthesize(
     Assumes
     -------
     The number of classes, the kernel and, if given, ``public_counts`` do not depend on the data.
-
-    Parameters
-    ----------
-    features : array of shape (n, channels, height, width), or (n, d) with ``image_shape``
-        Pixels in [-1, 1], scaled by constants.
-    labels : integer array of shape (n,)
-    classes : int
-        Number of classes.
-    options : DPMerfOptions
-        Noise, counts, features and generator.
-    privacy : Privacy
-        Delta and adjacency of the guarantee, and the source of the noise.
-    seed : int
-        Public seed of the features and of the generator's weights and codes.
-    image_shape : (int, int, int), optional
-        Channels, height and width of flat records.
-    computation : Computation
-        Device, and progress after each step of the generator.
-
-    Returns
-    -------
-    Release
-        ``classes * samples_per_class`` records in [-1, 1], sorted by class.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or the arrays do not fit together.
-    ArithmeticError
-        If a feature or a pixel is not finite.
 
     Source
     ------

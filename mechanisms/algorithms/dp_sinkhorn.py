@@ -10,14 +10,14 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import Adjacency, PoissonSampledGaussian, Repeated, _validate
-from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
+from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.conditional_generator import (
     ConditionalGenerator,
     draw_codes,
     draw_network,
     generate,
 )
-from rdpkit.mechanisms.parts.counts import NUMBER_OF_ALL
+from rdpkit.mechanisms.parts.counts import NUMBER_OF_ALL, Sizes
 from rdpkit.mechanisms.parts.labelled_images import (
     Floats,
     LabelledImages,
@@ -28,12 +28,13 @@ from rdpkit.mechanisms.parts.labelled_images import (
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.random_extractor import draw_seed
+from rdpkit.mechanisms.parts.records import Batch
 from rdpkit.mechanisms.parts.sampling import poisson_sample
 from rdpkit.mechanisms.parts.threads import training_threads
 from rdpkit.mechanisms.parts.verify_target import DataPair, VerifyTarget, on_one_thread
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release, release
-from rdpkit.mechanisms.releases.streaming import Batch
 
 # Share of the clip norm that is kept free for rounding. Everything is in double precision.
 _MARGIN = 1e-9
@@ -41,21 +42,12 @@ _MARGIN = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transport:
-    """The transport between generated images and records, and how its plan is found.
+    """The transport between generated images and records, and how its plan is found."""
 
-    Parameters
-    ----------
-    regularisation : float
-        Weight of the entropy, as a share of the mean cost.
-    sinkhorn_steps : int
-        Steps towards the transport plan.
-    l1_weight, label_weight : float
-        Weights in :func:`transport_cost`. The public code appends one-hot labels times 15 to the
-        pixels. Half the squared distance of two such labels is 225.
-    """
-
-    regularisation: float = 0.05
-    sinkhorn_steps: int = 50
+    regularisation: float = 0.05  # Weight of the entropy, as a share of the mean cost
+    sinkhorn_steps: int = 50  # Steps towards the transport plan
+    # Weights in :func:`transport_cost`. The public code appends one-hot labels times 15 to the
+    # pixels. Half the squared distance of two such labels is 225.
     l1_weight: float = 0.0
     label_weight: float = 225.0
 
@@ -71,42 +63,18 @@ _TRANSPORT = Transport()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DPSinkhornOptions:
-    """Options of DP-Sinkhorn.
+    """Options of DP-Sinkhorn."""
 
-    Parameters
-    ----------
-    batch_size : float
-        Expected size of a Poisson sample.
-    iterations : int
-        Number of noisy gradients.
-    noise_std : float
-        Standard deviation of the noise on each pixel of the gradient.
-    clip_norm : float
-        Largest L2 norm of the gradient over all generated images (0.5).
-    samples_per_class : int
-        Synthetic records per class.
-    generated : int
-        Generated images a step, at least 2.
-    learning_rate : float
-        Learning rate of Adam.
-    debiasing : float
-        Weight of the self term, in [0, 1]; see :func:`synthesize`.
-    code_size : int
-        Length of the generator's code.
-    transport : Transport
-        Cost of the transport, and how its plan is found.
-    """
-
-    batch_size: float
-    iterations: int
-    noise_std: float
-    clip_norm: float
-    samples_per_class: int = 50
-    generated: int = 50
-    learning_rate: float = 1e-5
-    debiasing: float = 0.4
-    code_size: int = 12
-    transport: Transport = _TRANSPORT
+    batch_size: float  # Expected size of a Poisson sample
+    iterations: int  # Number of noisy gradients
+    noise_std: float  # Standard deviation of the noise on each pixel of the gradient
+    clip_norm: float  # Largest L2 norm of the gradient over all generated images (0.5)
+    samples_per_class: int = 50  # Synthetic records per class
+    generated: int = 50  # Generated images a step, at least 2
+    learning_rate: float = 1e-5  # Learning rate of Adam
+    debiasing: float = 0.4  # Weight of the self term, in [0, 1]; see :func:`synthesize`
+    code_size: int = 12  # Length of the generator's code
+    transport: Transport = _TRANSPORT  # Cost of the transport, and how its plan is found
 
     def __post_init__(self) -> None:
         for name in ("batch_size", "clip_norm", "learning_rate"):
@@ -154,22 +122,13 @@ def transport_cost(
     return cost
 
 
-def sinkhorn_plan(cost: torch.Tensor, *, regularisation: float, steps: int) -> torch.Tensor:
-    """Entropic transport plan between two uniform distributions, by Sinkhorn's steps in logarithms.
-
-    Parameters
-    ----------
-    cost : tensor of shape (n, m)
-    regularisation : float
-        Weight of the entropy, as a share of the mean cost.
-    steps : int
-        Number of steps; the last one makes the columns sum to 1 / m exactly.
-
-    Returns
-    -------
-    tensor of shape (n, m)
-        Non-negative, summing to 1.
-    """
+def sinkhorn_plan(
+    cost: torch.Tensor,  # Shape (n, m)
+    *,
+    regularisation: float,  # Weight of the entropy, as a share of the mean cost
+    steps: int,  # Number of steps; the last one makes the columns sum to 1 / m exactly
+) -> torch.Tensor:  # Shape (n, m): non-negative, summing to 1
+    """Entropic transport plan between uniform distributions, by Sinkhorn's steps in logarithms."""
     n, m = cost.shape
     scores = -cost / (regularisation * cost.mean()).clamp(min=1e-12)
     row = torch.zeros(n, dtype=cost.dtype, device=cost.device)
@@ -228,39 +187,24 @@ def clipped_gradient(gradient: torch.Tensor, *, clip_norm: float) -> NDArray[np.
 
 
 def noisy_gradient(
+    # Generated images and their labels; shape (n, channels, height, width) and (n,)
     images: torch.Tensor,
     wanted: torch.Tensor,
+    # The sample; m may be 0; shape (m, channels, height, width) and (m,)
     records: Floats,
     labels: Labels,
     *,
     clip_norm: float,
     noise_std: float,
     noise: NoiseSource,
-    transport: Transport,
+    transport: Transport,  # The transport whose cost the gradient is of
+    # Subtracted from the gradient before it is clipped. Of the records, it may depend only on what
+    # was released before.
     self_term: torch.Tensor | None = None,
-) -> NDArray[np.float64]:
+) -> NDArray[np.float64]:  # Shape of ``images``
     """Clipped gradient of the transport to a sample, plus N(0, noise_std^2 I).
 
     The generator sees nothing else of the records.
-
-    Parameters
-    ----------
-    images, wanted : tensors of shape (n, channels, height, width) and (n,)
-        Generated images and their labels.
-    records, labels : arrays of shape (m, channels, height, width) and (m,)
-        The sample; m may be 0.
-    clip_norm, noise_std : float
-    noise : NoiseSource
-        Source of the noise.
-    transport : Transport
-        The transport whose cost the gradient is of.
-    self_term : tensor of the shape of ``images``, optional
-        Subtracted from the gradient before it is clipped. Of the records, it may depend only on
-        what was released before.
-
-    Returns
-    -------
-    array of the shape of ``images``
     """
     gradient = _data_gradient(images, wanted, records, labels, transport=transport)
     if self_term is not None:
@@ -279,7 +223,7 @@ def synthesize(
     seed: int,
     image_shape: tuple[int, int, int] | None = None,
     computation: Computation = ON_PROCESSOR,
-) -> Release:
+) -> Release:  # ``classes * samples_per_class`` records in [-1, 1], sorted by class
     """Train a conditional generator on noisy gradients of its transport cost to private records.
 
     In each iteration a Poisson sample of the records is transported to a batch of generated
@@ -288,6 +232,10 @@ def synthesize(
     weights. The divergence is the cost of transport to the records less a share, ``debiasing``, of
     half the cost of transport to other generated images. The gradients of both terms are clipped
     together, because an unclipped self term would outweigh a clipped data term.
+
+    Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`. Records join a
+    sample with probability ``batch_size`` over the number that ``privacy.counts`` gives. The seed
+    decides the generator's weights, codes and labels.
 
     Guarantee
     ---------
@@ -309,28 +257,6 @@ def synthesize(
     The number n that decides the sampling probability is a public number, or a noisy one that the
     guarantee pays for; it need not be the right one. Under replace-one the exact number is the same
     for neighbours.
-
-    Parameters
-    ----------
-    features, labels, classes, privacy, image_shape, computation
-        As for :func:`rdpkit.mechanisms.algorithms.dp_merf.synthesize`. Records join a sample with
-        probability ``batch_size`` over the number that ``privacy.counts`` gives.
-    options : DPSinkhornOptions
-        Samples, noise, transport and generator.
-    seed : int
-        Public seed of the generator's weights, codes and labels.
-
-    Returns
-    -------
-    Release
-        ``classes * samples_per_class`` records in [-1, 1], sorted by class.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or the arrays do not fit together.
-    ArithmeticError
-        If a gradient or a pixel is not finite.
 
     Source
     ------

@@ -11,41 +11,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit import DPCDA
-from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
-from rdpkit.mechanisms.parts.counts import BOUND_BY_CLASS
+from rdpkit.mechanisms.algorithms.specification import Mechanism
+from rdpkit.mechanisms.parts.counts import BOUND_BY_CLASS, Sizes
 from rdpkit.mechanisms.parts.mixing import mixed_by_class
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import Scaling, clip_rows
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import Records, left_out
+from rdpkit.mechanisms.parts.records import Batch, Records, left_out
 from rdpkit.mechanisms.parts.verify_target import VerifyTarget, target_of_records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release
-from rdpkit.mechanisms.releases.streaming import Batch, release_batches
+from rdpkit.mechanisms.releases.streaming import release_batches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DPCDAOptions:
-    """Options of DP-CDA, with the letters of the paper.
+    """Options of DP-CDA, with the letters of the paper."""
 
-    Parameters
-    ----------
-    samples_per_class : int or sequence of int
-        Synthetic records of each class (T_k).
-    order_of_mixture : int
-        Records drawn without replacement for each of them (l).
-    clip_norm : float
-        L2 norm to which scaled records are clipped (c).
-    feature_noise, label_noise : float
-        Standard deviations of the noise on each coordinate of the mean record and of the one-hot
-        label; ``label_noise`` may be 0.
-    """
-
-    samples_per_class: int | Sequence[int]
-    order_of_mixture: int
-    clip_norm: float
+    samples_per_class: int | Sequence[int]  #: Synthetic records of each class (T_k)
+    order_of_mixture: int  #: Records drawn without replacement for each of them (l)
+    clip_norm: float  #: L2 norm to which scaled records are clipped (c)
+    #: Standard deviations of the noise on each coordinate of the mean record and of the one-hot
+    #: label; ``label_noise`` may be 0.
     feature_noise: float
-    label_noise: float
+    label_noise: float  #: As ``feature_noise``
 
 
 def dpcda_event(options: DPCDAOptions, class_sizes: Sizes, dimension: int = 0) -> DPCDA:
@@ -78,6 +68,8 @@ def synthesize(
     statistics, and sets ``label_noise`` to 0. How many samples a class has is fixed in advance, so
     the labels reveal nothing and the budget goes to the features.
 
+    Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`.
+
     Guarantee
     ---------
     That of :class:`rdpkit.DPCDA` (and of the scaling's event, composed with it) at the delta and
@@ -89,33 +81,10 @@ def synthesize(
     are given, are lower bounds. Without them, lower bounds are estimated with noise, and nothing is
     assumed of the sizes: see :doc:`/theory/counts`.
 
-    Parameters
-    ----------
-    features : ndarray, shape (n, ...)
-        Private records, of any real type; may be memory-mapped.
-    labels : ndarray of int, shape (n,)
-        In [0, classes).
-    classes : int
-        Number of classes.
-    options : DPCDAOptions
-        How records are mixed, and the noise.
-    scaling : Scaling
-        Applied before clipping; see :mod:`rdpkit.mechanisms.parts.preprocessing`.
-    privacy : Privacy
-        Delta and adjacency of the guarantee, the source of subsets and noise, and how the class
-        sizes become known.
-    computation : Computation
-        Device, type of the features, file and progress.
-
     Returns
     -------
     Release
         Features of shape (sum of samples, ...), class by class, and integer labels.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not accepted.
 
     Source
     ------
@@ -173,33 +142,13 @@ def synthesize(
 
 
 def batches(
-    records: Records, *, event: DPCDA, noise: NoiseSource, device: str | None = None
+    records: Records,  # The data, with ``norm=event.clip_norm``
+    *,
+    event: DPCDA,  # The parameters
+    noise: NoiseSource,  # Draws subsets and noise
+    device: str | None = None,  # A torch device on which means are taken
 ) -> Iterator[Batch]:
-    """The release of :func:`synthesize` in batches, so that memory does not grow with its size.
-
-    Parameters
-    ----------
-    records : Records
-        The data, with ``norm=event.clip_norm``.
-    event : DPCDA
-        The parameters.
-    noise : NoiseSource
-        Draws subsets and noise.
-    device : str, optional
-        A torch device on which means are taken.
-
-    Yields
-    ------
-    features : ndarray of float64, shape (k, d)
-        Noisy means.
-    labels : ndarray of int64, shape (k,)
-        Their labels.
-
-    Raises
-    ------
-    ValueError
-        If the records are not clipped to the event's norm, or classes do not match.
-    """
+    """The release of :func:`synthesize` in batches, so that memory does not grow with its size."""
     if records.norm != event.clip_norm or records.classes != len(event.class_sizes):
         raise ValueError(
             f"Expected records of {len(event.class_sizes)} classes clipped to {event.clip_norm}, "

@@ -11,17 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit import ClassWiseDPMix, DPMix
-from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
-from rdpkit.mechanisms.parts.counts import BOUND_OF_ALL
+from rdpkit.mechanisms.algorithms.specification import Mechanism
+from rdpkit.mechanisms.parts.counts import BOUND_OF_ALL, Sizes
 from rdpkit.mechanisms.parts.mixing import Mixer, mixed
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import Scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import Records, left_out
+from rdpkit.mechanisms.parts.records import Batch, Records, left_out
 from rdpkit.mechanisms.parts.verify_target import target_of_records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release
-from rdpkit.mechanisms.releases.streaming import Batch, release_batches
+from rdpkit.mechanisms.releases.streaming import release_batches
 
 UNIT_BOX = (0.0, 1.0)
 """Every coordinate of a record is cut to these limits; the account assumes them."""
@@ -29,22 +30,13 @@ UNIT_BOX = (0.0, 1.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DPMixOptions:
-    """Options of DPMix, with the letters of the paper.
+    """Options of DPMix, with the letters of the paper."""
 
-    Parameters
-    ----------
-    releases : int
-        Number of synthetic records (T).
-    order_of_mixture : int
-        Records drawn without replacement for each of them (l).
-    feature_noise, label_noise : float
-        Standard deviations of the noise on each coordinate of the two means, both > 0.
-    """
-
-    releases: int
-    order_of_mixture: int
+    releases: int  #: Number of synthetic records (T)
+    order_of_mixture: int  #: Records drawn without replacement for each of them (l)
+    #: Standard deviations of the noise on each coordinate of the two means, both > 0.
     feature_noise: float
-    label_noise: float
+    label_noise: float  #: As ``feature_noise``
 
 
 def synthesize(
@@ -59,6 +51,9 @@ def synthesize(
 ) -> Release:
     """Release means of records drawn from the whole data set, with soft labels.
 
+    Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`. After scaling,
+    coordinates are cut to [0, 1].
+
     Guarantee
     ---------
     That of :class:`rdpkit.DPMix` (and of the scaling's event, composed with it) at the delta and
@@ -69,28 +64,11 @@ def synthesize(
     All options were fixed before the data were seen. A public number of records, where it is given,
     is a lower bound. Under replace-one the number is the same for neighbours.
 
-    Parameters
-    ----------
-    features : ndarray, shape (n, ...)
-        Private records, of any real type; may be memory-mapped. After scaling, coordinates are cut
-        to [0, 1].
-    labels, classes, privacy, computation
-        As for :func:`rdpkit.mechanisms.algorithms.dpcda.synthesize`.
-    options : DPMixOptions
-        How records are mixed, and the noise.
-    scaling : Scaling
-        Takes features to [0, 1]; see :mod:`rdpkit.mechanisms.parts.preprocessing`.
-
     Returns
     -------
     Release
         Features of shape (releases, ...), labels of shape (releases, classes), which are noisy and
         need not be probabilities.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not accepted.
 
     Source
     ------
@@ -123,20 +101,7 @@ def synthesize(
 def batches(
     records: Records, *, event: DPMix, noise: NoiseSource, device: str | None = None
 ) -> Iterator[Batch]:
-    """The release of :func:`synthesize` in batches, so that memory does not grow with its size.
-
-    Yields
-    ------
-    features : ndarray of float64, shape (k, d)
-        Noisy means.
-    labels : ndarray of float64, shape (k, classes)
-        Noisy means of one-hot labels.
-
-    Raises
-    ------
-    ValueError
-        If the records are not those that the event describes.
-    """
+    """The release of :func:`synthesize` in batches, so that memory does not grow with its size."""
     check_records(records, event)
     for means, chosen in mixed(
         Mixer(records, device=device),
@@ -160,13 +125,7 @@ def batches(
 
 
 def check_records(records: Records, event: DPMix | ClassWiseDPMix) -> None:
-    """Refuse records that are not those that an event of DPMix describes.
-
-    Raises
-    ------
-    ValueError
-        If they are cut to other limits, or have another number of features or classes.
-    """
+    """Refuse records that are not those that an event of DPMix describes."""
     if (
         records.box != UNIT_BOX
         or records.dimension != event.feature_dimension

@@ -26,17 +26,18 @@ from rdpkit import (
     RegularisedSynthesis,
     _validate,
 )
-from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
+from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.checks import PrivacyCheck
-from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS
+from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS, Sizes
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import Array, Scaling, in_batches
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import Records
+from rdpkit.mechanisms.parts.records import Batch, Records
 from rdpkit.mechanisms.parts.verify_target import DataPair, target_of_records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release
-from rdpkit.mechanisms.releases.streaming import Batch, release_batches
+from rdpkit.mechanisms.releases.streaming import release_batches
 
 BOX = (-1.0, 1.0)
 """Every coordinate of a record is cut to these limits, and so is what is released."""
@@ -66,28 +67,21 @@ _LENGTH = 1.0 - 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianSynthesisOptions:
-    """Options of mean-and-covariance synthesis.
+    """Options of mean-and-covariance synthesis."""
 
-    Parameters
-    ----------
-    outputs_per_class : int
-        Synthetic records of each class.
-    added_variance : float, optional
-        What is added to each diagonal entry of the covariances, a public number > 0.
-    min_eigenvalue : float, optional
-        In (0, 1] (sigma of the paper), a public number: data with a smaller eigenvalue are refused,
-        and nothing is added. Such a release is not private.
-    noise_std : float, optional
-        Standard deviation of the noise on each number of :class:`rdpkit.ClassMoments`, for records
-        divided by the root of the number of features. The draws are then made of noisy moments, and
-        any number of them is as private as one. Exactly one of this, ``added_variance`` and
-        ``min_eigenvalue`` is given.
-    """
-
-    outputs_per_class: int
+    outputs_per_class: int  #: Synthetic records of each class
     added_variance: float | None = None
+    """What is added to each diagonal entry of the covariances, a public number > 0."""
     min_eigenvalue: float | None = None
+    """In (0, 1] (sigma of the paper), a public number: data with a smaller eigenvalue are refused,
+    and nothing is added. Such a release is not private.
+    """
     noise_std: float | None = None
+    """Standard deviation of the noise on each number of :class:`rdpkit.ClassMoments`, for records
+    divided by the root of the number of features. The draws are then made of noisy moments, and any
+    number of them is as private as one. Exactly one of this, ``added_variance`` and
+    ``min_eigenvalue`` is given.
+    """
 
     def __post_init__(self) -> None:
         given = (self.added_variance, self.min_eigenvalue, self.noise_std)
@@ -134,6 +128,10 @@ def synthesize(
 
     A table without classes has ``classes=1`` and labels that are all 0.
 
+    Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`. After scaling,
+    coordinates are cut to [-1, 1]. With ``min_eigenvalue``, a covariance with a smaller eigenvalue
+    is a ValueError.
+
     Guarantee
     ---------
     With ``added_variance`` that of :class:`rdpkit.RegularisedSynthesis`, class by class (and of the
@@ -152,27 +150,10 @@ def synthesize(
     records in the account must be lower bounds; with ``min_eigenvalue``, data with fewer are
     refused, too.
 
-    Parameters
-    ----------
-    features : ndarray, shape (n, ...)
-        Private records; after scaling, coordinates are cut to [-1, 1].
-    labels, classes, privacy, computation
-        As for :func:`rdpkit.mechanisms.algorithms.dpcda.synthesize`.
-    options : GaussianSynthesisOptions
-        How many records to draw, and the added variance, the noise or the assumed eigenvalue.
-    scaling : Scaling
-        Takes features to [-1, 1].
-
     Returns
     -------
     Release
         Features of shape (classes * outputs_per_class, ...), class by class, and integer labels.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not accepted, or the covariance of a class has a smaller eigenvalue than
-        ``min_eigenvalue``.
 
     Source
     ------
@@ -181,36 +162,34 @@ def synthesize(
     """
     records = Records(features=features, labels=labels, classes=classes, scaling=scaling, box=BOX)
     scaling.check_accounted("mean-and-covariance synthesis")
-    moments = options.moments()
+    moments, counts = options.moments(), None
+    notes: tuple[str, ...] = ()
+    checks: tuple[PrivacyCheck, ...] = ()
+    event: Event
     if moments is not None:
-        return release_batches(
-            noisy_batches(
-                records, event=moments, outputs=options.outputs_per_class, noise=privacy.noise
-            ),
-            records=records,
-            shape=(records.classes * options.outputs_per_class, *records.shape),
-            event=moments,
-            privacy=privacy,
-            mechanism=SPEC.name,
-            parameters=as_parameters(options),
-            computation=computation,
-            checks=(_OF_NOISY_MOMENTS,),
-        )
-    # Any number will do: smaller data sets are filled up, and larger ones are more private.
-    counts = privacy.known_counts(records.class_sizes, NUMBER_BY_CLASS).for_samples_of(2)
-    parts = tuple(options.event(size, records.dimension) for size in counts.sizes)
-    regularised = options.added_variance is not None
+        event, checks, outputs = moments, (_OF_NOISY_MOMENTS,), options.outputs_per_class
+        made = noisy_batches(records, event=moments, outputs=outputs, noise=privacy.noise)
+    else:
+        # Any number will do: smaller data sets are filled up, and larger ones are more private.
+        counts = privacy.known_counts(records.class_sizes, NUMBER_BY_CLASS).for_samples_of(2)
+        parts = tuple(options.event(size, records.dimension) for size in counts.sizes)
+        event = _event_of(parts)
+        made = batches(records, events=parts, noise=privacy.noise)
+        if options.added_variance is not None:
+            checks = (_FOR_EVERY_DATA_SET,)
+        else:
+            notes = (_CHECKED,)
     return release_batches(
-        batches(records, events=parts, noise=privacy.noise),
+        made,
         records=records,
         shape=(records.classes * options.outputs_per_class, *records.shape),
-        event=_event_of(parts),
+        event=event,
         privacy=privacy,
         mechanism=SPEC.name,
         parameters=as_parameters(options),
         computation=computation,
-        notes=() if regularised else (_CHECKED,),
-        checks=(_FOR_EVERY_DATA_SET,) if regularised else (),
+        notes=notes,
+        checks=checks,
         counts=counts,
     )
 
@@ -228,36 +207,12 @@ def _event(options: GaussianSynthesisOptions, class_sizes: Sizes, dimension: int
 
 
 def batches(
-    records: Records,
+    records: Records,  # The data, cut to [-1, 1]
     *,
-    events: Sequence[GaussianSynthesis | RegularisedSynthesis],
-    noise: NoiseSource,
+    events: Sequence[GaussianSynthesis | RegularisedSynthesis],  # What is released of each class
+    noise: NoiseSource,  # Where the draws come from
 ) -> Iterator[Batch]:
-    """The release of :func:`synthesize` in batches.
-
-    Parameters
-    ----------
-    records : Records
-        The data, cut to [-1, 1].
-    events : sequence of GaussianSynthesis or RegularisedSynthesis
-        What is released of each class.
-    noise : NoiseSource
-        Where the draws come from.
-
-    Yields
-    ------
-    features : ndarray of float64, shape (k, d)
-        Draws, cut to [-1, 1].
-    labels : ndarray of int64, shape (k,)
-        Their classes.
-
-    Raises
-    ------
-    ValueError
-        If the records are not those that the events describe, or a covariance has a smaller
-        eigenvalue than a GaussianSynthesis says. All classes are checked before the first batch is
-        made.
-    """
+    """The release of :func:`synthesize` in batches."""
     dimensions = {event.dimension for event in events}
     if records.box != BOX or records.classes != len(events) or dimensions != {records.dimension}:
         raise ValueError(
@@ -265,49 +220,38 @@ def batches(
             f"classes, got {records.dimension} features cut to {records.box} and "
             f"{records.classes} classes."
         )
+    # All classes are checked before the first batch is made.
     fits = [_law(records, label, event) for label, event in enumerate(events)]
-    for label, (mean, root) in enumerate(fits):
-        for part in in_batches(events[label].outputs, records.dimension):
-            count = part.stop - part.start
-            drawn = noise.normal((count, records.dimension)) @ root.T
-            drawn += mean
-            np.clip(drawn, *BOX, out=drawn)
-            yield drawn, np.full(count, label, dtype=np.int64)
+    for label, law in enumerate(fits):
+        yield from _draws(law, label, events[label].outputs, noise)
+
+
+def _draws(
+    law: tuple[Array, Array], label: int, outputs: int, noise: NoiseSource
+) -> Iterator[Batch]:
+    """Draws from a normal law of one class, cut to [-1, 1]."""
+    mean, root = law
+    for part in in_batches(outputs, len(mean)):
+        count = part.stop - part.start
+        drawn = noise.normal((count, len(mean))) @ root.T
+        drawn += mean
+        np.clip(drawn, *BOX, out=drawn)
+        yield drawn, np.full(count, label, dtype=np.int64)
 
 
 def noisy_batches(
-    records: Records, *, event: ClassMoments, outputs: int, noise: NoiseSource
+    records: Records,  # The data, cut to [-1, 1]
+    *,
+    # The noise, and the weights of sums, of second moments by class and of counts.
+    event: ClassMoments,
+    outputs: int,  # Draws of each class
+    noise: NoiseSource,  # Where the noise and the draws come from
 ) -> Iterator[Batch]:
-    """Draws from the normal laws that noisy moments describe, ``outputs`` of each class.
-
-    Parameters
-    ----------
-    records : Records
-        The data, cut to [-1, 1].
-    event : ClassMoments
-        The noise, and the weights of sums, of second moments by class and of counts.
-    outputs : int
-        Draws of each class.
-    noise : NoiseSource
-        Where the noise and the draws come from.
-
-    Yields
-    ------
-    features : ndarray of float64, shape (k, d)
-        Draws, cut to [-1, 1].
-    labels : ndarray of int64, shape (k,)
-        Their classes.
-    """
+    """Draws from the normal laws that noisy moments describe, ``outputs`` of each class."""
     if records.box != BOX:
         raise ValueError(f"Expected records cut to {BOX}, got {records.box}.")
     for label in range(records.classes):
-        mean, root = _noisy_law(records, label, event, noise)
-        for part in in_batches(outputs, records.dimension):
-            count = part.stop - part.start
-            drawn = noise.normal((count, records.dimension)) @ root.T
-            drawn += mean
-            np.clip(drawn, *BOX, out=drawn)
-            yield drawn, np.full(count, label, dtype=np.int64)
+        yield from _draws(_noisy_law(records, label, event, noise), label, outputs, noise)
 
 
 def _noisy_law(

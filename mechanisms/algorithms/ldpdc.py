@@ -12,39 +12,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit import LDPDC, Adjacency, _validate
-from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
-from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS
+from rdpkit.mechanisms.algorithms.specification import Mechanism
+from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS, Sizes
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import Scaling, in_batches
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import Records
+from rdpkit.mechanisms.parts.records import Batch, Records
 from rdpkit.mechanisms.parts.sampling import poisson_sample
 from rdpkit.mechanisms.parts.verify_target import target_of_records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release
-from rdpkit.mechanisms.releases.streaming import Batch, release_batches
+from rdpkit.mechanisms.releases.streaming import release_batches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LDPDCOptions:
-    """Options of LDPDC, with the letters of the paper.
+    """Options of LDPDC, with the letters of the paper."""
 
-    Parameters
-    ----------
-    samples_per_class : int
-        Synthetic records of each class (M).
-    group_size : float
-        Expected size of a sample (L).
-    noise_std : float
-        Standard deviation of the noise on each coordinate of the sum (sigma).
-    value_bound : float
-        Largest size of a coordinate (b).
-    """
-
-    samples_per_class: int
-    group_size: float
-    noise_std: float
-    value_bound: float
+    samples_per_class: int  #: Synthetic records of each class (M)
+    group_size: float  #: Expected size of a sample (L)
+    noise_std: float  #: Standard deviation of the noise on each coordinate of the sum (sigma)
+    value_bound: float  #: Largest size of a coordinate (b)
 
     def __post_init__(self) -> None:
         _validate.positive("value_bound", self.value_bound)
@@ -75,6 +64,10 @@ def synthesize(
 
     The divisor is the *expected* size of the sample, which is public.
 
+    Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`. After scaling,
+    coordinates are cut to [-value_bound, value_bound]. Records of a class join with probability
+    ``group_size`` over the number that ``privacy.counts`` gives for the class.
+
     Guarantee
     ---------
     That of :class:`rdpkit.LDPDC` (and of the scaling's event, composed with it) at the delta and
@@ -86,28 +79,10 @@ def synthesize(
     probabilities are computed are public numbers, or noisy ones that the guarantee pays for. They
     need not be right: the guarantee holds for data sets of any sizes.
 
-    Parameters
-    ----------
-    features : ndarray, shape (n, ...)
-        Private records, of any real type; may be memory-mapped. After scaling, coordinates are cut
-        to [-value_bound, value_bound].
-    labels, classes, privacy, computation
-        As for :func:`rdpkit.mechanisms.algorithms.dpcda.synthesize`. Records of a class join with
-        probability ``group_size`` over the number that ``privacy.counts`` gives for the class.
-    options : LDPDCOptions
-        Samples, noise and bound.
-    scaling : Scaling
-        Takes features to [-value_bound, value_bound].
-
     Returns
     -------
     Release
         Features of shape (classes * samples_per_class, ...), class by class, and integer labels.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not accepted.
 
     Source
     ------
@@ -137,20 +112,7 @@ def synthesize(
 
 
 def batches(records: Records, *, event: LDPDC, noise: NoiseSource) -> Iterator[Batch]:
-    """The release of :func:`synthesize` in batches, so that memory does not grow with its size.
-
-    Yields
-    ------
-    features : ndarray of float64, shape (k, d)
-        Noisy sums, divided by the expected size of a sample.
-    labels : ndarray of int64, shape (k,)
-        Their classes.
-
-    Raises
-    ------
-    ValueError
-        If the records are not those that the event describes.
-    """
+    """The release of :func:`synthesize` in batches, so that memory does not grow with its size."""
     if (
         records.box != (-event.value_bound, event.value_bound)
         or records.dimension != event.dimension

@@ -13,33 +13,29 @@ from numpy.typing import NDArray
 
 from rdpkit import Adjacency, Gaussian, _validate
 from rdpkit.mechanisms.algorithms.dpcda import clipped
-from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
+from rdpkit.mechanisms.algorithms.specification import Mechanism
+from rdpkit.mechanisms.parts.counts import Sizes
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import Array, Scaling, clip_rows, in_batches
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import Records
+from rdpkit.mechanisms.parts.records import Batch, Records
 from rdpkit.mechanisms.parts.verify_target import DataPair, target_of_records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release
-from rdpkit.mechanisms.releases.streaming import Batch, release_batches
+from rdpkit.mechanisms.releases.streaming import release_batches
 from rdpkit.mechanisms.releases.verdict import delta_check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalPerturbationOptions:
-    """Options of local perturbation.
-
-    Parameters
-    ----------
-    clip_norm : float
-        L2 norm to which what is released of a record is clipped before noise is added.
-    feature_noise, label_noise : float
-        Standard deviations of the noise on each coordinate, both > 0.
-    """
+    """Options of local perturbation."""
 
     clip_norm: float
+    """L2 norm to which what is released of a record is clipped before noise is added."""
+    #: Standard deviations of the noise on each coordinate, both > 0.
     feature_noise: float
-    label_noise: float
+    label_noise: float  #: As ``feature_noise``
 
 
 def record_event(*, clip_norm: float, feature_noise: float, label_noise: float) -> Gaussian:
@@ -87,33 +83,20 @@ def synthesize(
 ) -> Release:
     """Release every record with noise on its features and on its one-hot label.
 
+    Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`. Under
+    add-or-remove-one the number of records would reveal whether a record is there, so the adjacency
+    must be replace-one.
+
     Guarantee
     ---------
     That of :func:`record_event` (and of the scaling's event, composed with it) at the delta of
     ``privacy`` under replace-one: an upper bound, in the manifest.
-
-    Parameters
-    ----------
-    features, labels, classes, computation
-        As for :func:`rdpkit.mechanisms.algorithms.dpcda.synthesize`.
-    options : LocalPerturbationOptions
-        Clip norm and noise.
-    scaling : Scaling
-        Applied before clipping.
-    privacy : Privacy
-        Its adjacency must be replace-one. Under add-or-remove-one the number of records would
-        reveal whether a record is there.
 
     Returns
     -------
     Release
         As many records as there were, in their order; labels are the places of the largest entries
         of the noisy one-hot labels.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not accepted.
 
     Source
     ------
@@ -133,39 +116,17 @@ def synthesize(
 
 
 def release_noisy_records(
-    records: Records,
-    options: LocalPerturbationOptions,
+    records: Records,  # The data, clipped unless they are projected
+    options: LocalPerturbationOptions,  # Clip norm and noise
     *,
-    privacy: Privacy,
-    mechanism: str,
-    shape: tuple[int, ...],
-    computation: Computation,
+    privacy: Privacy,  # As for :func:`synthesize`
+    mechanism: str,  # Its name
+    shape: tuple[int, ...],  # Shape of the released features
+    computation: Computation,  # As for :func:`synthesize`
+    # Multiplied with records before they are clipped; shape (d, k)
     projection: Array | None = None,
 ) -> Release:
-    """Release every record, or its projection, with noise and with its noisy label.
-
-    Parameters
-    ----------
-    records : Records
-        The data, clipped unless they are projected.
-    options : LocalPerturbationOptions
-        Clip norm and noise.
-    privacy : Privacy
-        As for :func:`synthesize`.
-    mechanism : str
-        Its name.
-    shape : tuple of int
-        Shape of the released features.
-    computation : Computation
-        As for :func:`synthesize`.
-    projection : ndarray, shape (d, k), optional
-        Multiplied with records before they are clipped.
-
-    Raises
-    ------
-    ValueError
-        For add-or-remove-one, and for scaling with exact private statistics.
-    """
+    """Release every record, or its projection, with noise and with its noisy label."""
     if privacy.adjacency is not Adjacency.REPLACE_ONE:
         raise ValueError(
             "Expected adjacency to be 'replace_one': one row is released for every record, so "
@@ -193,37 +154,14 @@ def release_noisy_records(
 
 
 def batches(
-    records: Records,
+    records: Records,  # The data, clipped unless they are projected
     *,
-    options: LocalPerturbationOptions,
-    noise: NoiseSource,
+    options: LocalPerturbationOptions,  # Noise, and the norm to which projected records are clipped
+    noise: NoiseSource,  # Where the noise comes from
+    # Multiplied with records before they are clipped; shape (d, k)
     projection: Array | None = None,
 ) -> Iterator[Batch]:
-    """The release of :func:`synthesize` in batches.
-
-    Parameters
-    ----------
-    records : Records
-        The data, clipped unless they are projected.
-    options : LocalPerturbationOptions
-        Noise, and the norm to which projected records are clipped.
-    noise : NoiseSource
-        Where the noise comes from.
-    projection : ndarray, shape (d, k), optional
-        Multiplied with records before they are clipped.
-
-    Yields
-    ------
-    features : ndarray of float64, shape (m, d) or (m, k)
-        Noisy records.
-    labels : ndarray of int64, shape (m,)
-        Noisy labels.
-
-    Raises
-    ------
-    ValueError
-        If records that are not projected are not clipped to the options' norm.
-    """
+    """The release of :func:`synthesize` in batches."""
     if projection is None and records.norm != options.clip_norm:
         raise ValueError(
             f"Expected records to be clipped to {options.clip_norm}, got norm={records.norm}."

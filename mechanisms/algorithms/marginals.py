@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit import Adjacency, Composed, _validate
-from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
+from rdpkit.mechanisms.algorithms.specification import Mechanism
+from rdpkit.mechanisms.parts.counts import Sizes
 from rdpkit.mechanisms.parts.marginals.counting import Codes, Floats, checked_codes
 from rdpkit.mechanisms.parts.marginals.mixture import MixtureFit
 from rdpkit.mechanisms.parts.marginals.rounds import (
@@ -24,51 +25,38 @@ from rdpkit.mechanisms.parts.marginals.table_model import measure, synthetic_cod
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import Scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import Records
+from rdpkit.mechanisms.parts.records import Batch, Records
 from rdpkit.mechanisms.parts.verify_target import (
     DataPair,
     LabelledRecords,
     VerifyTarget,
 )
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation, Progress
+from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release
-from rdpkit.mechanisms.releases.streaming import Batch, release_batches
+from rdpkit.mechanisms.releases.streaming import release_batches
 
-_LARGEST_COLUMNS = 400
+_LARGEST_COLUMNS = 400  # All pairs of them are scored
 _USUAL_SHARES = RoundShares()
 _USUAL_FIT = MixtureFit()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarginalsOptions:
-    """Options of marginals.
-
-    Parameters
-    ----------
-    noise_std : float
-        The noise of the whole release: as much is learnt of a record as from one vector of norm 1
-        with noise of this standard deviation.
-    rows : int, optional
-        Number of synthetic records. By default it is the noisy number of private records.
-    bins : int
-        Number of equal parts of [0, 1] in which a feature of an array is counted. Columns of a
-        table have their schema instead.
-    shares : RoundShares
-        How the privacy is shared between the rounds.
-    fit : MixtureFit
-        How the model is fitted to what was measured.
-
-    Raises
-    ------
-    ValueError
-        If a value is out of range.
-    """
+    """Options of marginals."""
 
     noise_std: float
+    """The noise of the whole release: as much is learnt of a record as from one vector of norm 1
+    with noise of this standard deviation.
+    """
     rows: int | None = None
+    """Number of synthetic records. By default it is the noisy number of private records."""
     bins: int = 8
-    shares: RoundShares = _USUAL_SHARES
-    fit: MixtureFit = _USUAL_FIT
+    """Number of equal parts of [0, 1] in which a feature of an array is counted. Columns of a table
+    have their schema instead.
+    """
+    shares: RoundShares = _USUAL_SHARES  #: How the privacy is shared between the rounds
+    fit: MixtureFit = _USUAL_FIT  #: How the model is fitted to what was measured
 
     def __post_init__(self) -> None:
         _validate.positive("noise_std", self.noise_std)
@@ -85,13 +73,18 @@ def marginals_event(
 
 
 def codes_like(
+    # Private records. Codes outside of their domain are clipped. Shape (n, columns).
     codes: NDArray[Any],
-    domain: tuple[int, ...],
+    domain: tuple[int, ...],  # Number of codes of each column, a public fact
     *,
-    options: MarginalsOptions,
+    options: MarginalsOptions,  # Noise, rows and fit
+    # Where the noise comes from. Everything that is random after the measurements comes from it,
+    # too, though it need not be secret.
     noise: NoiseSource,
+    # For each column how many of its codes, from 0, are ordered and may be counted in groups, which
+    # is public: none by default. Within a group rows are spread evenly over codes.
     ordered: Sequence[int] = (),
-    progress: Progress | None = None,
+    progress: Progress | None = None,  # Called with steps of the fit done and all of them
 ) -> tuple[Codes, float]:
     """Synthetic codes from private ones, and the noisy number of private records.
 
@@ -99,28 +92,6 @@ def codes_like(
     ---------
     That of :func:`marginals_event`. It holds for all tables of codes; nothing is refused because of
     what a record is.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n, columns)
-        Private records. Codes outside of their domain are clipped.
-    domain : tuple of int
-        Number of codes of each column, a public fact.
-    options : MarginalsOptions
-        Noise, rows and fit.
-    noise : NoiseSource
-        Where the noise comes from. Everything that is random after the measurements comes from it,
-        too, though it need not be secret.
-    ordered : sequence of int
-        For each column how many of its codes, from 0, are ordered and may be counted in groups,
-        which is public: none by default. Within a group rows are spread evenly over codes.
-    progress : callable, optional
-        Called with steps of the fit done and all of them.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not accepted.
     """
     checked, sizes = checked_codes(codes, domain)
     if len(sizes) > _LARGEST_COLUMNS:
@@ -147,39 +118,20 @@ def synthesize(
     scaling: Scaling,
     privacy: Privacy,
     computation: Computation = ON_PROCESSOR,
-) -> Release:
+) -> Release:  # Features are the middles of their bins
     """Release records whose noisy marginals of one and two columns are those of the private ones.
 
     Each feature is cut to [0, 1] and counted in equal bins; the label is one more column. A table
     of columns of other kinds is released by :func:`rdpkit.mechanisms.synthesize_table`.
+
+    Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`. There are at most
+    399 features, which are scaled before they are cut to [0, 1].
 
     Guarantee
     ---------
     That of :func:`marginals_event` (and of the scaling's event, composed with it) at the delta of
     ``privacy``: an upper bound, in the manifest. The number of records is not assumed to be public
     under any relation.
-
-    Parameters
-    ----------
-    features, labels, classes, computation
-        As for :func:`rdpkit.mechanisms.algorithms.dpcda.synthesize`. There are at most 399
-        features.
-    options : MarginalsOptions
-        Noise, rows, bins and fit.
-    scaling : Scaling
-        Applied before features are cut to [0, 1].
-    privacy : Privacy
-        Delta and adjacency of the guarantee, and the source of noise.
-
-    Returns
-    -------
-    Release
-        Features are the middles of their bins.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not accepted.
 
     Source
     ------

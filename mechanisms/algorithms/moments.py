@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 import rdpkit
 from rdpkit import Adjacency, Gaussian, _validate
-from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
+from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.checks import PrivacyCheck
-from rdpkit.mechanisms.parts.counts import NUMBER_OF_ALL
+from rdpkit.mechanisms.parts.counts import NUMBER_OF_ALL, Sizes
 from rdpkit.mechanisms.parts.labelled_images import Floats, labelled_images
 from rdpkit.mechanisms.parts.moments.basis import BASES, Array, Basis, Shape, most_of
 from rdpkit.mechanisms.parts.moments.discriminant import Discriminant
@@ -35,6 +35,7 @@ from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Batch
 from rdpkit.mechanisms.parts.verify_target import DataPair, LabelledRecords, VerifyTarget
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release, release
 
 _FREQUENCIES = {"scattering": 3, "cosines": 10, "columns": 1}
@@ -47,13 +48,13 @@ _NOISE_OF_MEAN = 0.4
 # But for each class there are so many.
 _DIRECTIONS_OF_CLASS = 2
 # Records of a class, over the noise, from which on its own second moments are worth their noise.
-_MANY = 500.0
+_CLEAR_CLASSES = 500.0
 _CLASS_DIRECTIONS = 100
 # Public rows are so long that most private ones are not clipped before they are centred.
 _LONGEST = 1.5
 # A reader that is expected to be right less often, between guessing (0) and always (1), is warned
 # of before the release.
-_POOR = 0.25
+_POOR_SHARE = 0.25
 # A class of public images is made of so many random shapes, which are told apart about as often as
 # classes of real images.
 _SHAPES_OF_CLASS = 4
@@ -64,37 +65,31 @@ class MomentsOptions:
     """Options of noisy moments.
 
     What is left open is chosen by the noise and by public or noisy numbers of records.
-
-    Parameters
-    ----------
-    noise_std : float
-        Standard deviation of the noise, for records of norm 1, if there were one release; > 0. Two
-        releases divide the budget by public shares.
-    basis : {"scattering", "cosines", "columns"}
-        The features of which moments are released. "scattering" is for telling images apart;
-        synthetic records are then features, and no images. "cosines" keeps the low frequencies of
-        images, and synthetic records are images. "columns" is for tables.
-    frequencies : int
-        Frequencies that are kept in each direction: of the places of a channel of scattering, or
-        of the pixels. 0 leaves it open: 3 for scattering and 10 for cosines, or fewer where there
-        are fewer, or more than 1,000 features.
-    directions : int, optional
-        Features are turned into so many coordinates, in which random shapes differ most: see
-        :mod:`rdpkit.mechanisms.parts.moments.public_images`. 0 leaves them as they are, as for
-        "columns". Left open, it is at most 60 % of the
-        features, and fewer where there is much noise.
-    class_directions : int, optional
-        In so many coordinates each class has second moments of its own. Left open, it is 100 or 0.
-    outputs_per_class : int
-        Synthetic records of each class.
     """
 
     noise_std: float
+    """Standard deviation of the noise, for records of norm 1, if there were one release; > 0. Two
+    releases divide the budget by public shares.
+    """
     basis: str = "scattering"
+    """The features of which moments are released. "scattering" is for telling images apart;
+    synthetic records are then features, and no images. "cosines" keeps the low frequencies of
+    images, and synthetic records are images. "columns" is for tables.
+    """
     frequencies: int = 0
+    """Frequencies that are kept in each direction: of the places of a channel of scattering, or of
+    the pixels. 0 leaves it open: 3 for scattering and 10 for cosines, or fewer where there are
+    fewer, or more than 1,000 features.
+    """
     directions: int | None = None
+    """Features are turned into so many coordinates, in which random shapes differ most: see
+    :mod:`rdpkit.mechanisms.parts.moments.public_images`. 0 leaves them as they are, as for
+    "columns". Left open, it is at most 60 % of the features, and fewer where there is much noise.
+    """
     class_directions: int | None = None
-    outputs_per_class: int = 100
+    """In so many coordinates each class has second moments of its own. Left open, it is 100 or 0.
+    """
+    outputs_per_class: int = 100  # Synthetic records of each class
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "noise_std", _validate.positive("noise_std", self.noise_std))
@@ -117,20 +112,20 @@ class MomentsOptions:
             basis = replace(basis, frequencies=found)
         return basis
 
-    def chosen(self, *, records: int, classes: int, shape: Shape | None = None) -> MomentsOptions:
-        """These options, with nothing left open.
-
-        Parameters
-        ----------
-        records, classes : int
-            Public or noisy numbers.
-        shape : (int, int, int), optional
-            Of an image; without it, only what the event depends on is chosen.
-        """
+    def chosen(
+        self,
+        *,
+        # Public or noisy numbers.
+        records: int,
+        classes: int,
+        # Of an image; without it, only what the event depends on is chosen.
+        shape: Shape | None = None,
+    ) -> MomentsOptions:
+        """These options, with nothing left open."""
         clarity = records / (max(1, classes) * self.noise_std)
         own = self.class_directions
         if own is None:
-            own = _CLASS_DIRECTIONS if clarity > _MANY else 0
+            own = _CLASS_DIRECTIONS if clarity > _CLEAR_CLASSES else 0
         if shape is None:
             return replace(self, class_directions=own)
         basis, number = self.features(shape), self.directions
@@ -172,21 +167,17 @@ def _chosen(values: Mapping[str, Any], class_sizes: Sizes, **question: Any) -> d
 
 
 def expected_accuracy(
-    view: PublicView, options: MomentsOptions, *, records: int, classes: int
+    view: PublicView,  # Of the basis
+    options: MomentsOptions,  # As :meth:`MomentsOptions.chosen` returns them
+    *,
+    # Public or noisy numbers.
+    records: int,
+    classes: int,
 ) -> float:
     """How often class means would be right if each class were made of four random shapes.
 
     It is found with public images and the noise of the release, and with no private record. Real
     images are told apart about as often, or somewhat more often.
-
-    Parameters
-    ----------
-    view : PublicView
-        Of the basis.
-    options : MomentsOptions
-        As :meth:`MomentsOptions.chosen` returns them.
-    records, classes : int
-        Public or noisy numbers.
     """
     number, each = SHAPES // _SHAPES_OF_CLASS, VARIANTS * _SHAPES_OF_CLASS
     rows = view.rows[:, : options.directions].reshape(number, each, -1)
@@ -215,7 +206,7 @@ def _outlook(view: PublicView, options: MomentsOptions, *, records: int, classes
         f"with this noise and about {records} records, class means in {options.directions} "
         f"directions are right for {share:.0%} of random public images in {classes} classes"
     )
-    if share * classes - 1.0 < _POOR * (classes - 1.0):
+    if share * classes - 1.0 < _POOR_SHARE * (classes - 1.0):
         sentence = f"too few records for this epsilon: {sentence}; more of either helps"
         warnings.warn(sentence, stacklevel=3)
     return f"expected before the release, from public images: {sentence}"
@@ -241,6 +232,9 @@ def synthesize(
 ) -> Release:
     """Release noisy moments of public features, and draws from the laws that they describe.
 
+    Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`. A table of shape
+    (n, d) with basis "columns" needs no ``image_shape``. Numbers are scaled to [0, 1].
+
     Guarantee
     ---------
     That of the :class:`rdpkit.Gaussian` of ``options.chosen(...).event()``, an upper bound: both
@@ -255,26 +249,11 @@ def synthesize(
     The number of records is public or noisy; it need not be right, but there are at most four times
     as many. Rounding moves no sum by more than the margin that is kept free for it.
 
-    Parameters
-    ----------
-    features, labels, classes, privacy, image_shape
-        As for :func:`rdpkit.mechanisms.algorithms.ndpdc.synthesize`; a table of shape (n, d) with
-        basis "columns" needs no ``image_shape``. Numbers are scaled to [0, 1].
-    options : MomentsOptions
-        Noise and features.
-    computation : Computation
-        Type of the arrays.
-
     Returns
     -------
     Release
         Synthetic records, class by class, in the shape of the records if the basis can be inverted,
         and else their coordinates. ``others`` has the noisy moments.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or the arrays do not fit together.
 
     Warns
     -----
@@ -385,24 +364,15 @@ def reader_of(made: Release) -> tuple[Basis, CentredView, Discriminant]:
     return options.features(tuple(parameters["image_shape"])), view, law
 
 
-def read(made: Release, rows: Floats) -> NDArray[np.int64]:
-    """Labels that a release gives to records.
-
-    Parameters
-    ----------
-    made : Release
-        As :func:`synthesize` makes it.
-    rows : float32 array of shape (n, d)
-        Records in [0, 1].
-
-    Returns
-    -------
-    int64 array of shape (n,)
-    """
+def read(
+    made: Release,  # As :func:`synthesize` makes it
+    rows: Floats,  # Records in [0, 1]; shape (n, d)
+) -> NDArray[np.int64]:  # Shape (n,)
+    """Labels that a release gives to records."""
     basis, view, law = reader_of(made)
     images = np.asarray(rows, np.float32).reshape(len(rows), *basis.shape)
-    seen = view.apply(_coordinates(basis.kept_rows(images), _public(made.others)))
-    found: NDArray[np.int64] = law.scores(seen).argmax(axis=1)
+    coordinates = view.apply(_coordinates(basis.kept_rows(images), _public(made.others)))
+    found: NDArray[np.int64] = law.scores(coordinates).argmax(axis=1)
     return found
 
 

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import NDPDC, Adjacency, _validate
 from rdpkit.formats.tables import event_to_table
-from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes
+from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.models.convnet import ConvNet
 from rdpkit.mechanisms.parts.augmentation import Augmentation, draw_augmentation
-from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS
+from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS, Sizes
 from rdpkit.mechanisms.parts.labelled_images import (
     Floats,
     LabelledImages,
@@ -24,6 +24,7 @@ from rdpkit.mechanisms.parts.labelled_images import (
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.random_extractor import CondensationOptions, random_convnet
+from rdpkit.mechanisms.parts.records import Batch
 from rdpkit.mechanisms.parts.sampling import poisson_sample
 from rdpkit.mechanisms.parts.threads import training_threads
 from rdpkit.mechanisms.parts.verify_target import (
@@ -35,7 +36,6 @@ from rdpkit.mechanisms.parts.verify_target import (
 from rdpkit.mechanisms.releases.checkpoint import Checkpoint, counts_of_run
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release, release
-from rdpkit.mechanisms.releases.streaming import Batch
 
 _MARGIN = 1e-4
 """Share of the clip norm that is kept free for rounding.
@@ -47,18 +47,12 @@ sample has some hundreds of them.
 """
 
 
-def clip_representations(representations: torch.Tensor, *, clip_norm: float) -> torch.Tensor:
+def clip_representations(
+    representations: torch.Tensor,  # Shape (n, k)
+    *,
+    clip_norm: float,  # Largest norm (G of the paper)
+) -> torch.Tensor:  # Shape (n, k), float64
     """Scale each row down to an L2 norm of at most ``clip_norm``, less a margin for rounding.
-
-    Parameters
-    ----------
-    representations : tensor of shape (n, k)
-    clip_norm : float
-        Largest norm (G of the paper).
-
-    Returns
-    -------
-    tensor of shape (n, k), float64
 
     Raises
     ------
@@ -76,33 +70,16 @@ def clip_representations(representations: torch.Tensor, *, clip_norm: float) -> 
 
 
 def clipped_sum(
-    images: Floats,
+    images: Floats,  # A sample of one class; shape (n, channels, height, width)
     *,
-    extractor: ConvNet,
-    augmentation: Augmentation | None,
-    clip_norm: float,
-    device: str | torch.device = "cpu",
-) -> NDArray[np.float64]:
+    extractor: ConvNet,  # Frozen, with no layer that mixes records
+    augmentation: Augmentation | None,  # Applied to each record first
+    clip_norm: float,  # Largest norm of one record's part
+    device: str | torch.device = "cpu",  # Where the representations are computed
+) -> NDArray[np.float64]:  # Shape (extractor.embedding_size,)
     """Sum of the clipped representations of some records: what the noise is added to.
 
     One record more or less moves it by at most ``clip_norm``; no record at all gives zeros.
-
-    Parameters
-    ----------
-    images : float32 array of shape (n, channels, height, width)
-        A sample of one class.
-    extractor : ConvNet
-        Frozen, with no layer that mixes records.
-    augmentation : Augmentation or None
-        Applied to each record first.
-    clip_norm : float
-        Largest norm of one record's part.
-    device : str or torch.device
-        Where the representations are computed.
-
-    Returns
-    -------
-    array of shape (extractor.embedding_size,)
     """
     if len(images) == 0:
         return np.zeros(extractor.embedding_size)
@@ -124,7 +101,7 @@ def noisy_sum(
     noise_std: float,
     noise: NoiseSource,
     device: str | torch.device = "cpu",
-) -> NDArray[np.float64]:
+) -> NDArray[np.float64]:  # Shape (extractor.embedding_size,)
     """:func:`clipped_sum` plus N(0, noise_std^2 I): all that the synthetic records see of the data.
 
     Parameters
@@ -135,10 +112,6 @@ def noisy_sum(
         Standard deviation on each coordinate.
     noise : NoiseSource
         Source of the noise.
-
-    Returns
-    -------
-    array of shape (extractor.embedding_size,)
     """
     total = clipped_sum(
         images,
@@ -156,20 +129,12 @@ class NDPDCOptions(CondensationOptions):
 
     In the paper, ``iterations`` is I (10000), ``samples_per_class`` is M, and ``learning_rate`` is
     eta. The paper's algorithm has no momentum.
-
-    Parameters
-    ----------
-    group_size : float
-        Expected size of a Poisson sample (L; 50 in the paper).
-    noise_std : float
-        Standard deviation of the noise on each coordinate of the sum (sigma; 1 in the paper).
-    clip_norm : float
-        Largest L2 norm of a representation (G; 1 in the paper).
     """
 
-    group_size: float
+    group_size: float  # Expected size of a Poisson sample (L; 50 in the paper)
     noise_std: float
-    clip_norm: float
+    """Standard deviation of the noise on each coordinate of the sum (sigma; 1 in the paper)."""
+    clip_norm: float  # Largest L2 norm of a representation (G; 1 in the paper)
 
 
 def ndpdc_event(options: NDPDCOptions, class_sizes: Sizes, dimension: int = 0) -> NDPDC:
@@ -202,6 +167,13 @@ def synthesize(
     brings the sum of their own clipped representations, times ``group_size / samples_per_class``,
     nearer to the noisy sum.
 
+    Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`. Records of a class
+    join with probability ``group_size`` over the number that ``privacy.counts`` gives for the
+    class. The seed decides the initial records, extractors and augmentations. A checkpoint holds
+    the synthetic records of some iteration, which the guarantee covers. With seeded noise an
+    interrupted run ends with the same release, bit for bit. With secret noise, the remaining
+    iterations draw fresh noise. The file is not removed.
+
     Guarantee
     ---------
     That of :class:`rdpkit.NDPDC` with these parameters: per class and iteration one Poisson-sampled
@@ -216,34 +188,11 @@ def synthesize(
     ones that the guarantee pays for; they need not be right. Rounding inside of the extractor moves
     no sum by more than 1e-4 of ``clip_norm``, the margin that is kept free for it.
 
-    Parameters
-    ----------
-    features, labels, classes, privacy, image_shape
-        As for :func:`rdpkit.mechanisms.algorithms.dp_merf.synthesize`. Records of a class join with
-        probability ``group_size`` over the number that ``privacy.counts`` gives for the class.
-    options : NDPDCOptions
-        Samples, noise, extractors and steps.
-    seed : int
-        Public seed of the initial records, extractors and augmentations.
-    computation : Computation
-        Device, and progress after each iteration. A checkpoint holds the synthetic records of some
-        iteration, which the guarantee covers. With seeded noise an interrupted run ends with the
-        same release, bit for bit. With secret noise, the remaining iterations draw fresh noise. The
-        file is not removed.
-
     Returns
     -------
     Release
         ``classes * samples_per_class`` records in the shape of the given ones, sorted by class.
         Pixels are not clipped to [-1, 1].
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, the arrays do not fit together, or the checkpoint is not
-        one of this run.
-    ArithmeticError
-        If a representation or a synthetic pixel is not finite.
 
     Source
     ------

@@ -18,21 +18,14 @@ from rdpkit.mechanisms.releases.release import Release, release_without_guarante
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoiselessMixingOptions:
-    """Options of mixing without noise.
+    """Options of mixing without noise."""
 
-    Parameters
-    ----------
-    samples_per_class : int
-        Means of each class.
-    order_of_mixture : int
-        Records drawn without replacement from one class for each mean; at most the smallest class.
-    clip_norm : float, optional
-        L2 norm to which records are clipped before mixing, as Algorithm 1 does.
-    """
-
-    samples_per_class: int
+    samples_per_class: int  # Means of each class
     order_of_mixture: int
+    """Records drawn without replacement from one class for each mean; at most the smallest class.
+    """
     clip_norm: float | None = None
+    """L2 norm to which records are clipped before mixing, as Algorithm 1 does."""
 
     def __post_init__(self) -> None:
         _validate.integer("samples_per_class", self.samples_per_class)
@@ -57,32 +50,6 @@ def synthesize(
     ---------
     None: the manifest says ``private: false``. With ``order_of_mixture=1`` the release consists of
     private records.
-
-    Parameters
-    ----------
-    features : array of shape (n, d)
-        Records.
-    labels : array of int, shape (n,)
-        Their labels, in [0, classes).
-    classes : int
-        Number of labels.
-    options : NoiselessMixingOptions
-        How records are mixed.
-    seed : int
-        Seed of the draws.
-    scaling : Scaling
-        Applied before clipping; Algorithm 1 takes the exact z-score.
-    noise : NoiseSource
-        The source that the manifest states. No noise is drawn from it.
-
-    Returns
-    -------
-    Release
-
-    Raises
-    ------
-    ValueError
-        If a class has fewer than ``order_of_mixture`` records.
 
     Source
     ------

@@ -30,21 +30,6 @@ def synthesize(
     Guarantee
     ---------
     None: the manifest says ``private: false``.
-
-    Parameters
-    ----------
-    features : array of shape (n, d)
-        Records.
-    labels : array of int, shape (n,)
-        Their labels.
-    noise : NoiseSource
-        The source that the manifest states. No noise is drawn from it.
-    image_shape : (int, int, int), optional
-        Channels, height and width of records that are images.
-
-    Returns
-    -------
-    Release
     """
     return release_without_guarantee(
         features,
@@ -56,21 +41,11 @@ def synthesize(
     )
 
 
-def read(made: Release, rows: NDArray[np.float32]) -> NDArray[np.int64]:
-    """What a linear classifier on scattering features, trained on the records, says of others.
-
-    Parameters
-    ----------
-    made : Release
-        Images in [0, 1] as :func:`synthesize` returns them, with their shape.
-    rows : float32 array of shape (n, d)
-        Other records.
-
-    Raises
-    ------
-    ValueError
-        If the records are not known to be images.
-    """
+def read(
+    made: Release,  # Images in [0, 1] as :func:`synthesize` returns them, with their shape
+    rows: NDArray[np.float32],  # Other records; shape (n, d)
+) -> NDArray[np.int64]:
+    """What a linear classifier on scattering features, trained on the records, says of others."""
     # It needs torch, which the records themselves do not.
     from rdpkit.mechanisms.algorithms.scattering_dpsgd import without_privacy  # noqa: PLC0415
 

@@ -32,18 +32,10 @@ from rdpkit.mechanisms.releases.release import Release
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomProjectionOptions(LocalPerturbationOptions):
-    """Options of random projection, besides those of local perturbation.
+    """Options of random projection, besides those of local perturbation."""
 
-    Parameters
-    ----------
-    dimension : int
-        Number of coordinates after the projection.
-    projection_seed : int
-        Seed of :func:`projection_matrix`; public, and in the manifest.
-    """
-
-    dimension: int
-    projection_seed: int
+    dimension: int  #: Number of coordinates after the projection
+    projection_seed: int  #: Seed of :func:`projection_matrix`; public, and in the manifest
 
 
 def projection_matrix(features: int, dimension: int, *, seed: int) -> Array:
@@ -78,30 +70,19 @@ def synthesize(
     Vectors are clipped *after* the projection, which may stretch them. So the guarantee needs no
     bound on the matrix.
 
+    Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`. Scaling comes
+    before the projection. The adjacency must be replace-one.
+
     Guarantee
     ---------
     That of :func:`rdpkit.mechanisms.algorithms.local_perturbation.record_event` (and of the
     scaling's event, composed with it) at the delta of ``privacy`` under replace-one: an upper
     bound, in the manifest.
 
-    Parameters
-    ----------
-    features, labels, classes, privacy, computation
-        As for :func:`rdpkit.mechanisms.algorithms.local_perturbation.synthesize`.
-    options : RandomProjectionOptions
-        The projection, clip norm and noise.
-    scaling : Scaling
-        Applied before the projection.
-
     Returns
     -------
     Release
         Features of shape (n, dimension), in the records' order, and integer labels.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not accepted.
 
     Source
     ------

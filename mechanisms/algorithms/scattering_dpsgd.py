@@ -17,12 +17,13 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import DPSGD, Adjacency, _validate
-from rdpkit.mechanisms.algorithms.specification import Mechanism, Sizes, as_parameters
+from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.checks import PrivacyCheck
-from rdpkit.mechanisms.parts.counts import NUMBER_OF_ALL
+from rdpkit.mechanisms.parts.counts import NUMBER_OF_ALL, Sizes
 from rdpkit.mechanisms.parts.labelled_images import Floats, labelled_images
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.parts.records import Batch
 from rdpkit.mechanisms.parts.sampling import poisson_sample
 from rdpkit.mechanisms.parts.scattering import scattering, scattering_channels
 from rdpkit.mechanisms.parts.verify_target import (
@@ -32,8 +33,8 @@ from rdpkit.mechanisms.parts.verify_target import (
     on_one_thread,
 )
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release, release
-from rdpkit.mechanisms.releases.streaming import Batch
 
 _MARGIN = 1e-6
 """Share of the clip norm that is kept free for rounding.
@@ -52,40 +53,27 @@ _LEAST_DEVIATION = 1e-5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScatteringDPSGDOptions:
-    """Options of DP-SGD on scattering features.
+    """Options of DP-SGD on scattering features."""
 
-    Parameters
-    ----------
-    steps : int
-        Noisy gradients, and steps of the classifier.
-    batch_size : int
-        Expected number of records in a batch.
-    noise_multiplier : float
-        Standard deviation of the noise on the sum of clipped gradients, over the clipping norm.
-    clip_norm : float
-        Largest L2 norm of one record's gradient.
-    learning_rate, momentum : float
-        Of gradient descent.
-    step_noise : float
-        The learning rate is lowered where learning_rate * noise_multiplier / batch_size, the noise
-        of a step in clipping norms, would be more than this. It depends on public numbers alone.
-    scales, angles : int
-        Widths and directions of the wavelets.
-    group_channels : int
-        A record's features are centred and divided by their standard deviation in groups of so many
-        channels; it divides the number of channels, which is 81 for 2 scales and 8 angles.
-    """
-
-    steps: int
-    batch_size: int
+    steps: int  # Noisy gradients, and steps of the classifier
+    batch_size: int  # Expected number of records in a batch
     noise_multiplier: float
-    clip_norm: float = 0.1
+    """Standard deviation of the noise on the sum of clipped gradients, over the clipping norm."""
+    clip_norm: float = 0.1  # Largest L2 norm of one record's gradient
+    # Of gradient descent.
     learning_rate: float = 8.0
     momentum: float = 0.9
     step_noise: float = 0.005
+    """The learning rate is lowered where learning_rate * noise_multiplier / batch_size, the noise
+    of a step in clipping norms, would be more than this. It depends on public numbers alone.
+    """
+    # Widths and directions of the wavelets.
     scales: int = 2
     angles: int = 8
     group_channels: int = 3
+    """A record's features are centred and divided by their standard deviation in groups of so many
+    channels; it divides the number of channels, which is 81 for 2 scales and 8 angles.
+    """
 
     def __post_init__(self) -> None:
         for name in ("steps", "batch_size", "scales", "angles", "group_channels"):
@@ -119,21 +107,12 @@ def _event(options: ScatteringDPSGDOptions, class_sizes: Sizes, dimension: int) 
     return options.event(sum(class_sizes))
 
 
-def scattering_rows(images: Floats, options: ScatteringDPSGDOptions) -> Floats:
-    """Scattering features of each image, normalised within the image: nothing else is looked at.
-
-    Parameters
-    ----------
-    images : float32 array of shape (n, channels, height, width)
-        Each colour is scattered on its own.
-    options : ScatteringDPSGDOptions
-        Wavelets, and the groups of channels that are normalised together.
-
-    Returns
-    -------
-    float32 array of shape (n, d)
-        3969 features of a grey image of 28 x 28 pixels.
-    """
+def scattering_rows(
+    images: Floats,  # Each colour is scattered on its own; shape (n, channels, height, width)
+    # Wavelets, and the groups of channels that are normalised together.
+    options: ScatteringDPSGDOptions,
+) -> Floats:  # Shape (n, d): 3969 features of a grey image of 28 x 28 pixels
+    """Scattering features of each image, normalised within the image: nothing else is looked at."""
     n, colours, height, width = images.shape
     found = scattering(
         images.reshape(n * colours, height, width), scales=options.scales, angles=options.angles
@@ -179,18 +158,15 @@ class Gradients:
     The gradient of a record x with label y is (p - e_y) (x, 1)', where p are the probabilities that
     the classifier gives to the classes. So its norm is |p - e_y| times |(x, 1)|, and no gradient
     of a single record has to be written down.
-
-    Parameters
-    ----------
-    rows : float32 array of shape (n, d)
-        Features.
-    labels : int64 array of shape (n,)
-        Classes.
-    clip_norm : float
-        Largest L2 norm of one record's gradient.
     """
 
-    def __init__(self, rows: Floats, labels: NDArray[np.int64], *, clip_norm: float) -> None:
+    def __init__(
+        self,
+        rows: Floats,  # Features; shape (n, d)
+        labels: NDArray[np.int64],  # Classes; shape (n,)
+        *,
+        clip_norm: float,  # Largest L2 norm of one record's gradient
+    ) -> None:
         self._rows = torch.from_numpy(rows)
         self._labels = torch.from_numpy(labels)
         self._bound = clip_norm * (1.0 - _MARGIN)
@@ -199,16 +175,14 @@ class Gradients:
             part = self._rows[start : start + _PIECE].double()
             self._norms[start : start + _PIECE] = (part.square().sum(dim=1) + 1.0).sqrt()
 
-    def clipped_sum(self, chosen: NDArray[np.int64], weights: torch.Tensor) -> torch.Tensor:
-        """The sum over some records: one record more or less moves it by the clip norm at most.
-
-        Parameters
-        ----------
-        chosen : int64 array
-            Numbers of the records.
-        weights : float64 tensor of shape (classes, d + 1)
-            The classifier; the last column is what is added to a class's score.
-        """
+    def clipped_sum(
+        self,
+        chosen: NDArray[np.int64],  # Numbers of the records
+        # The classifier; the last column is what is added to a class's score; shape (classes, d +
+        # 1)
+        weights: torch.Tensor,
+    ) -> torch.Tensor:
+        """The sum over some records: one record more or less moves it by the clip norm at most."""
         total = torch.zeros_like(weights)
         for start in range(0, len(chosen), _BLOCK):
             some = torch.from_numpy(chosen[start : start + _BLOCK])
@@ -226,31 +200,16 @@ class Gradients:
 
 
 def noisy_gradient(
-    gradients: Gradients,
-    weights: torch.Tensor,
+    gradients: Gradients,  # Of all private records
+    weights: torch.Tensor,  # The classifier before the step; shape (classes, d + 1)
     *,
-    event: DPSGD,
+    event: DPSGD,  # Its sampling probability and noise multiplier are used
+    # How many private records there are, each of which joins with the event's probability.
     records: int,
-    clip_norm: float,
-    noise: NoiseSource,
+    clip_norm: float,  # As for ``gradients``
+    noise: NoiseSource,  # Of the sample and of the noise
 ) -> torch.Tensor:
-    """One step's release: a noisy sum of clipped gradients over a Poisson sample.
-
-    Parameters
-    ----------
-    gradients : Gradients
-        Of all private records.
-    weights : float64 tensor of shape (classes, d + 1)
-        The classifier before the step.
-    event : DPSGD
-        Its sampling probability and noise multiplier are used.
-    records : int
-        How many private records there are, each of which joins with the event's probability.
-    clip_norm : float
-        As for ``gradients``.
-    noise : NoiseSource
-        Of the sample and of the noise.
-    """
+    """One step's release: a noisy sum of clipped gradients over a Poisson sample."""
     chosen = poisson_sample(records, event.sampling_probability, noise=noise)
     total = gradients.clipped_sum(chosen, weights).numpy()
     noise.add_normal(total, std=event.noise_multiplier * clip_norm)
@@ -269,6 +228,10 @@ def synthesize(
 ) -> Release:
     """Train a linear classifier on scattering features by DP-SGD, and release its weights.
 
+    Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`. Images are scaled
+    to [0, 1] and have more than 2^scales pixels a side. The features of the last images are kept in
+    memory: a gigabyte for MNIST.
+
     Guarantee
     ---------
     That of :class:`rdpkit.DPSGD` with Poisson sampling: each step sees the data through one noisy
@@ -282,29 +245,11 @@ def synthesize(
     noisy one that the guarantee pays for; it need not be right. Rounding moves no sum by more than
     1e-6 of ``clip_norm``, the margin that is kept free for it.
 
-    Parameters
-    ----------
-    features, labels, classes, privacy, image_shape
-        As for :func:`rdpkit.mechanisms.algorithms.ndpdc.synthesize`. Images have more than
-        2^scales pixels a side.
-    options : ScatteringDPSGDOptions
-        Steps, batches, noise and features.
-    computation : Computation
-        Type of the weights, and progress after each step. The features of the last images are
-        kept in memory: a gigabyte for MNIST.
-
     Returns
     -------
     Release
         A classifier, not synthetic records: features of shape (classes, d + 1) are its weights,
         one row a class with the constant last, and labels name the class of each row.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or the arrays do not fit together.
-    ArithmeticError
-        If a weight is not finite, because the learning rate is far too large.
 
     Source
     ------
@@ -365,23 +310,15 @@ def _descended(
 
 
 def without_privacy(
-    images: Floats, labels: NDArray[np.int64], tested: Floats, *, classes: int, steps: int = 300
+    # Records in [0, 1] to train on, at least one; shape (n, channels, height, width)
+    images: Floats,
+    labels: NDArray[np.int64],  # Their classes; shape (n,)
+    tested: Floats,  # Records to classify; shape (m, channels, height, width)
+    *,
+    classes: int,  # Number of classes
+    steps: int = 300,  # Steps, with samples of 4096 records or of all
 ) -> NDArray[np.int64]:
-    """What the same classifier says of records if it is trained on others without noise: a ceiling.
-
-    Parameters
-    ----------
-    images : float32 array of shape (n, channels, height, width)
-        Records in [0, 1] to train on, at least one.
-    labels : int64 array of shape (n,)
-        Their classes.
-    tested : float32 array of shape (m, channels, height, width)
-        Records to classify.
-    classes : int
-        Number of classes.
-    steps : int
-        Steps, with samples of 4096 records or of all.
-    """
+    """What the same classifier says of records if it is trained without noise: a ceiling."""
     options = ScatteringDPSGDOptions(
         steps=steps, batch_size=min(4096, len(images)), noise_multiplier=1e-9
     )
@@ -411,20 +348,11 @@ _PUBLIC = PrivacyCheck(
 )
 
 
-def read(made: Release, rows: Floats) -> NDArray[np.int64]:
-    """Labels that a released classifier gives to records.
-
-    Parameters
-    ----------
-    made : Release
-        As :func:`synthesize` makes it.
-    rows : float32 array of shape (n, d)
-        Records in [0, 1], as those that it was trained on.
-
-    Returns
-    -------
-    int64 array of shape (n,)
-    """
+def read(
+    made: Release,  # As :func:`synthesize` makes it
+    rows: Floats,  # Records in [0, 1], as those that it was trained on; shape (n, d)
+) -> NDArray[np.int64]:  # Shape (n,)
+    """Labels that a released classifier gives to records."""
     parameters = dict(made.manifest.parameters)
     shape = tuple(parameters["image_shape"])
     names = ScatteringDPSGDOptions.__dataclass_fields__

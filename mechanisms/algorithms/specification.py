@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 import rdpkit
 from rdpkit import _validate
 from rdpkit.formats.records import did_you_mean
-from rdpkit.mechanisms.parts.counts import CountsUse, Sizes
+from rdpkit.mechanisms.parts.counts import CountsUse, KnownCounts, Sizes
 from rdpkit.mechanisms.parts.verify_target import VerifyTarget
-from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release
 from rdpkit.planning import plan
 
@@ -28,14 +27,10 @@ SCALING = "preprocessing"
 SCALINGS = ("public", "exact-z-score")
 
 
-def option_defaults(kind: type[Any]) -> dict[str, Any]:
-    """Names of a mechanism's options with their defaults; MISSING where there is none.
-
-    Parameters
-    ----------
-    kind : dataclass
-        The options. Fields of a field that is itself a dataclass are options, too.
-    """
+def option_defaults(
+    kind: type[Any],  # The options. Fields of a field that is itself a dataclass are options, too.
+) -> dict[str, Any]:
+    """Names of a mechanism's options with their defaults; MISSING where there is none."""
     found: dict[str, Any] = {}
     for one in fields(kind):
         if is_dataclass(one.default):
@@ -45,21 +40,11 @@ def option_defaults(kind: type[Any]) -> dict[str, Any]:
     return found
 
 
-def options_from(kind: type[Any], values: Mapping[str, Any]) -> Any:
-    """Options of a mechanism from one flat mapping, as files have them.
-
-    Parameters
-    ----------
-    kind : dataclass
-        The options.
-    values : mapping
-        Values by the names that :func:`option_defaults` lists.
-
-    Raises
-    ------
-    ValueError
-        If a value is not accepted.
-    """
+def options_from(
+    kind: type[Any],  # The options
+    values: Mapping[str, Any],  # Values by the names that :func:`option_defaults` lists
+) -> Any:
+    """Options of a mechanism from one flat mapping, as files have them."""
     found: dict[str, Any] = {}
     for one in fields(kind):
         if is_dataclass(one.default) and not isinstance(one.default, type):
@@ -74,81 +59,82 @@ def options_from(kind: type[Any], values: Mapping[str, Any]) -> Any:
 class Mechanism:
     """A mechanism as experiments, ``rdpkit synthesize`` and ``rdpkit verify`` see it.
 
-    Parameters
-    ----------
-    name : str
-        What people call it, with dashes.
-    synthesize : callable
-        Makes a release: ``synthesize(features, labels, ...)``. It is called with those of the
-        keyword arguments ``classes``, ``options``, ``privacy``, ``noise``, ``scaling``, ``seed``,
-        ``image_shape`` and ``computation`` that it takes.
-    options : dataclass
-        What a file may set; ``synthesize`` takes it as ``options``.
-    features : {"unit", "signed"}
-        Whether records come scaled to [0, 1] or [-1, 1], by public constants.
-    event : callable, optional
-        The event from options, class sizes and the number of features.
-    calibrated : tuple of str
-        The options of noise that are calibrated for a target epsilon. All are multiplied by one
-        number, the smallest with which the event meets the target.
-    ratio : callable, optional
-        Computes from the other options the values of which the calibrated options are multiples.
-        By default all these values are 1.
-    factor : str, optional
-        The parameter of the event that is calibrated instead, where the event does not have the
-        calibrated options as parameters. All of them are proportional to it.
-    together : bool
-        Whether the event is composed of parts of which each has ``factor`` as a parameter, and all
-        are in proportion to the calibrated options.
-    choose : callable, optional
-        Fills in options that were left open, before the noise is calibrated for the event that they
-        decide: ``choose(values, class_sizes, **question)``, by public or noisy numbers alone.
-    fixed : mapping
-        Options that a file cannot set, because the mechanism's name decides them.
-    counts : CountsUse, optional
-        What the mechanism needs numbers of records for, where it needs any.
-    sample_size : str, optional
-        The option that says how many records are drawn, or are drawn on average; by default
-        ``planned``.
-    own_counts : tuple of str
-        Options each of which says how these numbers become known, so that ``Privacy.counts`` does
-        not.
-    planned : str, optional
-        The option that says how many records a release is made of, where it can be planned.
-    prepare : callable, optional
-        Does to scaled rows what the mechanism does to each record before it releases anything. It
-        takes the rows and the options that :meth:`check` returns, and prepares test records, too.
-    verify : VerifyTarget, optional
-        The mechanism with small parameters, for ``rdpkit verify``.
-    kind : {"synthetic records", "statistics", "classifier", "real records"}
-        What a release is, as leaderboards show it.
-    reader : callable, optional
-        Predicts labels from a release alone, without training a network: ``reader(release, rows)``.
-        The rows, shape (n, d), are scaled as ``features`` says, and the result has shape (n,).
-        Experiments use it with ``model.name = "reader"``.
+    ``synthesize(features, labels, ...)`` takes those of these arguments that it needs, and returns
+    a :class:`Release`. A ValueError says that one is not accepted, or that arrays do not fit
+    together; an ArithmeticError, that a number is not finite.
+
+    * ``features``, shape (n, ...): private records of any real type, perhaps memory-mapped;
+    * ``labels``, shape (n,): their classes, integers in [0, ``classes``);
+    * ``options``: those of the mechanism;
+    * ``scaling``: takes features to the numbers that the mechanism works with, see
+      :mod:`rdpkit.mechanisms.parts.preprocessing`. Without it they are in [-1, 1] or [0, 1], as
+      ``features`` below says, scaled by constants;
+    * ``privacy``: delta and adjacency of the guarantee, the source of subsets and noise, and how
+      numbers of records become known;
+    * ``noise``: of a baseline without guarantee, the source that the manifest states, of which
+      nothing is drawn;
+    * ``seed``: of public randomness, such as the initial weights of a network;
+    * ``image_shape``: channels, height and width of flat records that are images;
+    * ``computation``: device, type of the features, file and progress.
     """
 
-    name: str
+    name: str  #: What people call it, with dashes
     synthesize: Callable[..., Release]
-    options: type[Any]
+    """Makes a release, from those of the arguments above that it takes."""
+    options: type[Any]  #: What a file may set; ``synthesize`` takes it as ``options``
     features: Literal["unit", "signed"] = "unit"
+    """Whether records come scaled to [0, 1] or [-1, 1], by public constants."""
     event: Callable[[Any, Sizes, int], rdpkit.Event] | None = None
+    """The event from options, class sizes and the number of features."""
     calibrated: tuple[str, ...] = ()
+    """The options of noise that are calibrated for a target epsilon. All are multiplied by one
+    number, the smallest with which the event meets the target.
+    """
     ratio: Callable[[Mapping[str, Any]], dict[str, float]] | None = None
+    """Computes from the other options the values of which the calibrated options are multiples. By
+    default all these values are 1.
+    """
     factor: str | None = None
+    """The parameter of the event that is calibrated instead, where the event does not have the
+    calibrated options as parameters. All of them are proportional to it.
+    """
     together: bool = False
+    """Whether the event is composed of parts of which each has ``factor`` as a parameter, and all
+    are in proportion to the calibrated options.
+    """
     choose: Callable[..., dict[str, Any]] | None = None
+    """Fills in options that were left open, before the noise is calibrated for the event that they
+    decide: ``choose(values, class_sizes, **question)``, by public or noisy numbers alone.
+    """
     fixed: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    """Options that a file cannot set, because the mechanism's name decides them."""
     counts: CountsUse | None = None
+    """What the mechanism needs numbers of records for, where it needs any."""
     sample_size: str | None = None
+    """The option that says how many records are drawn, or are drawn on average; by default
+    ``planned``.
+    """
     own_counts: tuple[str, ...] = ()
+    """Options each of which says how these numbers become known, so that ``Privacy.counts`` does
+    not.
+    """
     planned: str | None = None
+    """The option that says how many records a release is made of, where it can be planned."""
     prepare: Callable[[NDArray[np.float64], Mapping[str, Any]], NDArray[np.float64]] | None = None
+    """Does to scaled rows what the mechanism does to each record before it releases anything. It
+    takes the rows and the options that :meth:`check` returns, and prepares test records, too.
+    """
     verify: VerifyTarget | None = None
+    """The mechanism with small parameters, for ``rdpkit verify``."""
     kind: Literal["synthetic records", "statistics", "classifier", "real records"] = (
         "synthetic records"
     )
+    """What a release is, as leaderboards show it."""
     reader: Callable[[Release, NDArray[np.float32]], NDArray[np.int64]] | None = None
+    """Predicts labels from a release alone, without training a network: ``reader(release, rows)``.
+    The rows, shape (n, d), are scaled as ``features`` says, and the result has shape (n,).
+    Experiments use it with ``model.name = "reader"``.
+    """
 
     def __post_init__(self) -> None:
         if self.sample_size is None:
@@ -250,6 +236,12 @@ class Mechanism:
         """Whether the order of mixture is to be found by :func:`rdpkit.plan`."""
         return self.planned is not None and values.get(self.planned) == PLAN
 
+    def run(self, features: Any, labels: Any, given: Mapping[str, Any]) -> Release:
+        """Make a release with those of the given arguments that ``synthesize`` takes."""
+        wanted = self.arguments()
+        taken = {name: value for name, value in given.items() if name in wanted}
+        return self.synthesize(features, labels, **taken)
+
     def of_persons(self, most: int) -> Mechanism:
         """The same for neighbours that differ in all records of a person, at most ``most``.
 
@@ -266,6 +258,28 @@ class Mechanism:
             return choose(values, tuple(-(-size // most) for size in class_sizes), **question)
 
         return replace(self, event=event, choose=None if choose is None else chosen)
+
+    def calibrate_with(
+        self,
+        values: Mapping[str, Any],
+        known: KnownCounts | None,  # Numbers of records, where the mechanism needs some
+        *,
+        classes: int,
+        target_epsilon: float,
+        delta: float,
+        **question: Any,
+    ) -> dict[str, Any]:
+        """As :meth:`calibrate`, for what noisy counts leave of the target."""
+        sizes: Sizes = (1,) * classes  # the event of a mechanism that needs none only counts them
+        if known is not None:
+            target_epsilon, delta = known.remaining(epsilon=target_epsilon, delta=delta)
+            drawn = values.get(self.sample_size or "")
+            if isinstance(drawn, (int, float)):
+                known = known.for_samples_of(drawn)
+            sizes = known.of_classes(classes)
+        return self.calibrate(
+            values, class_sizes=sizes, target_epsilon=target_epsilon, delta=delta, **question
+        )
 
     def calibrate(
         self, values: Mapping[str, Any], *, class_sizes: Sizes, dimension: int, **question: Any
@@ -333,15 +347,3 @@ def _number(value: Any) -> float:
     if not isinstance(value, (int, float)):
         raise _validate.fail("the calibrated noise", "to be one number", value)
     return float(value)
-
-
-__all__ = [
-    "PLAN",
-    "SCALING",
-    "SCALINGS",
-    "Mechanism",
-    "Sizes",
-    "as_parameters",
-    "option_defaults",
-    "options_from",
-]

@@ -62,12 +62,6 @@ if TYPE_CHECKING:
     text="Also write the report on a release (.html, .md or .json), or all rows of an experiment "
     "(.csv or .parquet).",
 )
-@file_option(
-    "--plot",
-    "plot",
-    metavar="FILE.svg",
-    text="Also draw accuracy against what the experiment varies, to an SVG or PNG file.",
-)
 @release_options
 @experiment_options
 def evaluate(
@@ -79,7 +73,6 @@ def evaluate(
     conditions: tuple[str, ...],
     release_file: Path | None,
     output: Path | None,
-    plot: Path | None,
     data_dir: Path | None,
     device: str | None,
     output_format: str,
@@ -117,13 +110,11 @@ def evaluate(
 
         found = selected(found, conditions)
     from rdpkit.formats import columns as tables  # noqa: PLC0415
-    from rdpkit.mechanisms.experiments import plots, rows  # noqa: PLC0415
+    from rdpkit.mechanisms.experiments import rows  # noqa: PLC0415
 
-    # The endings are checked before the hours of work that an experiment may take.
+    # The ending is checked before the hours of work that an experiment may take.
     if output is not None:
         tables.check_suffix(output)
-    if plot is not None:
-        plots.check_format(plot)
     with running(data_dir, device) as runner:
         if release_file is not None:
             _one_release(runner, found.cells[0], release_file, found.seeds, output_format)
@@ -132,8 +123,6 @@ def evaluate(
     summaries = rows.summarise(outcome.rows)
     if output is not None:
         rows.write_table(output, outcome.rows)
-    if plot is not None:
-        plots.draw_accuracy(plot, summaries, title=found.title or found.name)
     if output_format == "json":
         click.echo(
             as_json(

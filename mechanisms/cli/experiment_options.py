@@ -13,13 +13,14 @@ from rdpkit.cli.completion import names_of
 from rdpkit.cli.output import format_option, one_line_errors
 from rdpkit.cli.progress import threads_option, work_shown
 from rdpkit.formats.text import as_json
+from rdpkit.mechanisms.cli.given_options import with_options
 from rdpkit.mechanisms.experiments import shipped
 
 if TYPE_CHECKING:
     from rdpkit.mechanisms.experiments.experiment import Experiment
     from rdpkit.mechanisms.experiments.runner import Runner
 
-_OPTIONS = (
+experiment_options = with_options(
     click.argument(
         "experiment",
         required=False,
@@ -36,6 +37,7 @@ _OPTIONS = (
     format_option,
     one_line_errors,
 )
+"""A decorator for EXPERIMENT and the shared options; it must be the last one."""
 
 
 def file_option(*names: str, metavar: str, text: str) -> Callable[..., Any]:
@@ -44,25 +46,10 @@ def file_option(*names: str, metavar: str, text: str) -> Callable[..., Any]:
     return click.option(*names, type=kind, metavar=metavar, help=text)
 
 
-def experiment_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A decorator for EXPERIMENT and the shared options; it must be the last one."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
-
-
 def chosen_experiment(
     given: str | None, *, list_them: bool, output_format: str
 ) -> Experiment | None:
-    """The experiment that the user names, or None if ``--list`` was given, which is printed.
-
-    Raises
-    ------
-    ValueError
-        If none is named, or there is none of that name.
-    OSError
-        If its file cannot be read.
-    """
+    """The experiment that the user names, or None if ``--list`` was given, which is printed."""
     if list_them:
         names = shipped.names()
         click.echo(as_json(names) if output_format == "json" else "\n".join(names))

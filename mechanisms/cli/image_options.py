@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from rdpkit.formats.text import as_json, guarantee_lines, how_many, printable
-from rdpkit.mechanisms.cli.table_options import person_of, refusals_of_ledgers
+from rdpkit.mechanisms.cli.given_options import counts_of, is_number, refuse, with_options
+from rdpkit.mechanisms.cli.releasing import check_ledger, print_release, save_charged
+from rdpkit.mechanisms.cli.table_options import person_of
 
-if TYPE_CHECKING:
-    from rdpkit.mechanisms.releases.release import Release
-
-_OPTIONS = (
+image_options = with_options(
     click.option(
         "--classes",
         metavar="N|NAME,NAME,...",
@@ -39,6 +36,7 @@ _OPTIONS = (
         help="Of images: an option of the mechanism; may be repeated.",
     ),
 )
+"""A decorator for the options of the release of images."""
 _NEEDED = ("mechanism", "epsilon", "delta", "adjacency")
 _FOR_TABLES = (
     "schema",
@@ -46,23 +44,12 @@ _FOR_TABLES = (
     "columns",
     "drop",
     "accept_drafted_schema",
+    "draft_schema",
+    "keep",
+    "paid",
+    "bins",
 )
-_FOR_IMAGES = {
-    "classes": "--classes",
-    "image_size": "--image-size",
-    "channels": "--channels",
-    "mechanism_options": "--option",
-}
-_ABSENT = (None, (), False)
-# No number of records has so many digits.
-_DIGITS = 19
-
-
-def image_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A decorator for the options of the release of images."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+_FOR_IMAGES = ("classes", "image_size", "channels", "mechanism_options")
 
 
 def is_images(name: str | None, given: dict[str, Any]) -> bool:
@@ -78,16 +65,9 @@ def is_images(name: str | None, given: dict[str, Any]) -> bool:
 
 
 def refuse_image_options(given: dict[str, Any]) -> None:
-    """Say that an option is for images.
-
-    Raises
-    ------
-    ValueError
-        If one was given.
-    """
-    for name, option in _FOR_IMAGES.items():
-        if given[name] not in _ABSENT:
-            raise ValueError(f"Expected images (a folder, .npz or .parquet) for {option}.")
+    """Say that an option is for images, if one was given."""
+    options = {name: given[name] for name in _FOR_IMAGES}
+    refuse(options, expected="images (a folder, .npz or .parquet)")
 
 
 def release_images(
@@ -99,29 +79,18 @@ def release_images(
     output_format: str,
     device: str | None,
 ) -> None:
-    """Release images, and print the guarantee.
-
-    Raises
-    ------
-    ValueError, OSError
-        If an option is missing or not accepted, or a file cannot be read or written.
-    """
+    """Release images, and print the guarantee."""
     missing = [name for name in _NEEDED if given[name] is None]
     if missing:
         raise ValueError(f"Expected --{', --'.join(missing)} for images.")
-    for name in _FOR_TABLES:
-        if given[name] not in _ABSENT:
-            raise ValueError(f"Expected a table for --{name.replace('_', '-')}, got images.")
-    if given["ledger"] is not None and given["dataset"] is None:
-        raise ValueError("Expected --dataset with --ledger: the name that the ledger has.")
+    refuse({name: given[name] for name in _FOR_TABLES}, expected="a table", got="images")
+    check_ledger(given)
     if output is None:
         raise ValueError("Expected --output: a release that is not kept is of no use.")
     from rdpkit.cli.progress import work_shown  # noqa: PLC0415
     from rdpkit.mechanisms.experiments.own_images import synthesize_images  # noqa: PLC0415
-    from rdpkit.mechanisms.experiments.runner import guarantee_of  # noqa: PLC0415
     from rdpkit.mechanisms.releases.computation import Computation  # noqa: PLC0415
     from rdpkit.mechanisms.releases.release import check_path  # noqa: PLC0415
-    from rdpkit.mechanisms.releases.verdict import verdict_lines  # noqa: PLC0415
 
     check_path(output)
     if output.absolute() == Path(source).absolute():
@@ -142,55 +111,28 @@ def release_images(
                 "person": person_of(given),
             },
         )
-    _save(made, output, given)
-    if output_format == "json":
-        click.echo(as_json({"file": str(output), **guarantee_of(made)}))
-        return
-    lines = [f"{how_many(len(made.features), 'record')} in {output}"]
-    lines += guarantee_lines(made.guarantee) if made.guarantee is not None else ["no guarantee"]
-    lines += verdict_lines(made.manifest.private, made.manifest.checks)
-    lines += [f"note       {note}" for note in made.manifest.notes]
-    click.echo("\n".join(printable(line) for line in lines))
-
-
-def _save(made: Release, output: Path, given: dict[str, Any]) -> None:
-    """Write the release; a ledger is charged before anything of it is on the disk."""
-    if given["ledger"] is None:
-        made.save(output)
-        return
-    from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415
-
-    ledger = Ledger(given["ledger"])
-    with refusals_of_ledgers():
-        charge = ledger.charge_unsaved(made.manifest, dataset=given["dataset"], path=output)
-    made.save(output)
-    ledger.complete(charge, output.with_suffix(".json"))
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < _DIGITS
+    save_charged(made, output, ledger=given["ledger"], dataset=given["dataset"])
+    print_release(made, output, output_format)
 
 
 def _counts(given: str | None) -> Any:
-    if given in (None, "noisy", "public"):
-        return given or "noisy"
-    parts = [part.strip() for part in given.split(",")]
-    if not all(_is_number(part) for part in parts):
+    found = counts_of(given or "noisy")
+    if isinstance(found, str) and found not in ("noisy", "public"):
         raise ValueError(f"Expected --counts to be noisy, public or whole numbers, got {given!r}.")
-    return [int(part) for part in parts]
+    return found
 
 
 def _classes(given: str | None) -> Any:
     if given is None:
         return None
-    return int(given) if _is_number(given) else [name.strip() for name in given.split(",")]
+    return int(given) if is_number(given) else [name.strip() for name in given.split(",")]
 
 
 def _size(given: str | None) -> Any:
     if given is None:
         return None
     parts = given.lower().split("x")
-    if len(parts) > 2 or not all(_is_number(part) for part in parts):
+    if len(parts) > 2 or not all(is_number(part) for part in parts):
         raise ValueError(f"Expected --image-size to be SIDE or HEIGHTxWIDTH, got {given!r}.")
     return int(parts[0]) if len(parts) == 1 else tuple(int(part) for part in parts)
 

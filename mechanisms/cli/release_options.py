@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -13,6 +12,7 @@ from rdpkit.cli.output import OUT_OF_REACH
 from rdpkit.cli.progress import work_shown
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.text import as_json, printable
+from rdpkit.mechanisms.cli.given_options import refuse, with_options
 
 if TYPE_CHECKING:
     from rdpkit.mechanisms.evaluation.utility import UtilityReport
@@ -24,7 +24,7 @@ REPORTS = (".html", ".md", ".json")
 """How the names of reports end."""
 
 _WHERE = "FILE|DATASET"
-_OPTIONS = (
+release_options = with_options(
     click.option(
         "--real",
         metavar=_WHERE,
@@ -72,7 +72,9 @@ _OPTIONS = (
     ),
     click.option("--delta", type=NUMBER, help="The delta of the report with noise."),
     click.option(
-        "--adjacency", type=ADJACENCY, help="The neighbours of the report with noise: replace-one."
+        "--adjacency",
+        type=ADJACENCY,
+        help="The neighbours of the report with noise: replace-one.",
     ),
     click.option("--seed", type=click.IntRange(min=0), help="Of splits and models.  [default: 0]"),
     click.option(
@@ -81,28 +83,8 @@ _OPTIONS = (
         help="Train and test models on at most so many records.  [default: 10000]",
     ),
 )
+"""A decorator for the options of the evaluation of a release."""
 _READ = ("real", "test", "holdout", "schema")
-_NAMES = {
-    "real": None,
-    "test": None,
-    "holdout": None,
-    "targets": (),
-    "models": (),
-    "schema": None,
-    "public_test": False,
-    "epsilon": None,
-    "delta": None,
-    "adjacency": None,
-    "seed": None,
-    "rows": None,
-}
-
-
-def release_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A decorator for the options of the evaluation of a release."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
 
 
 def is_release(name: str | None) -> TypeGuard[str]:
@@ -111,20 +93,9 @@ def is_release(name: str | None) -> TypeGuard[str]:
 
 
 def refuse_for_experiments(given: dict[str, Any]) -> None:
-    """Say that an option is for releases.
-
-    Raises
-    ------
-    ValueError
-        If one was given.
-    """
-    for name, value in given.items():
-        if value != _NAMES[name]:
-            shown = {"targets": "target", "models": "model"}.get(name, name).replace("_", "-")
-            raise ValueError(
-                f"Expected a release (a file that ends in {', '.join(RELEASES)}) for --{shown}, "
-                "got an experiment."
-            )
+    """Say that an option is for releases, if one was given."""
+    ends = ", ".join(RELEASES)
+    refuse(given, expected=f"a release (a file that ends in {ends})", got="an experiment")
 
 
 def evaluated(
@@ -135,13 +106,7 @@ def evaluated(
     data_dir: Path | None,
     output_format: str,
 ) -> None:
-    """Evaluate a release, write and print the report; status 1 if its guarantee is refuted.
-
-    Raises
-    ------
-    ValueError, OSError
-        If an option is missing or records cannot be read.
-    """
+    """Evaluate a release, write and print the report; status 1 if its guarantee is refuted."""
     if given["real"] is None:
         raise ValueError("Expected --real: the records that the release was made from.")
     if output is not None and output.suffix.lower() not in REPORTS:

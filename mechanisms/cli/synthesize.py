@@ -8,24 +8,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit.cli.option_types import NameType
-from rdpkit.formats.text import as_json, guarantee_lines, how_many, printable
 from rdpkit.mechanisms.cli.experiment_options import (
     chosen_experiment,
     experiment_options,
     file_option,
     running,
 )
+from rdpkit.mechanisms.cli.given_options import counts_of, refuse
 from rdpkit.mechanisms.cli.image_options import (
     image_options,
     is_images,
     refuse_image_options,
     release_images,
 )
+from rdpkit.mechanisms.cli.releasing import expect, print_release, save_charged
 from rdpkit.mechanisms.cli.table_options import (
     is_table,
-    refusals_of_ledgers,
     refuse_for_experiments,
-    refuse_for_tables,
     release_table,
     table_options,
 )
@@ -34,10 +33,6 @@ if TYPE_CHECKING:
     from rdpkit.mechanisms.experiments.experiment import Cell, Experiment
     from rdpkit.mechanisms.experiments.runner import Runner
     from rdpkit.mechanisms.releases.release import Release
-
-_COLUMNS = 10
-# No number of records has so many digits.
-_DIGITS = 19
 
 
 @click.command()
@@ -66,12 +61,6 @@ _DIGITS = 19
     "public numbers, one for each class or one for all, instead of what the file says.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="[default: the experiment's first]")
-@file_option(
-    "--grid",
-    "grid",
-    metavar="FILE.svg",
-    text="Also draw images of every setting beside originals, to an SVG or PNG file.",
-)
 @table_options
 @image_options
 @experiment_options
@@ -84,7 +73,6 @@ def synthesize(
     noise: str | None,
     counts: str | None,
     seed: int | None,
-    grid: Path | None,
     data_dir: Path | None,
     device: str | None,
     output_format: str,
@@ -97,16 +85,19 @@ def synthesize(
         --adjacency replace_one -o synth.csv
 
     The argument is a table (.csv, .parquet, .arrow): synthetic records with the same columns, types
-    and ranges are written, and the manifest beside them.
+    and ranges are written, and the manifest beside them. With --draft-schema a schema is drafted
+    instead: what everybody may know of the table, its columns and the values that they can have. A
+    draft reads these from the private records, and marks each column with public = false: replace
+    what it found by what is publicly known, then confirm each column with a reason. Columns that
+    may name people, and free text, are left out.
 
     Or images (a folder with one folder for each class, a .npz, a .parquet of images) with
     --mechanism, --epsilon, --delta and --adjacency.
 
     Or it is an experiment: a TOML file, or the name of one of the package (--list). Work that takes
-    hours is saved in FILE.unfinished.npz, and the same command continues it. The grid shows private
-    records beside the released ones, so it is for experiments on public data.
+    hours is saved in FILE.unfinished.npz, and the same command continues it.
     """  # noqa: D301 - click reads the mark of a block that is not wrapped
-    own = {"setting": setting, "noise": noise, "counts": counts, "seed": seed, "grid": grid}
+    own = {"setting": setting, "noise": noise, "counts": counts, "seed": seed}
     if experiment is not None and not list_them:
         shown = {"output": output, "output_format": output_format}
         if _of_own_records(experiment, of_table, own, device=device, shown=shown):
@@ -118,32 +109,17 @@ def synthesize(
     found = chosen_experiment(experiment, list_them=list_them, output_format=output_format)
     if found is None:
         return
-    if output is None and grid is None:
-        raise ValueError("Expected --output or --grid: a release that is not kept is of no use.")
-    from rdpkit.mechanisms.experiments.runner import guarantee_of  # noqa: PLC0415  (it imports torch)
+    if output is None:
+        raise ValueError("Expected --output: a release that is not kept is of no use.")
     from rdpkit.mechanisms.releases.release import check_path  # noqa: PLC0415
-    from rdpkit.mechanisms.releases.verdict import verdict_lines  # noqa: PLC0415
 
-    if output is not None:
-        check_path(output)
+    check_path(output)
     chosen = found.seeds[0] if seed is None else seed
     with running(data_dir, device) as runner:
-        if grid is not None:
-            _draw(grid, found, runner, chosen)
-        if output is None:
-            return
         cell = _changed(_one_of(found, setting), noise=noise, counts=counts)
         charged = None if ledger is None else (ledger, dataset)
         made = _saved(runner, cell, chosen, output=output, charged=charged)
-    described: dict[str, Any] = {"file": str(output), **guarantee_of(made)}
-    if output_format == "json":
-        click.echo(as_json(described))
-        return
-    lines = [f"{how_many(len(made.features), 'record')} in {output}"]
-    lines += guarantee_lines(made.guarantee) if made.guarantee is not None else ["no guarantee"]
-    lines += verdict_lines(made.manifest.private, made.manifest.checks)
-    lines += [f"note       {note}" for note in made.manifest.notes]
-    click.echo("\n".join(printable(line) for line in lines))
+    print_release(made, output, output_format)
 
 
 def _saved(
@@ -158,18 +134,11 @@ def _saved(
         made.save(output)
         checkpoint.clear()
         return made
-    from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415
-
-    path, dataset = charged
-    ledger = Ledger(path)
-    with refusals_of_ledgers():
-        ledger.expect(dataset, cell.privacy.adjacency)
+    ledger, dataset = charged
+    expect(ledger, dataset, cell.privacy.adjacency)
     # A checkpoint would hold noisy answers that nobody has paid for.
     made = runner.synthesize(cell, seed, checkpoint=None)
-    with refusals_of_ledgers():
-        charge = ledger.charge_unsaved(made.manifest, dataset=dataset, path=output)
-    made.save(output)
-    ledger.complete(charge, output.with_suffix(".json"))
+    save_charged(made, output, ledger=ledger, dataset=dataset)
     return made
 
 
@@ -178,13 +147,13 @@ def _of_own_records(
 ) -> bool:
     """Release a table or images, if the argument is such; whether it was."""
     if is_images(source, given):
-        refuse_for_tables({**own, "counts": None}, kind="images")
+        refuse({**own, "counts": None}, expected="an experiment", got="images")
         release_images(source, given, counts=own["counts"], device=device, **shown)
         return True
     refuse_image_options(given)
     if not is_table(source, given):
         return False
-    refuse_for_tables(own)
+    refuse(own, expected="an experiment", got="a table")
     release_table(source, given, **shown)
     return True
 
@@ -210,52 +179,5 @@ def _changed(cell: Cell, *, noise: str | None, counts: str | None) -> Cell:
     if noise is not None:
         changes["noise"] = noise
     if counts is not None:
-        numbers = [part.strip() for part in counts.split(",")]
-        value: Any = counts
-        if all(part.isascii() and part.isdigit() and len(part) < _DIGITS for part in numbers):
-            value = [int(part) for part in numbers]
-        changes["counts"] = read_counts("--counts", value)
+        changes["counts"] = read_counts("--counts", counts_of(counts))
     return replace(cell, privacy=replace(cell.privacy, **changes))
-
-
-def _one_of_each(labels: Any) -> list[int]:
-    """Numbers of the first records of the first classes; classes without records are left out."""
-    import numpy as np  # noqa: PLC0415
-
-    found, firsts = np.unique(labels, return_index=True)
-    return [int(first) for label, first in zip(found, firsts, strict=True) if label < _COLUMNS]
-
-
-def _draw(path: Path, experiment: Experiment, runner: Runner, seed: int) -> None:
-    from rdpkit.mechanisms.experiments import plots  # noqa: PLC0415
-    from rdpkit.mechanisms.experiments.experiment import short  # noqa: PLC0415
-    from rdpkit.mechanisms.experiments.preparation import training_records  # noqa: PLC0415
-
-    plots.check_format(path)
-    rows: dict[str, Any] = {}
-    shapes: dict[str, tuple[int, int, int]] = {}
-    for number, cell in enumerate(experiment.cells):
-        scaled = runner.data(cell)
-        if scaled.data.image_shape is None:
-            raise ValueError("Expected images for --grid, got records of a table.")
-        name = cell.dataset["name"]
-        if name not in shapes:
-            shapes[name] = scaled.data.image_shape
-            rows[f"{name} original"] = scaled.train[_one_of_each(scaled.data.train_labels)]
-        made = runner.synthesize(cell, seed)
-        records = training_records(cell, made)
-        if records.shape[1] != scaled.train.shape[1]:
-            raise ValueError(f"Expected images for --grid, but {cell.mechanism} releases none.")
-        hard = made.labels if made.labels.ndim == 1 else made.labels.argmax(axis=1)
-        picks = _one_of_each(hard)
-        words = ", ".join(f"{k.split('.')[-1]} {short(v)}" for k, v in cell.varied.items())
-        label = f"{name} {words or cell.mechanism}"
-        rows[label if label not in rows else f"{label} ({number + 1})"] = records[picks]
-    if len(set(shapes.values())) > 1:
-        raise ValueError("Expected images of one size for --grid: draw each data set on its own.")
-    plots.draw_samples(
-        path,
-        rows,
-        image_shape=next(iter(shapes.values())),
-        title=experiment.title or experiment.name,
-    )

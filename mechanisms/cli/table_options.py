@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER
-from rdpkit.cli.output import OUT_OF_REACH, CommandError
 from rdpkit.formats.text import as_json, guarantee_lines, how_many, printable
+from rdpkit.mechanisms.cli.draft_schema import write_draft
+from rdpkit.mechanisms.cli.given_options import refuse, with_options
+from rdpkit.mechanisms.cli.releasing import check_ledger, refusals_of_ledgers
 
 if TYPE_CHECKING:
     from rdpkit import Event
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 TABLES = (".csv", ".parquet", ".arrow", ".feather")
 """How the names of tables end; everything else is an experiment."""
 
-_OPTIONS = (
+table_options = with_options(
     click.option(
         "--schema",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="SCHEMA.toml",
-        help="Of a table: what is publicly known of its columns. `rdpkit schema` drafts one.",
+        help="Of a table: what is publicly known of its columns. --draft-schema drafts one.",
     ),
     click.option("--epsilon", type=NUMBER, help="Of a table or images: the largest epsilon."),
     click.option(
@@ -90,70 +90,77 @@ _OPTIONS = (
         is_flag=True,
         help="Of a table: take a schema that nobody has confirmed; the release is NOT PRIVATE.",
     ),
+    click.option(
+        "--draft-schema",
+        is_flag=True,
+        help="Of a table: draft its schema, to --output or the standard output; nothing is "
+        "released.",
+    ),
+    click.option(
+        "--keep",
+        multiple=True,
+        metavar="COLUMN",
+        help="Of a draft: keep this column although it looks like an identifier; may be repeated.",
+    ),
+    click.option(
+        "--paid",
+        is_flag=True,
+        help="Of a draft: read names and kinds of columns alone; ranges and categories are found "
+        "with noise when a release is made, and its guarantee pays for them.",
+    ),
+    click.option(
+        "--bins",
+        type=click.IntRange(min=1, max=10_000),
+        help="Of a draft: into how many parts each range is cut.  [default: 32]",
+    ),
 )
-_ABSENT = (None, (), False)
+"""A decorator for the options of the release of a table."""
+
+_OF_DRAFTS = ("keep", "paid", "bins")
+_NOT_OF_DRAFTS = (
+    "schema",
+    "epsilon",
+    "delta",
+    "adjacency",
+    "rows",
+    "columns",
+    "person",
+    "most_per_person",
+    "mechanism",
+    "dataset",
+    "ledger",
+    "accept_drafted_schema",
+)
 _NEEDED = ("schema", "epsilon", "delta", "adjacency")
-
-
-def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A decorator for the options of the release of a table."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
 
 
 def is_table(name: str | None, given: dict[str, Any]) -> bool:
     """Whether the argument of ``rdpkit synthesize`` is a table: by its ending, or by --schema."""
     if name is None:
         return False
-    return Path(name).suffix.lower() in TABLES or given["schema"] is not None
+    described = given["schema"] is not None or given["draft_schema"]
+    return described or Path(name).suffix.lower() in TABLES
 
 
 def refuse_for_experiments(given: dict[str, Any]) -> None:
-    """Say that an option is for tables.
-
-    Raises
-    ------
-    ValueError
-        If one was given.
-    """
-    for name, value in given.items():
-        if value not in _ABSENT:
-            raise ValueError(
-                f"Expected a table (a file that ends in {', '.join(TABLES)}) for "
-                f"--{name.replace('_', '-')}, got an experiment."
-            )
-
-
-def refuse_for_tables(given: dict[str, Any], *, kind: str = "a table") -> None:
-    """Say that an option is for experiments.
-
-    Raises
-    ------
-    ValueError
-        If one was given.
-    """
-    for name, value in given.items():
-        if value is not None:
-            raise ValueError(
-                f"Expected an experiment for --{name.replace('_', '-')}, got {kind}."
-                + (" Its noise is never seeded." if name in ("seed", "noise") else "")
-            )
+    """Say that an option is for tables, if one was given."""
+    ends = ", ".join(TABLES)
+    refuse(given, expected=f"a table (a file that ends in {ends})", got="an experiment")
 
 
 def release_table(
     data: str, given: dict[str, Any], *, output: Path | None, output_format: str
 ) -> None:
-    """Release a table, and print its guarantee.
-
-    Raises
-    ------
-    ValueError, OSError
-        If an option is missing or not accepted, or a file cannot be read or written.
-    """
+    """Release a table, and print its guarantee."""
+    if given["draft_schema"]:
+        refuse({name: given[name] for name in _NOT_OF_DRAFTS}, expected="a release", got="a draft")
+        write_draft(data, given, output=output, output_format=output_format)
+        return
+    refuse({name: given[name] for name in _OF_DRAFTS}, expected="--draft-schema")
     missing = [name for name in _NEEDED if given[name] is None]
     if missing:
-        hint = f" `rdpkit schema {data} -o schema.toml` drafts one." if "schema" in missing else ""
+        draft = f" `rdpkit synthesize {data} --draft-schema -o schema.toml` drafts one."
+        hint = draft if "schema" in missing else ""
         raise ValueError(f"Expected --{', --'.join(missing)} for a table.{hint}")
     if given["mechanism"] not in (None, "marginals"):
         raise ValueError(
@@ -209,36 +216,17 @@ def release_table(
 
 
 def person_of(given: dict[str, Any]) -> tuple[str, int] | None:
-    """What says whose a record is, and how many of a person are used; None for single records.
-
-    Raises
-    ------
-    ValueError
-        If only one was given.
-    """
+    """What says whose a record is, and how many of a person are used; None for single records."""
     if (given["person"] is None) != (given["most_per_person"] is None):
         raise ValueError("Expected --person and --most-per-person together.")
     return None if given["person"] is None else (given["person"], given["most_per_person"])
-
-
-@contextmanager
-def refusals_of_ledgers() -> Iterator[None]:
-    """What a ledger refuses ends the command with status 1, and bad input with 2."""
-    from rdpkit import BudgetExceededError  # noqa: PLC0415
-    from rdpkit.mechanisms.releases.accounts import LedgerRefusalError  # noqa: PLC0415
-
-    try:
-        yield
-    except (BudgetExceededError, LedgerRefusalError) as error:
-        raise CommandError(str(error), status=OUT_OF_REACH) from None
 
 
 class _Charges:
     """The ledger that pays for a release, if there is one."""
 
     def __init__(self, given: dict[str, Any], output: Path) -> None:
-        if given["ledger"] is not None and given["dataset"] is None:
-            raise ValueError("Expected --dataset with --ledger: the name that the ledger has.")
+        check_ledger(given)
         if given["ledger"] is not None and given["accept_drafted_schema"]:
             raise ValueError(
                 "Expected a confirmed schema with --ledger: what is not private is not charged."

@@ -19,39 +19,22 @@ _TRAIN, _TEST = 0, 2
 
 
 def load_celeba(
+    # The folder with ``img_align_celeba/``, ``list_attr_celeba.txt`` and
+    # ``list_eval_partition.txt``, as published.
     directory: str | Path,
     *,
+    # The attribute that is the label: class 0 does not have it, class 1 has it.
     attribute: str = "Male",
-    side: int = 32,
+    side: int = 32,  # Images become ``side`` x ``side`` pixels; faces are squeezed, none is cropped
+    # Called with the number of images read and of all images.
     progress: Callable[[int, int], None] | None = None,
 ) -> Dataset:
     """CelebA's training and test parts, resized, labelled by one attribute.
-
-    Parameters
-    ----------
-    directory : str or Path
-        The folder with ``img_align_celeba/``, ``list_attr_celeba.txt`` and
-        ``list_eval_partition.txt``, as published.
-    attribute : str
-        The attribute that is the label: class 0 does not have it, class 1 has it.
-    side : int
-        Images become ``side`` x ``side`` pixels; faces are squeezed, none is cropped.
-    progress : callable, optional
-        Called with the number of images read and of all images.
 
     Returns
     -------
     Dataset
         The validation part is left out, so that it may be used for choices that cost no privacy.
-
-    Raises
-    ------
-    ValueError
-        If a list or an image is truncated or corrupted, or ``attribute`` is no attribute.
-    FileNotFoundError
-        If a file is missing.
-    ImportError
-        If Pillow, which decodes the images, is not installed.
     """
     directory = Path(directory)
     _validate.integer("side", side)

@@ -19,26 +19,12 @@ _FOLDER = "cifar-10-batches-bin"
 Batch = tuple[NDArray[np.uint8], NDArray[np.int64]]
 
 
-def read_binary_batch(path: str | Path, *, records: int = 10_000) -> Batch:
-    """Read one file of the binary version: for each record its label and 3072 bytes.
-
-    Parameters
-    ----------
-    path : str or Path
-        For example ``data_batch_1.bin``.
-    records : int
-        Records that the file must have; the published files have 10,000.
-
-    Returns
-    -------
-    tuple
-        Images of shape (n, 3072), red, green, blue, row by row; labels of shape (n,).
-
-    Raises
-    ------
-    ValueError
-        If the file has another length, or a label above 9.
-    """
+def read_binary_batch(
+    path: str | Path,  # For example ``data_batch_1.bin``
+    *,
+    records: int = 10_000,  # Records that the file must have; the published files have 10,000
+) -> Batch:  # Images of shape (n, 3072), red, green, blue, row by row; labels of shape (n,)
+    """Read one file of the binary version: for each record its label and 3072 bytes."""
     content = Path(path).read_bytes()
     expected = records * (_PIXELS + 1)
     if len(content) != expected:
@@ -59,23 +45,12 @@ def _labels(path: str | Path, labels: NDArray[np.uint8]) -> NDArray[np.int64]:
     return labels.astype(np.int64)
 
 
-def load_cifar10(directory: str | Path, *, records: int = 10_000) -> Dataset:
-    """CIFAR-10 from a folder that has the binary version, unpacked as published.
-
-    Parameters
-    ----------
-    directory : str or Path
-        The folder with ``cifar-10-batches-bin``, or this one itself.
-    records : int
-        Records in each file.
-
-    Raises
-    ------
-    ValueError
-        If a file is truncated or corrupted.
-    FileNotFoundError
-        If it is not there, or one of its files is missing.
-    """
+def load_cifar10(
+    directory: str | Path,  # The folder with ``cifar-10-batches-bin``, or this one itself
+    *,
+    records: int = 10_000,  # Records in each file
+) -> Dataset:
+    """CIFAR-10 from a folder that has the binary version, unpacked as published."""
     records = _validate.integer("records", records)
     directory = Path(directory)
     folder = directory / _FOLDER if (directory / _FOLDER).is_dir() else directory

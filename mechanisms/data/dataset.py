@@ -35,11 +35,6 @@ class Dataset:
         Smallest and largest value that a record can have, by the format and not by the data.
     image_shape : (int, int, int), optional
         Channels, height and width; None where records are no images.
-
-    Raises
-    ------
-    ValueError
-        If the parts do not fit each other, or a value is outside of ``value_range``.
     """
 
     name: str
@@ -87,25 +82,15 @@ class Dataset:
         converted: Labels = labels.astype(np.int64)
         return converted
 
-    def scaled(self, part: str, *, low: float = 0.0, high: float = 1.0) -> NDArray[np.float32]:
-        """Records scaled by the public ``value_range`` to [low, high].
-
-        Parameters
-        ----------
-        part : {"train", "test"}
-            Which records.
-        low, high : float
-            The values to which the ends of ``value_range`` are mapped.
-
-        Returns
-        -------
-        array of float32, shape (n, d)
-
-        Raises
-        ------
-        ValueError
-            If ``part`` is neither, or ``low`` is not below ``high``.
-        """
+    def scaled(
+        self,
+        part: str,  # Which records; one of {"train", "test"}
+        *,
+        # The values to which the ends of ``value_range`` are mapped.
+        low: float = 0.0,
+        high: float = 1.0,
+    ) -> NDArray[np.float32]:  # Shape (n, d)
+        """Records scaled by the public ``value_range`` to [low, high]."""
         _validate.choice("part", part, ("train", "test"))
         if not low < high:
             raise _validate.fail("low", f"to be below high ({high!r})", low)

@@ -6,16 +6,11 @@ import numpy as np
 
 from rdpkit.mechanisms.data.dataset import Dataset
 
-_EVERY = 5
+_EVERY = 5  # One record in so many is a test record
 
 
-def load_digits() -> Dataset:
+def load_digits() -> Dataset:  # 1,437 training and 360 test records
     """1,797 digits of 8 x 8 pixels with values 0 to 16; every fifth record is a test record.
-
-    Returns
-    -------
-    Dataset
-        1,437 training and 360 test records.
 
     Source
     ------

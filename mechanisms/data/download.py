@@ -33,33 +33,13 @@ SOURCES = {
 """Where a data set is published, and the MD5 sum of each of its files."""
 
 
-def download(name: str, directory: str | Path, *, progress: bool = False) -> Path:
-    """Download a data set's published files; files that exist already are kept.
-
-    Parameters
-    ----------
-    name : str
-        A key of :data:`SOURCES`.
-    directory : str or Path
-        The data directory; the files come to ``directory / name``.
-    progress : bool
-        Whether to show a progress bar (which needs tqdm).
-
-    Returns
-    -------
-    Path
-        ``directory / name``.
-
-    Raises
-    ------
-    ValueError
-        If the data set cannot be downloaded, or a checksum differs. A file with a wrong checksum
-        is removed.
-    ImportError
-        If pooch is not installed.
-    OSError
-        If there is no network, or the directory cannot be written to.
-    """
+def download(
+    name: str,  # A key of :data:`SOURCES`
+    directory: str | Path,  # The data directory; the files come to ``directory / name``
+    *,
+    progress: bool = False,  # Whether to show a progress bar (which needs tqdm)
+) -> Path:  # ``directory / name``
+    """Download a data set's published files; files that exist already are kept."""
     base, files = SOURCES[_validate.choice("data set", name, SOURCES)]
     try:
         pooch: Any = import_module("pooch")  # imported only where something is downloaded

@@ -16,29 +16,15 @@ _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E:
 _GZIP = b"\x1f\x8b"
 # The number of dimensions is one byte, and each dimension takes four.
 _LONGEST_HEADER = 4 + 4 * 255
-_PIECE = 1 << 20
+_PIECE = 1 << 20  # Bytes that are decompressed at once
 
 
-def read_idx(path: str | Path) -> NDArray[Any]:
+def read_idx(
+    # The file. It is decompressed if it begins as gzip files do, whatever its name is, and never
+    # further than its header says that it is long.
+    path: str | Path,
+) -> NDArray[Any]:  # Of the file's own type and shape, in the machine's byte order
     """Read one IDX file whole.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file. It is decompressed if it begins as gzip files do, whatever its name is, and never
-        further than its header says that it is long.
-
-    Returns
-    -------
-    array
-        Of the file's own type and shape, in the machine's byte order.
-
-    Raises
-    ------
-    ValueError
-        If the file is truncated, corrupted, longer than its header says, or no IDX file.
-    OSError
-        If it cannot be read.
 
     Source
     ------
@@ -99,11 +85,6 @@ def read_images_and_labels(
     -------
     tuple
         Images of shape (n, height * width), labels of shape (n,), and (1, height, width).
-
-    Raises
-    ------
-    ValueError
-        As :func:`read_idx`, or if the files are not images and labels, or their numbers differ.
     """
     pixels, names = read_idx(images), read_idx(labels)
     if pixels.dtype != np.uint8 or pixels.ndim != 3:

@@ -25,32 +25,20 @@ DATASETS = ("digits", "mnist", "fashion-mnist", "cifar-10", "celeba")
 """Names of the data sets that :func:`load_dataset` knows."""
 
 
-def load_dataset(name: str, directory: str | Path | None = None, *, fetch: bool = False) -> Dataset:
-    """Load a data set by name.
-
-    Parameters
-    ----------
-    name : {"digits", "mnist", "fashion-mnist", "cifar-10", "celeba"}
-        Which one; "digits" is embedded in scikit-learn and needs no files.
-    directory : str or Path, optional
-        The data directory, with one folder for each data set, such as
-        ``DIRECTORY/mnist/train-images-idx3-ubyte.gz``. By default the environment variable
-        ``RDPKIT_DATA_DIR`` names it.
-    fetch : bool
-        Whether files that are missing may be downloaded into the directory (checksummed; needs
-        pooch and a network).
-
-    Returns
-    -------
-    Dataset
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown, no directory is known, or a file is truncated or corrupted.
-    FileNotFoundError
-        If a file is missing and ``fetch`` is False.
-    """
+def load_dataset(
+    # Which one; "digits" is embedded in scikit-learn and needs no files; one of {"digits", "mnist",
+    # "fashion-mnist", "cifar-10", "celeba"}
+    name: str,
+    # The data directory, with one folder for each data set, such as
+    # ``DIRECTORY/mnist/train-images-idx3-ubyte.gz``. By default the environment variable
+    # ``RDPKIT_DATA_DIR`` names it.
+    directory: str | Path | None = None,
+    *,
+    # Whether files that are missing may be downloaded into the directory (checksummed; needs pooch
+    # and a network).
+    fetch: bool = False,
+) -> Dataset:
+    """Load a data set by name."""
     _validate.choice("data set", name, DATASETS)
     if name == "digits":
         return load_digits()

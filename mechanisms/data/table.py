@@ -18,37 +18,20 @@ Range = tuple[float, float]
 
 
 def load_table(
+    # The files; both have the same header.
     train: str | Path,
     test: str | Path,
     *,
-    label: str,
-    classes: Sequence[str],
-    ranges: Range | Mapping[str, Range],
+    label: str,  # The column of labels
+    classes: Sequence[str],  # Every label there can be, as the files spell them
+    ranges: Range | Mapping[str, Range],  # Publicly known ranges of all columns, or of each
+    # Channels, height and width, if the columns are pixels.
     image_shape: tuple[int, int, int] | None = None,
 ) -> Dataset:
     """A data set from two CSV files with a header: one column of labels, numbers in all others.
 
     Numbers are scaled to [0, 1] by ``ranges`` and clipped there. Ranges and classes are arguments
     because the smallest and the largest value that occur, or the labels that occur, are private.
-
-    Parameters
-    ----------
-    train, test : str or Path
-        The files; both have the same header.
-    label : str
-        The column of labels.
-    classes : sequence of str
-        Every label there can be, as the files spell them.
-    ranges : (low, high), or mapping of column to (low, high)
-        Publicly known ranges of all columns, or of each.
-    image_shape : (int, int, int), optional
-        Channels, height and width, if the columns are pixels.
-
-    Raises
-    ------
-    ValueError
-        If a file is truncated or malformed (with its line and column), a label is not among
-        ``classes``, or a column has no range.
     """
     names = tuple(str(name) for name in classes)
     if len(names) < 2 or len(set(names)) != len(names):

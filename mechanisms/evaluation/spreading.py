@@ -19,33 +19,16 @@ from rdpkit.mechanisms.releases.manifest import Manifest
 
 
 def spread(
-    features: NDArray[np.float32], labels: NDArray[Any], manifest: Manifest
-) -> NDArray[np.float32]:
+    features: NDArray[np.float32],  # Released means; shape (n, d)
+    labels: NDArray[Any],  # Their classes; shape (n,)
+    manifest: Manifest,  # Its parameters state ``order_of_mixture`` and ``feature_noise``
+) -> NDArray[np.float32]:  # Shape (n, d)
     """Move each release away from its class's mean as far as a record would be.
 
     The releases' common covariance within classes is estimated and decomposed. Along a direction
     with variance v, of which s^2 is noise, deviations are multiplied by sqrt(l (v - s^2) / v). This
     gives them the variance l (v - s^2) that records have there. Deviations along directions where
     only noise is visible (v is at most the largest variance that noise alone gives) are removed.
-
-    Parameters
-    ----------
-    features : array of float32, shape (n, d)
-        Released means.
-    labels : array of int, shape (n,)
-        Their classes.
-    manifest : Manifest
-        Its parameters state ``order_of_mixture`` and ``feature_noise``.
-
-    Returns
-    -------
-    array of float32, shape (n, d)
-
-    Raises
-    ------
-    ValueError
-        If the release does not consist of means of records of one class, or has fewer than two
-        records of a class.
 
     Source
     ------
@@ -68,8 +51,8 @@ def spread(
     freedom = len(rows) - len(names)
     variances, directions = np.linalg.eigh(deviations.T @ deviations / freedom)
     edge = noise**2 * (1.0 + np.sqrt(rows.shape[1] / freedom)) ** 2
-    seen = variances > edge
-    directions, variances = directions[:, seen], variances[seen]
+    above_noise = variances > edge
+    directions, variances = directions[:, above_noise], variances[above_noise]
     factors = np.sqrt(mixed * (variances - noise**2) / variances)
     moved = means[members] + (deviations @ directions * factors) @ directions.T
     spread_out: NDArray[np.float32] = moved.astype(np.float32)

@@ -30,29 +30,22 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Training:
-    """How a classifier is trained.
-
-    Raises
-    ------
-    ValueError
-        If a value is out of range, or ``patience`` is given without validation records.
-    """
+    """How a classifier is trained."""
 
     # Passes over the records; records in one step.
     epochs: int
     batch_size: int
     optimizer: Literal["adam", "sgd"] = "adam"
     """Adam with its usual moments, or stochastic gradient descent with ``momentum``."""
-    learning_rate: float = 1e-3
-    """Learning rate at the start."""
+    learning_rate: float = 1e-3  # Learning rate at the start
     # Momentum of "sgd"; weight decay of either optimizer.
     momentum: float = 0.9
     weight_decay: float = 0.0
     schedule: Literal["constant", "step", "cosine"] = "constant"
-    # Parameters of the schedule "step".
     """"step" multiplies the learning rate by ``step_factor`` after every ``step_epochs`` epochs;
     "cosine" lets it fall to zero.
     """
+    # Parameters of the schedule "step".
     step_epochs: int = 10
     step_factor: float = 0.5
     loss: Literal["cross-entropy", "kl"] = "cross-entropy"
@@ -65,8 +58,7 @@ class Training:
     """Whether the model has the weights of the epoch with the best validation accuracy, where
     records are held back, or of the last one.
     """
-    augmentation: Literal["none", "dsa"] = "none"
-    """"dsa": differentiable siamese augmentation."""
+    augmentation: Literal["none", "dsa"] = "none"  # "dsa": differentiable siamese augmentation
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "step_epochs"):
@@ -114,24 +106,13 @@ def best_device() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def soft_labels(labels: NDArray[Any], classes: int) -> NDArray[np.float32]:
-    """Labels as distributions: integers become one-hot rows, and rows become shares.
-
-    Parameters
-    ----------
-    labels : array of int, shape (n,), or of float, shape (n, classes)
-        Noisy rows may have negative values and any sum. A row without a positive value becomes
-        uniform.
-
-    Returns
-    -------
-    array of float32, shape (n, classes)
-
-    Raises
-    ------
-    ValueError
-        If a value is NaN, or the shape is another one.
-    """
+def soft_labels(
+    # Noisy rows may have negative values and any sum. A row without a positive value becomes
+    # uniform. Shape (n,).
+    labels: NDArray[Any],
+    classes: int,
+) -> NDArray[np.float32]:  # Shape (n, classes)
+    """Labels as distributions: integers become one-hot rows, and rows become shares."""
     if labels.ndim == 1:
         rows = np.zeros((len(labels), classes), np.float32)
         rows[np.arange(len(labels)), labels.astype(np.int64)] = 1.0
@@ -147,52 +128,22 @@ def soft_labels(labels: NDArray[Any], classes: int) -> NDArray[np.float32]:
 
 @training_threads()
 def train(
-    model: nn.Module,
-    images: NDArray[np.float32],
+    model: nn.Module,  # Maps (n, channels, height, width) to logits; moved to ``device``
+    images: NDArray[np.float32],  # Released records; shape (n, channels, height, width)
+    # With the loss "cross-entropy", a row counts as the label with its largest value; shape (n,)
     labels: NDArray[Any],
     *,
-    settings: Training,
-    classes: int,
+    settings: Training,  # How to train
+    classes: int,  # Number of labels
+    # Seed of the split, of the order of records and of the augmentation. The block :func:`seeded`
+    # decides initial weights and dropout, and should enclose both the model's construction and this
+    # call.
     seed: int,
-    device: str = "cpu",
-    augment: Augment | None = None,
-    progress: Progress | None = None,
+    device: str = "cpu",  # "cpu", "cuda" or "cuda:0" and the like
+    augment: Augment | None = None,  # Required where ``settings.augmentation`` is not "none"
+    progress: Progress | None = None,  # Called after each epoch
 ) -> Trained:
-    """Train a model in place.
-
-    Parameters
-    ----------
-    model : torch.nn.Module
-        Maps (n, channels, height, width) to logits; moved to ``device``.
-    images : array of float32, shape (n, channels, height, width)
-        Released records.
-    labels : array of int, shape (n,), or of float, shape (n, classes)
-        With the loss "cross-entropy", a row counts as the label with its largest value.
-    settings : Training
-        How to train.
-    classes : int
-        Number of labels.
-    seed : int
-        Seed of the split, of the order of records and of the augmentation. The block
-        :func:`seeded` decides initial weights and dropout, and should enclose both the model's
-        construction and this call.
-    device : str
-        "cpu", "cuda" or "cuda:0" and the like.
-    augment : callable, optional
-        Required where ``settings.augmentation`` is not "none".
-    progress : callable, optional
-        Called after each epoch.
-
-    Returns
-    -------
-    Trained
-
-    Raises
-    ------
-    ValueError
-        If shapes don't fit, a value is not finite, too few records are left to train on, or the
-        loss becomes NaN.
-    """
+    """Train a model in place."""
     if images.ndim != 4 or len(images) != len(labels) or not len(images):
         raise _validate.fail(
             "images", f"to be ({len(labels)}, channels, height, width)", images.shape
@@ -245,30 +196,14 @@ def train(
 
 def accuracy(
     model: nn.Module,
+    # Records, prepared as those that the model was trained on; shape (n, channels, height, width)
     images: NDArray[np.float32],
-    labels: NDArray[np.int64],
+    labels: NDArray[np.int64],  # Shape (n,)
     *,
     device: str = "cpu",
     batch_size: int = 500,
-) -> float:
-    """Share of records whose largest logit is at their label.
-
-    Parameters
-    ----------
-    images : array of float32, shape (n, channels, height, width)
-        Records, prepared as those that the model was trained on.
-    labels : array of int, shape (n,)
-
-    Returns
-    -------
-    float
-        In [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If there are no records, or the model's logits are NaN.
-    """
+) -> float:  # In [0, 1]
+    """Share of records whose largest logit is at their label."""
     if not len(images) or len(images) != len(labels):
         raise _validate.fail("images", f"to be {len(labels)} records, at least one", images.shape)
     model.to(device)
@@ -323,7 +258,7 @@ def _epoch(
     augment: Augment | None,
 ) -> float:
     shuffled = records[torch.randperm(len(records), generator=generator)].to(x.device)
-    total, seen = 0.0, 0
+    total, counted = 0.0, 0
     for start in range(0, len(shuffled), settings.batch_size):
         batch = shuffled[start : start + settings.batch_size]
         # Batch normalisation has no variance of a single record, so a last batch of one record is
@@ -344,13 +279,13 @@ def _epoch(
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         total += float(loss.detach()) * len(batch)
-        seen += len(batch)
+        counted += len(batch)
     if not math.isfinite(total):
         raise ValueError(
             "Expected the training loss to stay finite, got NaN or infinity: "
             "lower the learning rate, or scale the records."
         )
-    return total / seen
+    return total / counted
 
 
 def _share_right(

@@ -49,10 +49,8 @@ READER = "reader"
 class PrivacyTarget:
     """The guarantee that an experiment asks for, and where its noise comes from."""
 
-    adjacency: Adjacency
-    """The neighbouring relation."""
-    delta: float
-    """In (0, 1)."""
+    adjacency: Adjacency  # The neighbouring relation
+    delta: float  # In (0, 1)
     target_epsilon: float | None
     """The epsilon for which the noise is calibrated; None where the mechanism's options state the
     noise.
@@ -65,8 +63,7 @@ class PrivacyTarget:
     """"seeded": reproducible from the run's seed, so that the release is *not* private; "system":
     from the operating system, private, and another result every time.
     """
-    accept_epsilon: float | None = None
-    """As for :class:`rdpkit.mechanisms.parts.privacy.Privacy`."""
+    accept_epsilon: float | None = None  # As for :class:`rdpkit.mechanisms.parts.privacy.Privacy`
     counts: str | tuple[int, ...] = "noisy"
     """How the numbers of records become known that a mechanism needs: as for
     :class:`rdpkit.mechanisms.parts.privacy.Privacy`.
@@ -91,16 +88,11 @@ class PrivacyTarget:
 class Cell:
     """One setting of an experiment. Each of its seeds is a run and gives a row of results."""
 
-    dataset: Mapping[str, Any]
-    """``name``, and for a CSV table its own keys."""
-    mechanism: str
-    """A name of :func:`rdpkit.mechanisms.algorithms.mechanism_names`."""
-    options: Mapping[str, Any]
-    """Options of the mechanism."""
-    privacy: PrivacyTarget
-    """The guarantee that is asked for."""
-    model: str
-    """One of :data:`rdpkit.mechanisms.models.MODELS`, or :data:`READER`."""
+    dataset: Mapping[str, Any]  # ``name``, and for a CSV table its own keys
+    mechanism: str  # A name of :func:`rdpkit.mechanisms.algorithms.mechanism_names`
+    options: Mapping[str, Any]  # Options of the mechanism
+    privacy: PrivacyTarget  # The guarantee that is asked for
+    model: str  # One of :data:`rdpkit.mechanisms.models.MODELS`, or :data:`READER`
     inputs: str
     """"standardised": every record, released or of the test, is centred and divided by its own
     standard deviation before the model sees it; one of {"as-released", "standardised"}.
@@ -111,8 +103,7 @@ class Cell:
     """
     training: Mapping[str, Any]
     """Arguments of :class:`rdpkit.mechanisms.evaluation.training.Training`; none for a reader."""
-    varied: Mapping[str, Any]
-    """The keys that tell this cell from others of its experiment."""
+    varied: Mapping[str, Any]  # The keys that tell this cell from others of its experiment
 
     def settings(self) -> Training:
         """The training settings, checked."""
@@ -155,15 +146,12 @@ def _hashed(values: Mapping[str, Any]) -> str:
 class Experiment:
     """All runs that a file describes."""
 
-    name: str
-    """The file's name without its ending."""
+    name: str  # The file's name without its ending
     # A title; the table or figure of a paper that the experiment redraws, where there is one.
     title: str
     source: str
-    seeds: tuple[int, ...]
-    """Each cell is run with each of them."""
-    cells: tuple[Cell, ...]
-    """All combinations of the keys under ``[vary]``."""
+    seeds: tuple[int, ...]  # Each cell is run with each of them
+    cells: tuple[Cell, ...]  # All combinations of the keys under ``[vary]``
     published: Mapping[str, float]
     """Accuracies that the source printed, by the varied values joined by commas."""
 
@@ -174,26 +162,10 @@ class Experiment:
                 yield cell, seed
 
 
-def load_experiment(path: str | Path) -> Experiment:
-    """Read an experiment from a TOML file.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-
-    Returns
-    -------
-    Experiment
-
-    Raises
-    ------
-    ValueError
-        If the file is not TOML, a key is unknown or missing, or a value is not accepted: one error
-        with the file, the key, the value and what is accepted.
-    OSError
-        If it cannot be read.
-    """
+def load_experiment(
+    path: str | Path,  # The file
+) -> Experiment:
+    """Read an experiment from a TOML file."""
     path = Path(path)
     try:
         content = tomllib.loads(path.read_bytes().decode())
@@ -217,36 +189,31 @@ def short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def selected(experiment: Experiment, conditions: Sequence[str]) -> Experiment:
-    """The same experiment with only those cells that meet every condition.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        What to choose from.
-    conditions : sequence of str
-        ``KEY=VALUE``: a key that the experiment varies, or its last part, and a value as tables
-        show it.
-
-    Raises
-    ------
-    ValueError
-        If a condition has another form, or no cell meets them.
-    """
+def selected(
+    experiment: Experiment,  # What to choose from
+    # ``KEY=VALUE``: a key that the experiment varies, or its last part, and a value as tables show
+    # it.
+    conditions: Sequence[str],
+) -> Experiment:
+    """The same experiment with only those cells that meet every condition."""
     cells = experiment.cells
     for condition in conditions:
         key, equals, wanted = condition.partition("=")
-        seen = {
+        shown_values = {
             short(value)
             for cell in cells
             for name, value in cell.varied.items()
             if key in (name, name.split(".")[-1])
         }
-        if not equals or wanted not in seen:
+        if not equals or wanted not in shown_values:
             varied = ", ".join(experiment.cells[0].varied) or "nothing"
-            accepted = f"one of {', '.join(sorted(seen))}" if seen else f"a key among {varied}"
+            accepted = (
+                f"one of {', '.join(sorted(shown_values))}"
+                if shown_values
+                else f"a key among {varied}"
+            )
             known = {name.split(".")[-1] for name in experiment.cells[0].varied}
-            hint = did_you_mean(wanted, seen) if seen else did_you_mean(key, known)
+            hint = did_you_mean(wanted, shown_values) if shown_values else did_you_mean(key, known)
             error = _validate.fail("where", f"to be KEY=VALUE with {accepted}", condition)
             raise ValueError(f"{error}{hint}")
         cells = tuple(
@@ -304,13 +271,7 @@ def _ranges(name: str, value: Any) -> Any:
 
 
 def read_counts(name: str, value: Any) -> str | tuple[int, ...]:
-    """How counts become known, as files and the command line say it.
-
-    Raises
-    ------
-    ValueError
-        If it is neither a word that is accepted nor a list of integers of at least 1.
-    """
+    """How counts become known, as files and the command line say it."""
     if value in ("noisy", "public"):
         return str(value)
     if not isinstance(value, list):

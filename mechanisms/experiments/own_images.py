@@ -115,7 +115,6 @@ def synthesize_images(
         raise _validate.fail("options", f"to have {SCALING} 'public'", dict(options))
     values, privacy = _calibrated(spec, checked, images, privacy, epsilon=epsilon)
     values.pop(SCALING, None)
-    wanted = spec.arguments()
     given: dict[str, Any] = {
         "scaling": _BYTES if scales_itself(spec) else public_scaling(),
         "options": spec.build(values),
@@ -126,11 +125,7 @@ def synthesize_images(
         "image_shape": images.image_shape,
         "computation": computation or Computation(),
     }
-    made = spec.synthesize(
-        _features(spec, images),
-        images.labels,
-        **{name: value for name, value in given.items() if name in wanted},
-    )
+    made = spec.run(_features(spec, images), images.labels, given)
     stated = {
         **made.manifest.parameters,
         "class_names": None if CLASSES in images.assumed else list(images.classes),
@@ -167,26 +162,20 @@ def _calibrated(
     epsilon: float,
 ) -> tuple[dict[str, Any], Privacy]:
     """Options with the noise that meets the target, and counts that are known once and for all."""
-    classes, delta = len(images.classes), privacy.delta
-    sizes: tuple[int, ...] = (1,) * classes
-    needed = spec.counts_needed(options)
+    known, needed = None, spec.counts_needed(options)
     if needed is not None:
-        actual = tuple(np.bincount(images.labels, minlength=classes).tolist())
+        actual = tuple(np.bincount(images.labels, minlength=len(images.classes)).tolist())
         known = privacy.known_counts(actual, needed)
         privacy = replace(privacy, counts=known)
-        epsilon, delta = known.remaining(epsilon=epsilon, delta=delta)
-        drawn = options.get(spec.sample_size or "")
-        if isinstance(drawn, (int, float)):
-            known = known.for_samples_of(drawn)
-        sizes = known.of_classes(classes)
     if privacy.most_per_person is not None:
         spec = spec.of_persons(privacy.most_per_person)
-    values = spec.calibrate(
+    values = spec.calibrate_with(
         options,
-        class_sizes=sizes,
+        known,
+        classes=len(images.classes),
         dimension=images.features.shape[1],
         target_epsilon=epsilon,
-        delta=delta,
+        delta=privacy.delta,
         adjacency=Adjacency.parse(privacy.adjacency),
     )
     return dict(values), privacy

@@ -24,21 +24,11 @@ Floats = NDArray[np.float32]
 BYTES = (0.0, 255.0)
 
 
-def load(choice: Mapping[str, Any], directory: str | Path | None) -> Dataset:
-    """The data set that an experiment names.
-
-    Parameters
-    ----------
-    choice : mapping
-        The experiment's ``[dataset]``.
-    directory : str or Path, optional
-        The data directory; for a table, what its file names start from.
-
-    Raises
-    ------
-    ValueError, OSError
-        As the loader does.
-    """
+def load(
+    choice: Mapping[str, Any],  # The experiment's ``[dataset]``
+    directory: str | Path | None,  # The data directory; for a table, what its file names start from
+) -> Dataset:
+    """The data set that an experiment names."""
     if choice["name"] == TABLE:
         base = Path(directory) if directory is not None else Path()
         ranges = choice["ranges"]

@@ -36,28 +36,19 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 
 
 class Rows:
-    """The rows of one experiment in a folder. Each is written completely or not at all.
+    """The rows of one experiment in a folder. Each is written completely or not at all."""
 
-    Parameters
-    ----------
-    folder : Path
-        Made when the first row is written.
-    """
-
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self,
+        folder: Path,  # Made when the first row is written
+    ) -> None:
         self.folder = folder
 
     def _path(self, cell: Cell, seed: int) -> Path:
         return self.folder / f"{cell.key(seed)}.json"
 
     def find(self, cell: Cell, seed: int) -> Row | None:
-        """The row of a run that has finished, or None.
-
-        Raises
-        ------
-        ValueError
-            If its file is no row.
-        """
+        """The row of a run that has finished, or None."""
         path = self._path(cell, seed)
         return read_row(path) if path.exists() else None
 
@@ -69,13 +60,7 @@ class Rows:
 
 
 def read_row(path: Path) -> Row:
-    """One row from its file.
-
-    Raises
-    ------
-    ValueError
-        If the file is no row; the message names it.
-    """
+    """One row from its file."""
     try:
         row = json.loads(path.read_bytes())
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
@@ -94,49 +79,16 @@ def read_row(path: Path) -> Row:
     return row
 
 
-def read_all(folder: Path) -> tuple[list[Row], list[str]]:
-    """All rows below a folder, of whatever experiments, and what is wrong with other files there.
-
-    Raises
-    ------
-    ValueError
-        If there is no file of results.
-    """
-    paths = sorted(folder.rglob("rows/*.json"))
-    if not paths:
-        raise ValueError(f"Expected {folder} to have results of rdpkit evaluate, got none.")
-    rows, problems = [], []
-    for path in paths:
-        try:
-            rows.append(read_row(path))
-        except ValueError as error:
-            problems.append(str(error))
-    return rows, problems
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """The mean and the spread of several runs of one cell.
+    """The mean and the spread of several runs of one cell."""
 
-    Parameters
-    ----------
-    row : mapping
-        The columns that all runs share.
-    seeds : int
-        Number of runs.
-    mean : float
-        Mean accuracy.
-    std : float or None
-        Its standard deviation over runs (n - 1 in the denominator); None for one run.
-    published : float or None
-        What the source printed.
-    """
-
-    row: Row
-    seeds: int
-    mean: float
+    row: Row  # The columns that all runs share
+    seeds: int  # Number of runs
+    mean: float  # Mean accuracy
     std: float | None
-    published: float | None
+    """Its standard deviation over runs (n - 1 in the denominator); None for one run."""
+    published: float | None  # What the source printed
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -196,11 +148,5 @@ def columns(rows: Sequence[Row]) -> dict[str, list[Any]]:
 
 
 def write_table(path: Path, rows: Sequence[Row]) -> None:
-    """Write rows to CSV or Parquet, by the file's ending.
-
-    Raises
-    ------
-    ValueError
-        If the ending is another one, or Parquet and pyarrow is not installed.
-    """
+    """Write rows to CSV or Parquet, by the file's ending."""
     tables.write(path, columns(rows))

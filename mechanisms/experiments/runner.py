@@ -29,7 +29,7 @@ from rdpkit.mechanisms.experiments.preparation import (
 )
 from rdpkit.mechanisms.experiments.rows import Row, Rows, published_for
 from rdpkit.mechanisms.models import build_model
-from rdpkit.mechanisms.parts.counts import KnownCounts, Sizes
+from rdpkit.mechanisms.parts.counts import KnownCounts
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.checkpoint import Checkpoint, counts_of_run
@@ -43,39 +43,21 @@ Report = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The outcome of running an experiment.
+    """The outcome of running an experiment."""
 
-    Parameters
-    ----------
-    rows : tuple of mapping
-        All rows, those of earlier runs among them.
-    resumed : int
-        Number of rows of earlier runs.
-    """
-
-    rows: tuple[Row, ...]
-    resumed: int
+    rows: tuple[Row, ...]  # All rows, those of earlier runs among them
+    resumed: int  # Number of rows of earlier runs
 
 
 class Runner:
-    """Runs cells; data sets are loaded, and noise is calibrated, once for all seeds.
-
-    Parameters
-    ----------
-    directory : str or Path, optional
-        The data directory; without it ``RDPKIT_DATA_DIR``.
-    device : str
-        Torch device on which to synthesise and train.
-    report : callable, optional
-        Called with the progress.
-    """
+    """Runs cells; data sets are loaded, and noise is calibrated, once for all seeds."""
 
     def __init__(
         self,
         *,
-        directory: str | Path | None = None,
-        device: str = "cpu",
-        report: Report | None = None,
+        directory: str | Path | None = None,  # The data directory; without it ``RDPKIT_DATA_DIR``
+        device: str = "cpu",  # Torch device on which to synthesise and train
+        report: Report | None = None,  # Called with the progress
     ) -> None:
         self.directory = directory
         self.device = device
@@ -83,18 +65,16 @@ class Runner:
         self._scaled: dict[str, Scaled] = {}
         self._options: dict[str, dict[str, Any]] = {}
 
-    def run(self, experiment: Experiment, results: Path) -> Outcome:
+    def run(
+        self,
+        experiment: Experiment,  # What to run
+        # The folder of results; rows go to ``results / NAME / rows``, and checkpoints to ``results
+        # / NAME / unfinished``.
+        results: Path,
+    ) -> Outcome:
         """Run what has not been run yet; each finished run is written at once.
 
         Mechanisms that take hours keep a checkpoint, from which an interrupted run continues.
-
-        Parameters
-        ----------
-        experiment : Experiment
-            What to run.
-        results : Path
-            The folder of results; rows go to ``results / NAME / rows``, and checkpoints to
-            ``results / NAME / unfinished``.
 
         Raises
         ------
@@ -171,19 +151,16 @@ class Runner:
             self._scaled = {key: scale(load(cell.dataset, self.directory), features)}
         return self._scaled[key]
 
-    def synthesize(self, cell: Cell, seed: int, *, checkpoint: Checkpoint | None = None) -> Release:
-        """Make the cell's release.
-
-        Parameters
-        ----------
-        cell : Cell
-            What to release.
-        seed : int
-            Seed of randomness that need not be secret, and of the noise where the cell asks for
-            seeded noise.
-        checkpoint : Checkpoint, optional
-            For mechanisms that keep one.
-        """
+    def synthesize(
+        self,
+        cell: Cell,  # What to release
+        # Seed of randomness that need not be secret, and of the noise where the cell asks for
+        # seeded noise.
+        seed: int,
+        *,
+        checkpoint: Checkpoint | None = None,  # For mechanisms that keep one
+    ) -> Release:
+        """Make the cell's release."""
         mechanism = find_mechanism(cell.mechanism)
         scaled = self.data(cell)
         data = scaled.data
@@ -218,48 +195,31 @@ class Runner:
                 progress=lambda done, total: self.report("synthesis", done, total),
             ),
         }
-        wanted = mechanism.arguments()
-        return mechanism.synthesize(
-            records,
-            data.train_labels,
-            **{name: value for name, value in given.items() if name in wanted},
-        )
+        return mechanism.run(records, data.train_labels, given)
 
-    def options(self, cell: Cell, data: Dataset, known: KnownCounts | None) -> dict[str, Any]:
-        """The mechanism's options, with the noise that meets the cell's target.
-
-        Parameters
-        ----------
-        cell : Cell
-            The setting.
-        data : Dataset
-            Its data set, of which only public numbers are used.
-        known : KnownCounts or None
-            The numbers of records that the mechanism needs, if it needs any. Noise is calibrated
-            by these, and never by others that were read from the data.
-        """
+    def options(
+        self,
+        cell: Cell,  # The setting
+        data: Dataset,  # Its data set, of which only public numbers are used
+        # The numbers of records that the mechanism needs, if it needs any. Noise is calibrated by
+        # these, and never by others that were read from the data.
+        known: KnownCounts | None,
+    ) -> dict[str, Any]:
+        """The mechanism's options, with the noise that meets the cell's target."""
         target = cell.privacy.target_epsilon
         mechanism = find_mechanism(cell.mechanism)
         options = mechanism.check(cell.options, calibrated=target is not None)
         if target is None:
             return options
-        classes = len(data.classes)
-        epsilon, delta = target, cell.privacy.delta
-        sizes: Sizes = (1,) * classes  # the event of a mechanism that needs none only counts them
-        if known is not None:
-            epsilon, delta = known.remaining(epsilon=epsilon, delta=delta)
-            drawn = options.get(mechanism.sample_size or "")
-            if isinstance(drawn, (int, float)):
-                known = known.for_samples_of(drawn)
-            sizes = known.of_classes(classes)
         key = f"{cell.mechanism}{options}{cell.privacy}{cell.dataset}{known}"
         if key not in self._options:
-            self._options[key] = mechanism.calibrate(
+            self._options[key] = mechanism.calibrate_with(
                 options,
-                class_sizes=sizes,
+                known,
+                classes=len(data.classes),
                 dimension=data.train_features.shape[1],
-                target_epsilon=epsilon,
-                delta=delta,
+                target_epsilon=target,
+                delta=cell.privacy.delta,
                 adjacency=cell.privacy.adjacency,
                 bound=cell.privacy.bound,
             )

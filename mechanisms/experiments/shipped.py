@@ -15,21 +15,10 @@ def names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
-def find_experiment(given: str) -> Experiment:
-    """An experiment by its name, or from a file.
-
-    Parameters
-    ----------
-    given : str
-        The name of one that comes with the package, or the path of a TOML file.
-
-    Raises
-    ------
-    ValueError
-        If it is neither, or the file is not accepted.
-    OSError
-        If the file cannot be read.
-    """
+def find_experiment(
+    given: str,  # The name of one that comes with the package, or the path of a TOML file
+) -> Experiment:
+    """An experiment by its name, or from a file."""
     path = Path(given)
     if path.suffix != ".toml" and not path.exists():
         if given not in names():

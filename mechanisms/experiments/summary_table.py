@@ -1,10 +1,8 @@
-"""Summaries of results as the cells of a table, and as a Markdown table for documents."""
+"""Summaries of results as the cells of a table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from rdpkit.formats.text import escaped_markdown, rounded_up
+from rdpkit.formats.text import rounded_up
 from rdpkit.mechanisms.algorithms import find_mechanism
 from rdpkit.mechanisms.experiments.experiment import short
 from rdpkit.mechanisms.experiments.rows import Summary
@@ -69,10 +67,3 @@ def private(summary: Summary) -> str:
     failed = row.get("failed_checks")
     reasons = [_REASONS.get(str(name), str(name)) for name in failed or ()]
     return "no" if not reasons else "no: " + ", ".join(reasons)
-
-
-def as_markdown(summaries: Sequence[Summary]) -> str:
-    """One line a setting; texts of files are escaped."""
-    lines = [COLUMNS, ("---",) * len(COLUMNS)]
-    lines += [tuple(escaped_markdown(cell) for cell in cells(one)) for one in summaries]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -32,15 +32,15 @@ Interval = tuple[int, int, float]
 
 # Of the noise of the rounds that follow: domains take 15 % of what all of them tell of a record.
 _NOISE = math.sqrt(0.85 / 0.15)
-_LEVELS, _BITS = 6, 4
+_LEVELS, _BITS = 6, 4  # Times that an interval is cut, and bits of a cut
 _BRANCHES = 2**_BITS
 # Down to where an interval is at most a power of two wide, intervals are cut as far as they can be.
 _COARSE_LEVELS = 3
 # An interval with less than this many standard deviations of noise has no records to speak of.
 _DEVIATIONS = 4.5
-_ALL: Interval = (0, 64, math.inf)
-_DAYS_OF_YEAR_ONE = 719_162
-_LARGEST = 2.0**53
+_ALL: Interval = (0, 64, math.inf)  # All 64-bit keys
+_DAYS_OF_YEAR_ONE = 719_162  # Before 1970
+_LARGEST = 2.0**53  # Whole numbers up to it are floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +57,12 @@ class DomainSearch:
     that of the Gaussian noise.
     """
 
-    schema: Schema
-    """What is publicly known; open columns are searched."""
+    schema: Schema  # What is publicly known; open columns are searched
     delta_of_names: float
     """The probability that a name is shown which only one record has; it is needed where categories
     are to be found.
     """
-    adjacency: Adjacency
-    """Of the event."""
+    adjacency: Adjacency  # Of the event
     most_per_person: int = 1
     """How many records a person has at most; a name is as secret with all of them as with one."""
 

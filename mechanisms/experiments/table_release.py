@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rdpkit import Adjacency, Composed, Event, Group, Guarantee, _validate
-from rdpkit.mechanisms.parts.checks import PrivacyCheck, Source
+from rdpkit.mechanisms.data.dataset import Source
+from rdpkit.mechanisms.parts.checks import PrivacyCheck
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.sampling import some_of_each
@@ -32,21 +33,11 @@ _OF_PARTS = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TableRelease:
-    """Synthetic records with the columns and types of the private ones, and their guarantee.
+    """Synthetic records with the columns and types of the private ones, and their guarantee."""
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        The records.
-    schema : Schema
-        What was publicly known of the columns.
-    stated : mapping
-        What a manifest says of how they were made.
-    """
-
-    table: pa.Table
-    schema: Schema
-    stated: Mapping[str, Any] = field(repr=False)
+    table: pa.Table  #: The records
+    schema: Schema  #: What was publicly known of the columns
+    stated: Mapping[str, Any] = field(repr=False)  #: What a manifest says of how they were made
 
     @property
     def guarantee(self) -> Guarantee:
@@ -128,10 +119,10 @@ def synthesize_table(
 
     Parameters
     ----------
-    source : path, pyarrow.Table, or data frame
+    source : Path, pyarrow.Table, or data frame
         The private records: a file that ends in .csv, .parquet, .arrow or .feather, or a frame of
         pandas or polars.
-    schema : Schema, path or mapping
+    schema : Schema, Path or mapping
         What is publicly known of the columns; columns that it does not name are left out.
     epsilon : float
         The largest epsilon that is wanted, in nats; > 0.

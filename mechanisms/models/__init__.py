@@ -24,30 +24,20 @@ MODELS = (
 """Names of all models, as experiments use them."""
 
 
-def build_model(name: str, channels: int, size: Size, classes: int) -> nn.Module:
+def build_model(
+    name: str,  # One of :data:`MODELS`
+    # Channels of an image. A row of a table is an image of one pixel with a channel for each
+    # column, which only "mlp" takes.
+    channels: int,
+    size: Size,  # Height and width in pixels; one number for square images
+    classes: int,  # Number of labels
+) -> nn.Module:
     """A freshly initialised classifier; its weights come from torch's global generator.
-
-    Parameters
-    ----------
-    name : str
-        One of :data:`MODELS`.
-    channels : int
-        Channels of an image. A row of a table is an image of one pixel with a channel for each
-        column, which only "mlp" takes.
-    size : int or (int, int)
-        Height and width in pixels; one number for square images.
-    classes : int
-        Number of labels.
 
     Returns
     -------
     torch.nn.Module
         It maps images of shape (n, channels, height, width) to logits of shape (n, classes).
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, an argument out of range, or an image too small for the model.
     """
     _validate.choice("model", name, MODELS)
     # Imported here, because a command that only lists the names does not need torch.

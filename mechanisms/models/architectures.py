@@ -18,37 +18,22 @@ from rdpkit.mechanisms.models.image_classifier import ImageClassifier, Size, nor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Architecture:
-    """A classifier without the size of its images and the number of its labels.
-
-    Parameters
-    ----------
-    layers : callable
-        Makes the layers before the linear ones, from the number of channels.
-    smallest, smallest_in_color : int
-        Smallest side in pixels of an image with one channel, and with more channels. The two
-        differ where an image with one channel is padded first, which makes 28 x 28 images
-        32 x 32.
-    hidden, dropout
-        As for :class:`ImageClassifier`.
-    initialise : callable, optional
-        Draws the weights of a layer in another way than torch does.
-    """
+    """A classifier without the size of its images and the number of its labels."""
 
     layers: Callable[[int], list[nn.Module]]
+    """Makes the layers before the linear ones, from the number of channels."""
+    # Smallest side in pixels of an image with one channel, and with more channels. The two differ
+    # where an image with one channel is padded first, which makes 28 x 28 images 32 x 32.
     smallest: int
     smallest_in_color: int
+    # As for :class:`ImageClassifier`.
     hidden: tuple[int, ...] = ()
     dropout: float = 0.0
     initialise: Callable[[nn.Module], None] | None = None
+    """Draws the weights of a layer in another way than torch does."""
 
     def build(self, name: str, *, channels: int, size: Size, classes: int) -> ImageClassifier:
-        """A freshly initialised classifier.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range, or the image is too small.
-        """
+        """A freshly initialised classifier."""
         model = ImageClassifier(
             name,
             lambda: self.layers(channels),

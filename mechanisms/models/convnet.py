@@ -14,25 +14,6 @@ class ConvNet(ImageClassifier):
     Normalisation is within one image and one channel, so that the representation of a record does
     not depend on the other records of its batch: NDPDC's account needs that.
 
-    Parameters
-    ----------
-    channels : int
-        Channels of an image. With one channel the first convolution pads by 3 pixels, which makes
-        a 28 x 28 image 32 x 32.
-    size : int or (int, int)
-        Height and width of an image in pixels, each at least ``2 ** depth``.
-    classes : int
-        Number of labels.
-    width : int
-        Channels of every convolution.
-    depth : int
-        Number of blocks.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or the image is too small for the blocks.
-
     Source
     ------
     Zhao and Bilen, Dataset Condensation with Distribution Matching (2021), and its public code;
@@ -40,7 +21,15 @@ class ConvNet(ImageClassifier):
     """
 
     def __init__(
-        self, *, channels: int, size: Size, classes: int, width: int = 128, depth: int = 3
+        self,
+        *,
+        # Channels of an image. With one channel the first convolution pads by 3 pixels, which makes
+        # a 28 x 28 image 32 x 32.
+        channels: int,
+        size: Size,  # Height and width of an image in pixels, each at least ``2 ** depth``
+        classes: int,  # Number of labels
+        width: int = 128,  # Channels of every convolution
+        depth: int = 3,  # Number of blocks
     ) -> None:
         _validate.integer("width", width)
         _validate.integer("depth", depth, maximum=16)

@@ -32,11 +32,6 @@ class ImageClassifier(nn.Module):
         Widths of the hidden linear layers, each with a ReLU behind it.
     dropout : float
         Share of a hidden layer's outputs that training sets to zero.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or the image is too small.
     """
 
     def __init__(
@@ -67,17 +62,11 @@ class ImageClassifier(nn.Module):
                 linear.append(nn.Dropout(dropout))
         self.classifier = nn.Sequential(*linear, nn.Linear(widths[-1], classes))
 
-    def embed(self, images: torch.Tensor) -> torch.Tensor:
-        """Representations of images: the numbers before the linear layers.
-
-        Parameters
-        ----------
-        images : tensor of shape (n, channels, height, width)
-
-        Returns
-        -------
-        tensor of shape (n, embedding_size)
-        """
+    def embed(
+        self,
+        images: torch.Tensor,  # Shape (n, channels, height, width)
+    ) -> torch.Tensor:  # Shape (n, embedding_size)
+        """Representations of images: the numbers before the linear layers."""
         representations: torch.Tensor = self.features(images)
         return representations
 

@@ -17,7 +17,7 @@ OPERATIONS = ("color", "crop", "cutout", "flip", "scale", "rotate")
 
 _SHIFT = 0.125  # largest shift, as a share of the side
 _HOLE = 0.5  # side of the hole, as a share of the image's side
-_LARGEST_SCALE = 1.2
+_LARGEST_SCALE = 1.2  # and its inverse is the smallest
 _LARGEST_ANGLE = 15.0  # degrees
 _UNIFORMS = 3  # random numbers that one operation needs at most
 
@@ -120,8 +120,7 @@ class Augmentation:
     clipped sum over records keeps its sensitivity.
     """
 
-    operation: str
-    """One of :data:`OPERATIONS`."""
+    operation: str  # One of :data:`OPERATIONS`
     uniforms: torch.Tensor
     """Numbers in [0, 1) that the operation turns into its parameters: one row for all records, or a
     row for each record; shape (1, 3) or (n, 3).
@@ -145,18 +144,13 @@ def check_operations(operations: Sequence[str]) -> tuple[str, ...]:
 
 
 def draw_augmentation(
-    generator: torch.Generator, *, operations: Sequence[str] = OPERATIONS, rows: int = 1
+    generator: torch.Generator,  # Randomness that need not be secret, on the CPU
+    *,
+    # Names of :data:`OPERATIONS` to choose from, each as likely as the other.
+    operations: Sequence[str] = OPERATIONS,
+    rows: int = 1,  # 1 for the same parameters for every record, or the number of records
 ) -> Augmentation | None:
     """Draw one operation of several, and its parameters; None where there are no operations.
-
-    Parameters
-    ----------
-    generator : torch.Generator
-        Randomness that need not be secret, on the CPU.
-    operations : sequence of str
-        Names of :data:`OPERATIONS` to choose from, each as likely as the other.
-    rows : int
-        1 for the same parameters for every record, or the number of records.
 
     Source
     ------
@@ -174,22 +168,14 @@ def draw_augmentation(
 
 
 def augment_each(
-    images: torch.Tensor,
-    generator: torch.Generator,
+    images: torch.Tensor,  # Shape (n, channels, height, width)
+    generator: torch.Generator,  # On the CPU
     *,
-    operations: Sequence[str] = OPERATIONS,
+    operations: Sequence[str] = OPERATIONS,  # Names of :data:`OPERATIONS` to choose from
 ) -> torch.Tensor:
     """Apply one random operation to a batch, with other random parameters for each record.
 
     Classifiers that are trained on released records use it.
-
-    Parameters
-    ----------
-    images : tensor of shape (n, channels, height, width)
-    generator : torch.Generator
-        On the CPU.
-    operations : sequence of str
-        Names of :data:`OPERATIONS` to choose from.
     """
     if len(images) == 0:
         return images

@@ -40,28 +40,15 @@ _OF_SOURCES: Mapping[Source, tuple[Status, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacyCheck:
-    """One reason of a verdict on a release.
+    """One reason of a verdict on a release."""
 
-    Parameters
-    ----------
-    name : str
-        One of :data:`CHECK_NAMES`.
-    status : {"holds", "depends", "unknown", "fails"}
-        "holds": shown by what is known here. "depends": it holds if a statement is true that nobody
-        can check here; the sentence names the statement. "unknown": nothing was said about it.
-        "fails": the release is not private.
-    sentence : str
-        Why, in words for the reader of the manifest.
-
-    Raises
-    ------
-    ValueError
-        If the name or the status is unknown, or the sentence is empty.
-    """
-
-    name: str
+    name: str  #: One of :data:`CHECK_NAMES`
     status: Status
-    sentence: str
+    """"holds": shown by what is known here. "depends": it holds if a statement is true that nobody
+    can check here; the sentence names the statement. "unknown": nothing was said about it. "fails":
+    the release is not private.
+    """
+    sentence: str  #: Why, in words for the reader of the manifest
 
     def __post_init__(self) -> None:
         _validate.choice("name", self.name, CHECK_NAMES)
@@ -75,34 +62,19 @@ class PrivacyCheck:
 
     @classmethod
     def from_dict(cls, table: Any) -> PrivacyCheck:
-        """The check from a table that :meth:`as_dict` has made.
-
-        Raises
-        ------
-        ValueError
-            If a key is unknown or missing, or its value is not accepted.
-        """
+        """The check from a table that :meth:`as_dict` has made."""
         keys = {"name", "status", "sentence"}
         if not isinstance(table, Mapping) or set(table) != keys:
             raise _validate.fail("a check", "to be a table of name, status and sentence", table)
         return cls(name=table["name"], status=table["status"], sentence=table["sentence"])
 
 
-def source_checks(sources: Any) -> tuple[PrivacyCheck, ...]:
-    """What the sources of public parameters mean for the verdict on a release.
-
-    Parameters
-    ----------
-    sources : mapping of str to Source
-        "stated" by a person, "confirmed" by one, each after a draft, "paid" for by the guarantee,
-        or "read" from the private records. A release with a parameter that was only read is not
-        private.
-
-    Raises
-    ------
-    ValueError
-        If it is no such mapping.
-    """
+def source_checks(
+    # "stated" by a person, "confirmed" by one, each after a draft, "paid" for by the guarantee, or
+    # "read" from the private records. A release with a parameter that was only read is not private.
+    sources: Any,
+) -> tuple[PrivacyCheck, ...]:
+    """What the sources of public parameters mean for the verdict on a release."""
     if not isinstance(sources, Mapping) or not set(sources.values()) <= set(_OF_SOURCES):
         known = ", ".join(_OF_SOURCES)
         raise _validate.fail("public", f"to be a table of parameters with {known}", sources)
@@ -118,14 +90,3 @@ def source_checks(sources: Any) -> tuple[PrivacyCheck, ...]:
 def worse(first: Status, second: Status) -> bool:
     """Whether the first status is worse than the second."""
     return STATUSES.index(first) > STATUSES.index(second)
-
-
-__all__ = [
-    "CHECK_NAMES",
-    "STATUSES",
-    "PrivacyCheck",
-    "Source",
-    "Status",
-    "source_checks",
-    "worse",
-]

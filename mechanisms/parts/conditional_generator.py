@@ -17,24 +17,18 @@ class ConditionalGenerator(nn.Module):
 
     Batch normalisation is fine here: the network sees codes and labels, never private records.
 
-    Parameters
-    ----------
-    shape : (int, int, int)
-        Channels, height and width of an image.
-    classes : int
-        Number of labels.
-    code_size : int
-        Length of a code.
-    hidden : int
-        Width of the first linear layer.
-
     Source
     ------
     Sizes as in the public code of Harder, Adamczewski and Park, DP-MERF (AISTATS 2021).
     """
 
     def __init__(
-        self, *, shape: tuple[int, int, int], classes: int, code_size: int = 5, hidden: int = 200
+        self,
+        *,
+        shape: tuple[int, int, int],  # Channels, height and width of an image
+        classes: int,  # Number of labels
+        code_size: int = 5,  # Length of a code
+        hidden: int = 200,  # Width of the first linear layer
     ) -> None:
         super().__init__()
         channels, height, width = shape
@@ -53,14 +47,12 @@ class ConditionalGenerator(nn.Module):
         self.first = nn.Conv2d(16, 8, 5, padding=2)
         self.second = nn.Conv2d(8, channels, 5, padding=2)
 
-    def forward(self, codes: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Images of shape (n, channels, height, width).
-
-        Parameters
-        ----------
-        codes : tensor of shape (n, code_size)
-        labels : int64 tensor of shape (n,)
-        """
+    def forward(
+        self,
+        codes: torch.Tensor,  # Shape (n, code_size)
+        labels: torch.Tensor,  # Shape (n,)
+    ) -> torch.Tensor:
+        """Images of shape (n, channels, height, width)."""
         one_hot = functional.one_hot(labels, self.classes).to(codes.dtype)
         planes = self.expand(torch.cat((codes, one_hot), dim=1)).unflatten(1, (16, *self.start))
         middle = (self.start[0] * 2, self.start[1] * 2)

@@ -29,20 +29,16 @@ SHARE_OF_TARGET = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyCounts:
-    """Numbers of records are estimated with discrete Laplace noise, which the guarantee pays for.
-
-    Parameters
-    ----------
-    epsilon : float
-        The most that the counts may cost, in nats; a finite number > 0. The scale of the noise is
-        the smallest whole number with which they cost no more.
-    share_of_delta : float
-        Where a theorem needs lower bounds on the counts: this share of delta, in (0, 1), is the
-        probability with which a noisy bound may be too large.
-    """
+    """Numbers of records are estimated with noise, which the guarantee pays for."""
 
     epsilon: float = SHARE_OF_TARGET
+    """The most that the counts may cost, in nats; a finite number > 0. The scale of the noise is
+    the smallest whole number with which they cost no more.
+    """
     share_of_delta: float = 0.1
+    """Where a theorem needs lower bounds on the counts: this share of delta, in (0, 1), is the
+    probability with which a noisy bound may be too large.
+    """
 
     def __post_init__(self) -> None:
         _validate.positive("epsilon", self.epsilon)
@@ -55,17 +51,13 @@ class NoisyCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicCounts:
-    """Numbers of records are public, because the user says so.
-
-    Parameters
-    ----------
-    sizes : tuple of int or None
-        The public numbers: one for each class, or one for all records. None means that the user
-        calls the data's own numbers public, so that they are read from the data and shown. A
-        release is then not private, because neighbours may differ in them.
-    """
+    """Numbers of records are public, because the user says so."""
 
     sizes: Sizes | None
+    """The public numbers: one for each class, or one for all records. None means that the user
+    calls the data's own numbers public, so that they are read from the data and shown. A release is
+    then not private, because neighbours may differ in them.
+    """
 
     def __post_init__(self) -> None:
         if self.sizes is not None:
@@ -76,8 +68,7 @@ class PublicCounts:
 class CountsUse:
     """What a mechanism needs numbers of records for."""
 
-    by_class: bool
-    """Whether it needs one for each class, or one for all records."""
+    by_class: bool  # Whether it needs one for each class, or one for all records
     lower_bounds: bool
     """Whether its theorem holds only if there are at least so many records, as for samples of a
     fixed size. Poisson sampling has no such condition.
@@ -94,42 +85,25 @@ Origin = Literal["noisy", "stated", "exact", "relation"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownCounts:
-    """Numbers of records that a mechanism may use, and what it cost to know them.
-
-    Parameters
-    ----------
-    origin : {"noisy", "stated", "exact", "relation"}
-        "noisy": estimated. "stated": public numbers that the user gave. "exact": read from the
-        data. "relation": the number of all records under replace-one, which is the same for
-        neighbours.
-    use : CountsUse
-        What they are for.
-    sizes : tuple of int
-        The numbers, each at least 1: lower bounds where ``use`` asks for them.
-    adjacency : Adjacency
-        The relation for which they were found.
-    noisy : tuple of int, optional
-        The counts with noise, if they are noisy.
-    epsilon : float
-        What the noisy counts cost, in nats.
-    failure : float
-        The probability with which a noisy lower bound is too large for a pair of neighbours.
-    left_out : tuple of int
-        Classes that have too few records to draw from, as far as is known. Nothing is released of
-        their records.
-    most_per_person : int, optional
-        Neighbours differ in all records of one person, so many at most.
-    """
+    """Numbers of records that a mechanism may use, and what it cost to know them."""
 
     origin: Origin
-    use: CountsUse
-    sizes: Sizes
-    adjacency: Adjacency
-    noisy: Sizes | None = None
-    epsilon: float = 0.0
+    """"noisy": estimated. "stated": public numbers that the user gave. "exact": read from the data.
+    "relation": the number of all records under replace-one, which is the same for neighbours.
+    """
+    use: CountsUse  #: What they are for
+    sizes: Sizes  #: The numbers, each at least 1: lower bounds where ``use`` asks for them
+    adjacency: Adjacency  #: The relation for which they were found
+    noisy: Sizes | None = None  #: The counts with noise, if they are noisy
+    epsilon: float = 0.0  #: What the noisy counts cost, in nats
     failure: float = 0.0
+    """The probability with which a noisy lower bound is too large for a pair of neighbours."""
     left_out: tuple[int, ...] = ()
+    """Classes that have too few records to draw from, as far as is known. Nothing is released of
+    their records.
+    """
     most_per_person: int | None = None
+    """Neighbours differ in all records of one person, so many at most."""
 
     def for_samples_of(self, size: float) -> KnownCounts:
         """The counts for a mechanism that draws ``size`` records, or so many on average.
@@ -168,13 +142,7 @@ class KnownCounts:
         return Composed(events=(counts, event))
 
     def remaining(self, *, epsilon: float, delta: float) -> tuple[float, float]:
-        """What is left of a target for the mechanism itself.
-
-        Raises
-        ------
-        ValueError
-            If nothing is left.
-        """
+        """What is left of a target for the mechanism itself."""
         if self.epsilon >= epsilon:
             raise ValueError(
                 f"Expected noisy counts to cost less than target_epsilon = {epsilon:g}, got "
@@ -234,13 +202,7 @@ class KnownCounts:
 
     @classmethod
     def from_dict(cls, table: Any, use: CountsUse, adjacency: Adjacency) -> KnownCounts:
-        """Noisy counts from what :meth:`as_dict` has made of them.
-
-        Raises
-        ------
-        ValueError
-            If a key is missing, or its value is not accepted.
-        """
+        """Noisy counts from what :meth:`as_dict` has made of them."""
         names = {"origin", "sizes", "noisy", "epsilon", "failure", "left_out"}
         if not isinstance(table, Mapping) or set(table) != names or table["origin"] != "noisy":
             raise _validate.fail("counts", "to be a table of noisy counts", table)
@@ -407,13 +369,7 @@ def shortfall(scale: int, failure: float) -> int:
 
 
 def counts_policy(value: Any) -> NoisyCounts | PublicCounts | KnownCounts:
-    """The policy that a user names: "noisy", "public", public numbers, or a policy itself.
-
-    Raises
-    ------
-    ValueError
-        If it is none of these.
-    """
+    """The policy that a user names: "noisy", "public", public numbers, or a policy itself."""
     if isinstance(value, (NoisyCounts, PublicCounts, KnownCounts)):
         return value
     if isinstance(value, str) and value in ("noisy", "public"):

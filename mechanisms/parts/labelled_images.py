@@ -25,23 +25,13 @@ def check_shape(image_shape: object) -> tuple[int, int, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledImages:
-    """Images of shape (n, channels, height, width), in [-1, 1], and their classes.
+    """Images of shape (n, channels, height, width), in [-1, 1], and their classes."""
 
-    Parameters
-    ----------
-    images : float32 array of shape (n, channels, height, width)
-    labels : int64 array of shape (n,)
-        Each in 0, ..., classes - 1.
-    classes : int
-        Number of classes: public, not counted in the labels.
-    record_shape : tuple of int
-        Shape in which a record was given, and in which synthetic ones are returned.
-    """
-
-    images: Floats
-    labels: Labels
-    classes: int
+    images: Floats  # Shape (n, channels, height, width)
+    labels: Labels  # Each in 0, ..., classes - 1; shape (n,)
+    classes: int  # Number of classes: public, not counted in the labels
     record_shape: tuple[int, ...]
+    """Shape in which a record was given, and in which synthetic ones are returned."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -75,32 +65,17 @@ class LabelledImages:
 
 
 def labelled_images(
+    # Floating-point numbers in [-1, 1], scaled by constants, never by statistics of the data.
+    # Pixels outside of [-1, 1] are cut, because a mechanism that refused them would tell a data set
+    # that has one from a neighbour that has none. Shape (n, channels, height, width), or (n, d)
+    # with ``image_shape``.
     features: ArrayLike,
-    labels: ArrayLike,
+    labels: ArrayLike,  # Each in 0, ..., classes - 1; shape (n,)
     *,
-    classes: int,
-    image_shape: tuple[int, int, int] | None = None,
+    classes: int,  # Number of classes
+    image_shape: tuple[int, int, int] | None = None,  # Channels, height and width of flat records
 ) -> LabelledImages:
-    """Check images and labels.
-
-    Parameters
-    ----------
-    features : array of shape (n, channels, height, width), or (n, d) with ``image_shape``
-        Floating-point numbers in [-1, 1], scaled by constants, never by statistics of the data.
-        Pixels outside of [-1, 1] are cut, because a mechanism that refused them would tell a data
-        set that has one from a neighbour that has none.
-    labels : integer array of shape (n,)
-        Each in 0, ..., classes - 1.
-    classes : int
-        Number of classes.
-    image_shape : (int, int, int), optional
-        Channels, height and width of flat records.
-
-    Raises
-    ------
-    ValueError
-        If an array has another shape or type, or a pixel is not finite, or a label is no class.
-    """
+    """Check images and labels."""
     _validate.integer("classes", classes, minimum=2)
     pixels = np.asarray(features)
     if pixels.dtype.kind not in "fiu" or pixels.ndim < 2 or 0 in pixels.shape[1:]:

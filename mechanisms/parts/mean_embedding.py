@@ -47,23 +47,16 @@ FeatureMap = Callable[[torch.Tensor], torch.Tensor]
 # Norms are kept this far below 1. The rounding error of a sum of 10^6 records in double precision
 # is at most 10^-9, which is much less than this margin.
 _MARGIN = 1e-6
-_ROWS = 500
+_ROWS = 500  # Records whose features are computed at once
 
 
-def class_sums(data: LabelledImages, feature_map: FeatureMap, *, device: str) -> Embedding:
+def class_sums(
+    data: LabelledImages,
+    feature_map: FeatureMap,  # Chosen without looking at the data
+    *,
+    device: str,  # Where the features are computed
+) -> Embedding:  # Shape (classes, size)
     """Sum the features of each class in double precision, with norm at most 1 for each record.
-
-    Parameters
-    ----------
-    data : LabelledImages
-    feature_map : callable
-        Chosen without looking at the data.
-    device : str
-        Where the features are computed.
-
-    Returns
-    -------
-    array of shape (classes, size)
 
     Raises
     ------
@@ -99,7 +92,7 @@ def noisy_sums(
     noise_std: float,
     noise: NoiseSource,
     device: str,
-) -> Embedding:
+) -> Embedding:  # Shape (classes, size)
     """:func:`class_sums` plus N(0, noise_std^2 I), which may be released.
 
     Parameters
@@ -110,10 +103,6 @@ def noisy_sums(
         Standard deviation on each coordinate.
     noise : NoiseSource
         Source of the noise.
-
-    Returns
-    -------
-    array of shape (classes, size)
     """
     sums = class_sums(data, feature_map, device=device)
     return sums + noise.normal(sums.shape, std=noise_std)
@@ -129,18 +118,11 @@ class Counts:
 
     public: tuple[int, ...] | None
     """Class counts that are public already, and the same for both neighbours."""
-    noise_std: float | None
-    """Standard deviation of Gaussian noise on each count."""
+    noise_std: float | None  # Standard deviation of Gaussian noise on each count
 
     @classmethod
     def of(cls, public: Sequence[int] | None, noise_std: float | None, *, classes: int) -> Counts:
-        """Make counts of two options, at most one of which is given.
-
-        Raises
-        ------
-        ValueError
-            If both are given, or they do not fit the classes.
-        """
+        """Make counts of two options, at most one of which is given."""
         if public is not None and noise_std is not None:
             raise _validate.fail(
                 "public_counts and count_noise_std",
@@ -192,28 +174,15 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """Settings of the generator's training, which does not touch the data.
+    """Settings of the generator's training, which does not touch the data."""
 
-    Parameters
-    ----------
-    iterations : int
-        Steps of Adam.
-    batch_size : int
-        Generated images a step, divided evenly among the classes (rounded up).
-    learning_rate : float
-        Learning rate of the first steps.
-    decay, decay_every : float, int
-        The learning rate is multiplied by ``decay`` every so many steps.
-    code_size : int
-        Length of the generator's code.
-    """
-
-    iterations: int = 3000
-    batch_size: int = 100
-    learning_rate: float = 0.01
+    iterations: int = 3000  # Steps of Adam
+    batch_size: int = 100  # Generated images a step, divided evenly among the classes (rounded up)
+    learning_rate: float = 0.01  # Learning rate of the first steps
+    # The learning rate is multiplied by ``decay`` every so many steps.
     decay: float = 0.9
     decay_every: int = 600
-    code_size: int = 5
+    code_size: int = 5  # Length of the generator's code
 
     def __post_init__(self) -> None:
         for name in ("iterations", "batch_size", "decay_every", "code_size"):
@@ -224,40 +193,19 @@ class Fit:
 
 @training_threads()
 def match_means(
-    means: Embedding,
-    feature_map: FeatureMap,
+    means: Embedding,  # Noisy mean features of each class; shape (classes, size)
+    feature_map: FeatureMap,  # The map with which the means were made
     *,
-    shape: tuple[int, int, int],
+    shape: tuple[int, int, int],  # Channels, height and width of an image
     fit: Fit,
-    samples_per_class: int,
-    generator: torch.Generator,
+    samples_per_class: int,  # How many images of each class to return
+    generator: torch.Generator,  # Public randomness for weights and codes
     device: str,
-    progress: Callable[[int, int], None],
-) -> Floats:
+    progress: Callable[[int, int], None],  # Called with (done, iterations)
+) -> Floats:  # Shape (classes * samples_per_class, channels, height, width), in [-1, 1]
     """Train a generator until its classes have the released means, and sample from it.
 
     This is post-processing of ``means``.
-
-    Parameters
-    ----------
-    means : array of shape (classes, size)
-        Noisy mean features of each class.
-    feature_map : callable
-        The map with which the means were made.
-    shape : (int, int, int)
-        Channels, height and width of an image.
-    fit : Fit
-    samples_per_class : int
-        How many images of each class to return.
-    generator : torch.Generator
-        Public randomness for weights and codes.
-    device : str
-    progress : callable
-        Called with (done, iterations).
-
-    Returns
-    -------
-    float32 array of shape (classes * samples_per_class, channels, height, width), in [-1, 1]
     """
     classes = len(means)
     target = torch.from_numpy(means).float().to(device)

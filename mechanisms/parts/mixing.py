@@ -238,36 +238,20 @@ class Mixer:
 
 
 def mixed(
-    mixer: Mixer,
-    members: Indices,
+    mixer: Mixer,  # Takes the means
+    members: Indices,  # Numbers of the records to draw from
     *,
-    order_of_mixture: int,
-    releases: int,
+    order_of_mixture: int,  # Records drawn without replacement for each mean
+    releases: int,  # How many means in all
+    # A number of records that does not depend on the data, at least ``order_of_mixture``.
     at_least: int,
-    noise: NoiseSource,
-    dimension: int,
+    noise: NoiseSource,  # Draws the subsets
+    dimension: int,  # Number of features
 ) -> Iterator[tuple[Array, Indices]]:
     """Means of fresh subsets of some records, in batches of bounded memory.
 
     If there are fewer records than ``at_least``, zero vectors stand in for those that are missing.
     So no data set is refused, however few records it has.
-
-    Parameters
-    ----------
-    mixer : Mixer
-        Takes the means.
-    members : ndarray of int64
-        Numbers of the records to draw from.
-    order_of_mixture : int
-        Records drawn without replacement for each mean.
-    releases : int
-        How many means in all.
-    at_least : int
-        A number of records that does not depend on the data, at least ``order_of_mixture``.
-    noise : NoiseSource
-        Draws the subsets.
-    dimension : int
-        Number of features.
 
     Yields
     ------
@@ -296,30 +280,16 @@ def _means(mixer: Mixer, chosen: Indices, dimension: int) -> Array:
 
 
 def mixed_by_class(
-    records: Records,
+    records: Records,  # The data
     *,
-    order_of_mixture: int,
-    releases: Sequence[int],
+    order_of_mixture: int,  # Records drawn without replacement for each mean
+    releases: Sequence[int],  # How many means of each class
+    # Numbers of records of each class that do not depend on the data; see :func:`mixed`.
     at_least: Sequence[int],
-    noise: NoiseSource,
-    device: str | None = None,
+    noise: NoiseSource,  # Draws the subsets
+    device: str | None = None,  # A torch device on which means are taken
 ) -> Iterator[tuple[int, Array]]:
     """Means of fresh subsets of one class each, class by class.
-
-    Parameters
-    ----------
-    records : Records
-        The data.
-    order_of_mixture : int
-        Records drawn without replacement for each mean.
-    releases : sequence of int
-        How many means of each class.
-    at_least : sequence of int
-        Numbers of records of each class that do not depend on the data; see :func:`mixed`.
-    noise : NoiseSource
-        Draws the subsets.
-    device : str, optional
-        A torch device on which means are taken.
 
     Yields
     ------

@@ -16,7 +16,7 @@ from rdpkit.mechanisms.parts.noise import NoiseSource
 
 Array = NDArray[np.float64]
 
-_STEP = 1 << 20
+_STEP = 1 << 20  # Numbers that are scaled at once
 # Bytes of rows in one batch.
 _BATCH = 1 << 24
 # Rows are clipped to a norm that is smaller than the bound by this share, so that rounding cannot
@@ -29,22 +29,16 @@ class Scaling:
     """Each feature x becomes factor * x + shift.
 
     Make one with :func:`public_scaling`, :func:`exact_z_score` or :func:`noisy_statistics`.
-
-    Parameters
-    ----------
-    factor, shift : ndarray of float64, shape (d,) or ()
-        One for each feature, or one for all.
-    origin : {"public", "exact-z-score", "noisy-statistics"}
-        Where the constants come from.
-    event : Event or None
-        What was released of the private data to find the constants. The mechanism's guarantee
-        includes it.
     """
 
+    # One for each feature, or one for all; shape (d,) or ()
     factor: Array
     shift: Array
-    origin: Literal["public", "exact-z-score", "noisy-statistics"]
+    origin: Literal["public", "exact-z-score", "noisy-statistics"]  # Where the constants come from
     event: Event | None = None
+    """What was released of the private data to find the constants. The mechanism's guarantee
+    includes it.
+    """
 
     def apply(self, rows: NDArray[Any]) -> Array:
         """The rows, shape (n, d), scaled, in double precision; infinite where they overflow."""
@@ -102,13 +96,7 @@ class Scaling:
         return bool((self.factor == 1.0).all() and (self.shift == 0.0).all())
 
     def check_accounted(self, mechanism: str) -> None:
-        """Refuse exact private statistics for a mechanism whose event cannot describe them.
-
-        Raises
-        ------
-        ValueError
-            If the constants are such statistics.
-        """
+        """Refuse exact private statistics for a mechanism whose event cannot describe them."""
         if self.origin == "exact-z-score":
             raise ValueError(
                 f"Expected public constants or noisy statistics to scale with: {mechanism} has no "
@@ -278,13 +266,7 @@ def clip_factors(rows: Array, norm: float) -> Array:
 
 
 def clip_rows(rows: Array, norm: float) -> Array:
-    """The rows, shape (n, d), each scaled down to an L2 norm of at most ``norm``.
-
-    Raises
-    ------
-    ValueError
-        If ``norm`` is not a finite number > 0.
-    """
+    """The rows, shape (n, d), each scaled down to an L2 norm of at most ``norm``."""
     factors = clip_factors(rows, norm)
     with np.errstate(invalid="ignore"):
         found = rows * factors[:, None]
@@ -294,13 +276,7 @@ def clip_rows(rows: Array, norm: float) -> Array:
 
 
 def flat_rows(features: Any) -> NDArray[Any]:
-    """Features of shape (n, ...) as a view of shape (n, d). There may be no records.
-
-    Raises
-    ------
-    ValueError
-        If they are no array of numbers with at least two axes and a feature.
-    """
+    """Features of shape (n, ...) as a view of shape (n, d). There may be no records."""
     condition = "to be an array of real numbers of shape (n, ...) with d >= 1 features"
     if not isinstance(features, np.ndarray) or features.ndim < 2 or 0 in features.shape[1:]:
         raise _validate.fail("features", condition, features)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from rdpkit import Adjacency, _validate
 from rdpkit.adjacency import ordinary
-from rdpkit.mechanisms.parts.checks import Source, source_checks
+from rdpkit.mechanisms.data.dataset import Source
+from rdpkit.mechanisms.parts.checks import source_checks
 from rdpkit.mechanisms.parts.counts import (
     CountsUse,
     KnownCounts,
@@ -24,53 +25,40 @@ from rdpkit.mechanisms.parts.noise import NoiseSource
 class Privacy:
     """Delta and adjacency of the guarantee in a manifest, the source of noise, and the counts.
 
-    Parameters
-    ----------
-    delta : float
-        In (0, 1). The manifest states epsilon at this delta.
-    adjacency : Adjacency or str
-        Neighbouring relation of the manifest's guarantee.
-    noise : NoiseSource
-        Source of the noise and of the sampled subsets. Both must stay secret.
-    accept_epsilon : float, optional
-        The largest epsilon that you accept for a release that calls itself private. Without it, no
-        release with an epsilon above 20 does. The manifest states that you accepted it.
-    counts : {"noisy", "public"}, sequence of int, NoisyCounts or PublicCounts
-        How the numbers of records become known that a mechanism needs. "noisy": they are estimated
-        with noise, and the guarantee pays for it. A sequence: these public numbers, one for each
-        class (or one for all records), which do not come from the data; for samples of a fixed
-        size they are lower bounds. "public": the data's own numbers are public, as you say; then
-        the manifest shows them, and says that the release is not private.
-    public : mapping of str to {"stated", "confirmed", "paid", "read"}
-        How each parameter became known that the mechanism takes as public: see
-        :func:`rdpkit.mechanisms.parts.checks.source_checks`. A release with one that was read from
-        the records is not private. By default whoever calls the mechanism states them all.
-    most_per_person : int, optional
-        Neighbours differ in all records of one person, which are so many at most, instead of in one
-        record. Whoever calls the mechanism has left out what a person has beyond that, and a person
-        with fewer records counts as one whose other records are absent.
-
-    Raises
-    ------
-    ValueError
-        If ``delta`` is not in (0, 1), or another argument is not of its kind.
-
     Examples
     --------
     >>> Privacy(delta=1e-5, adjacency="replace_one", noise=NoiseSource.system()).adjacency
     <Adjacency.REPLACE_ONE: 'replace_one'>
     """
 
-    delta: float
-    adjacency: Adjacency | str
-    noise: NoiseSource
+    delta: float  #: In (0, 1). The manifest states epsilon at this delta.
+    adjacency: Adjacency | str  #: Neighbouring relation of the manifest's guarantee
+    noise: NoiseSource  #: Source of the noise and of the sampled subsets. Both must stay secret.
     accept_epsilon: float | None = None
+    """The largest epsilon that you accept for a release that calls itself private. Without it, no
+    release with an epsilon above 20 does. The manifest states that you accepted it.
+    """
     counts: str | int | Sequence[int] | NoisyCounts | PublicCounts | KnownCounts = "noisy"
+    """How the numbers of records become known that a mechanism needs. "noisy": they are estimated
+    with noise, and the guarantee pays for it. A sequence: these public numbers, one for each class
+    (or one for all records), which do not come from the data; for samples of a fixed size they are
+    lower bounds. "public": the data's own numbers are public, as you say; then the manifest shows
+    them, and says that the release is not private.
+    """
     public: Mapping[str, Source] = field(
         default_factory=lambda: {"classes, shapes and options": "stated"}
     )
+    """How each parameter became known that the mechanism takes as public: see
+    :func:`rdpkit.mechanisms.parts.checks.source_checks`. A release with one that was read from the
+    records is not private. By default whoever calls the mechanism states them all. One of
+    {"stated", "confirmed", "paid", "read"}.
+    """
 
     most_per_person: int | None = None
+    """Neighbours differ in all records of one person, which are so many at most, instead of in one
+    record. Whoever calls the mechanism has left out what a person has beyond that, and a person
+    with fewer records counts as one whose other records are absent.
+    """
 
     def __post_init__(self) -> None:
         if self.most_per_person is not None:

@@ -19,28 +19,18 @@ def draw_seed(generator: torch.Generator) -> int:
 
 
 def random_convnet(
-    seed: int,
+    seed: int,  # Decides the weights; not secret
     *,
-    shape: tuple[int, int, int],
+    shape: tuple[int, int, int],  # Channels, height and width of the images
+    # Channels of a convolution, and number of blocks.
     width: int = 128,
     depth: int = 3,
-    device: str | torch.device = "cpu",
+    device: str | torch.device = "cpu",  # Where it computes
 ) -> ConvNet:
     """Draw a ConvNet with untrained, frozen weights; torch's global generator stays as it was.
 
     It normalises within one record and one channel, so the representation of a record does not
     depend on the rest of its batch.
-
-    Parameters
-    ----------
-    seed : int
-        Decides the weights; not secret.
-    shape : (int, int, int)
-        Channels, height and width of the images.
-    width, depth : int
-        Channels of a convolution, and number of blocks.
-    device : str or torch.device
-        Where it computes.
     """
     channels, height, pixels = shape
     with torch.random.fork_rng(devices=[]):
@@ -59,16 +49,14 @@ def random_convnet(
 class CondensationOptions:
     """Options of methods that learn records from their representations in random ConvNets."""
 
-    iterations: int
-    """Number of steps, each with a freshly drawn ConvNet."""
-    samples_per_class: int = 50
-    """Synthetic records per class."""
+    iterations: int  # Number of steps, each with a freshly drawn ConvNet
+    samples_per_class: int = 50  # Synthetic records per class
     # Learning rate and momentum of the step on the synthetic records.
     learning_rate: float = 1.0
     momentum: float = 0.0
     operations: Sequence[str] = OPERATIONS
-    # Width and depth of the ConvNets.
     """Augmentations to draw from; leave out "flip" for digits."""
+    # Width and depth of the ConvNets.
     extractor_width: int = 128
     extractor_depth: int = 3
 

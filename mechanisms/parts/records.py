@@ -30,34 +30,17 @@ class Records:
     Each record x becomes s(x), then each coordinate is cut to ``box``, then the record is scaled
     down to an L2 norm of at most ``norm``. Each step changes a record without looking at others, so
     no step needs an account, except for what was released to find the scaling's constants.
-
-    Parameters
-    ----------
-    features : ndarray, shape (n, ...)
-        Numbers of any real type; may be memory-mapped, and is never copied as a whole.
-    labels : ndarray of int, shape (n,)
-        Classes in [0, classes).
-    classes : int
-        Number of classes, a public number.
-    scaling : Scaling
-        The function s.
-    box : tuple of float, optional
-        Limits of every coordinate.
-    norm : float, optional
-        Largest L2 norm.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not match, or values are not accepted.
     """
 
     features: NDArray[Any]
-    labels: NDArray[Any]
-    classes: int
-    scaling: Scaling
-    box: tuple[float, float] | None = None
-    norm: float | None = None
+    """Numbers of any real type; may be memory-mapped, and is never copied as a whole; shape (n,
+    ...).
+    """
+    labels: NDArray[Any]  # Classes in [0, classes); shape (n,)
+    classes: int  # Number of classes, a public number
+    scaling: Scaling  # The function s
+    box: tuple[float, float] | None = None  # Limits of every coordinate
+    norm: float | None = None  # Largest L2 norm
     flat: NDArray[Any] = field(init=False)
     members: tuple[NDArray[np.int64], ...] = field(init=False)
 

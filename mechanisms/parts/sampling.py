@@ -81,13 +81,13 @@ def _few(n: int, size: int, count: int, noise: NoiseSource) -> Indices:
     unfinished = np.arange(count)
     while unfinished.size and size > 1:
         rows = np.sort(found[unfinished], axis=1)
-        again = np.zeros(rows.shape, dtype=np.bool_)
-        np.equal(rows[:, 1:], rows[:, :-1], out=again[:, 1:])
+        repeated = np.zeros(rows.shape, dtype=np.bool_)
+        np.equal(rows[:, 1:], rows[:, :-1], out=repeated[:, 1:])
         # Exactly as many records are drawn as are missing. If more were drawn, those that come
         # first would be preferred.
-        rows[again] = noise.integers(n, int(np.count_nonzero(again)))
+        rows[repeated] = noise.integers(n, int(np.count_nonzero(repeated)))
         found[unfinished] = rows
-        unfinished = unfinished[again.any(axis=1)]
+        unfinished = unfinished[repeated.any(axis=1)]
     return found
 
 

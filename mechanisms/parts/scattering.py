@@ -32,7 +32,7 @@ ANGLES = 8
 _BATCH = 16
 # Width of the narrowest wavelet in pixels, its frequency, and how much longer than wide it is.
 _WIDTH = 0.8
-_FREQUENCY = 0.75 * math.pi
+_FREQUENCY = 0.75 * math.pi  # Of the finest wave, in radians a pixel
 # Copies of a filter on either side that are added, because pictures are continued periodically.
 _COPIES = range(-2, 3)
 
@@ -45,33 +45,24 @@ def scattering_channels(*, scales: int = SCALES, angles: int = ANGLES) -> int:
 
 
 def scattering(
-    images: NDArray[Any], *, scales: int = SCALES, angles: int = ANGLES
+    # Grey images, in any unit: the result is proportional to them; shape (n, height, width)
+    images: NDArray[Any],
+    *,
+    # J: wavelets have the widths 0.8 * 2^j pixels for j = 0, ..., J - 1, and the result has one
+    # place for each 2^J x 2^J pixels; >= 1.
+    scales: int = SCALES,
+    angles: int = ANGLES,  # L: number of directions of a wavelet; >= 1
 ) -> NDArray[np.float32]:
     """Scattering of orders 0, 1 and 2.
 
     The result of an image depends on that image alone. Of 28 x 28 pixels come 81 x 7 x 7 = 3969
     numbers, at about 2,000 images a second on one core.
 
-    Parameters
-    ----------
-    images : ndarray of real numbers, shape (n, height, width)
-        Grey images, in any unit: the result is proportional to them.
-    scales : int
-        J: wavelets have the widths 0.8 * 2^j pixels for j = 0, ..., J - 1, and the result has one
-        place for each 2^J x 2^J pixels; >= 1.
-    angles : int
-        L: number of directions of a wavelet; >= 1.
-
     Returns
     -------
     ndarray of float32, shape (n, channels, height // 2^J, width // 2^J)
         Channel 0 is the smoothed image. Then come the smoothed |x * psi| for each width and
         direction, and the smoothed ||x * psi| * psi'| for each of these and each wider psi'.
-
-    Raises
-    ------
-    ValueError
-        If the images are not of this shape, or have no more than 2^J pixels a side.
     """
     _validate.integer("scales", scales)
     _validate.integer("angles", angles)
@@ -98,8 +89,7 @@ class _Plan:
     # J and L.
     scales: int
     angles: int
-    shape: tuple[int, int, int]
-    """Of the result: channels, height and width."""
+    shape: tuple[int, int, int]  # Of the result: channels, height and width
     waves: Filters
     """Fourier transforms of the wavelets of width j for images at resolution r, [r][j - r], shape
     (angles, height, 2 * width): each number twice, for the real and the imaginary part.

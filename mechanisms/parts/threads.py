@@ -18,11 +18,6 @@ def training_threads() -> Iterator[None]:
 
     Steps on small networks take less than a millisecond, and threads that wait for each other cost
     more than they save, above all beside other work. The number from before is put back after.
-
-    Raises
-    ------
-    ValueError
-        If the variable holds no whole number of at least 1.
     """
     import torch  # noqa: PLC0415 - whoever trains has loaded it
 

@@ -48,30 +48,17 @@ class LabelledRecords(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyTarget:
-    """A mechanism with its parameters filled in.
+    """A mechanism with its parameters filled in."""
 
-    Parameters
-    ----------
-    event : Event
-        The event that the mechanism claims to be.
-    adjacency : Adjacency
-        The neighbouring relation for which the claim is tested.
-    run : callable
-        Runs the mechanism once, on a data set and a source of noise, and returns its batches.
-    prepare : callable, optional
-        Turns a data set into what ``run`` takes in its place, once for many runs.
-    dimension : int
-        Number of features of the data sets.
-    pair : callable, optional
-        Makes the two data sets of the test. By default they are the event's worst-case pair.
-    """
-
-    event: Event
-    adjacency: Adjacency
+    event: Event  #: The event that the mechanism claims to be
+    adjacency: Adjacency  #: The neighbouring relation for which the claim is tested
     run: Callable[[Any, NoiseSource], Sequence[Batch]]
+    """Runs the mechanism once, on a data set and a source of noise, and returns its batches."""
     prepare: Callable[[LabelledRecords], Any] = lambda dataset: dataset
-    dimension: int = 2
+    """Turns a data set into what ``run`` takes in its place, once for many runs."""
+    dimension: int = 2  #: Number of features of the data sets
     pair: Callable[[], DataPair] | None = None
+    """Makes the two data sets of the test. By default they are the event's worst-case pair."""
 
     def neighbours(self) -> DataPair:
         """The two data sets of the test: features of shape (n, d) and labels of shape (n,)."""

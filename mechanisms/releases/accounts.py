@@ -39,79 +39,42 @@ class LedgerRefusalError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerRelease:
-    """One release, or one charge, of a ledger.
+    """One release, or one charge, of a ledger."""
 
-    Parameters
-    ----------
-    number : int
-        Its line in the file, counted from 0.
-    path : str
-        The manifest, relative to the folder of the ledger.
-    mechanism : str
-        What made it.
-    event : Event or None
-        What was charged; None for a release that is recorded without any account.
-    delta : float
-        What was paid of the deltas of single releases; 0 for what is charged by its divergences.
-    epsilon : float or None
-        What the manifest states; None before the release is made, and where nothing is stated.
-    sha256 : str or None
-        Of the manifest; None as long as there is only a charge.
-    data : str or None
-        Of the hashes of its arrays and files, by which the same release is recognised.
-    reason : str or None
-        Why no account covers it; None for all that was charged.
-    """
-
-    number: int
-    path: str
-    mechanism: str
+    number: int  #: Its line in the file, counted from 0
+    path: str  #: The manifest, relative to the folder of the ledger
+    mechanism: str  #: What made it
     event: Event | None
+    """What was charged; None for a release that is recorded without any account."""
     delta: float
+    """What was paid of the deltas of single releases; 0 for what is charged by its divergences."""
     epsilon: float | None
-    sha256: str | None
+    """What the manifest states; None before the release is made, and where nothing is stated."""
+    sha256: str | None  #: Of the manifest; None as long as there is only a charge
     data: str | None
-    reason: str | None = None
+    """Of the hashes of its arrays and files, by which the same release is recognised."""
+    reason: str | None = None  #: Why no account covers it; None for all that was charged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerAccount:
-    """What was spent of one data set.
+    """What was spent of one data set."""
 
-    Parameters
-    ----------
-    dataset : str
-        The user's name for it.
-    adjacency : Adjacency
-        The neighbouring relation of all its releases.
-    delta : float
-        The delta of all numbers here.
-    budget : float or None
-        The epsilon that may be spent; None where releases are only recorded.
-    releases : tuple of LedgerRelease
-        All that was charged or recorded, in order.
-    fixed : Guarantee or None
-        All charged releases together, by the tightest accountant: an upper bound that holds if
-        which releases are made, and how many, was fixed before the first one. None before the
-        first one.
-    adaptive : float or None
-        An upper bound on epsilon so far that holds however later releases were chosen by earlier
-        ones; None where none is known but the budget itself.
-    left : BudgetLeft or None
-        What is left of the budget.
-    of_persons : bool
-        Whether neighbours differ in all records of one person.
-    """
-
-    dataset: str
-    adjacency: Adjacency
-    delta: float
-    budget: float | None
-    releases: tuple[LedgerRelease, ...]
+    dataset: str  #: The user's name for it
+    adjacency: Adjacency  #: The neighbouring relation of all its releases
+    delta: float  #: The delta of all numbers here
+    budget: float | None  #: The epsilon that may be spent; None where releases are only recorded
+    releases: tuple[LedgerRelease, ...]  #: All that was charged or recorded, in order
     fixed: Guarantee | None
+    """All charged releases together, by the tightest accountant: an upper bound that holds if which
+    releases are made, and how many, was fixed before the first one. None before the first one.
+    """
     adaptive: float | None
+    """An upper bound on epsilon so far that holds however later releases were chosen by earlier
+    ones; None where none is known but the budget itself.
+    """
     left: BudgetLeft | None
-    of_persons: bool = False
+    of_persons: bool = False  #: Whether neighbours differ in all records of one person
 
     @property
     def unaccounted(self) -> tuple[LedgerRelease, ...]:

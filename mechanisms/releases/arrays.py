@@ -19,20 +19,12 @@ Described = Mapping[str, Mapping[str, Any]]
 """Shape, dtype and SHA-256 by the array's name."""
 
 SUFFIXES = (".npz", ".safetensors")
-_PIECE = 1 << 22
-_LARGEST_HEADER = 100_000
+_PIECE = 1 << 22  # Bytes that are hashed at once
+_LARGEST_HEADER = 100_000  # Of an array in a file, in bytes
 
 
 def write_arrays(path: Path, arrays: Mapping[str, AnyArray]) -> None:
-    """Write arrays under a temporary name and move them, by the suffix of ``path``.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If safetensors is wanted and not installed.
-    OSError
-        If the file cannot be written.
-    """
+    """Write arrays under a temporary name and move them, by the suffix of ``path``."""
     whole: dict[str, Any] = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     with whole_file(path) as temporary:
         if path.suffix == ".npz":
@@ -74,13 +66,7 @@ def sha256_of(array: AnyArray) -> str:
 
 
 def arrays_beside(manifest: Path) -> Path:
-    """The file of arrays beside a manifest.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        If there is none, or there are two.
-    """
+    """The file of arrays beside a manifest."""
     found = [path for suffix in SUFFIXES if (path := manifest.with_suffix(suffix)).exists()]
     if len(found) == 1:
         return found[0]
@@ -90,19 +76,14 @@ def arrays_beside(manifest: Path) -> Path:
     raise ValueError(f"expected one of {names} beside {manifest.name}, found both")
 
 
-def problems(expected: Described, path: Path, names: tuple[str, ...]) -> tuple[str, ...]:
+def problems(
+    expected: Described,  # Shape, dtype and hash of each array
+    path: Path,  # The file
+    names: tuple[str, ...],  # Arrays that ``expected`` must describe
+) -> tuple[str, ...]:
     """All problems with a file of arrays, one sentence each; none if the arrays are as expected.
 
     The arrays are hashed piece by piece: they may be larger than memory.
-
-    Parameters
-    ----------
-    expected : mapping of str to mapping
-        Shape, dtype and hash of each array.
-    path : Path
-        The file.
-    names : tuple of str
-        Arrays that ``expected`` must describe.
     """
     try:
         found = _described_npz(path) if path.suffix == ".npz" else _described_tensors(path)
@@ -113,16 +94,11 @@ def problems(expected: Described, path: Path, names: tuple[str, ...]) -> tuple[s
     return tuple(_differences(expected, found, names))
 
 
-def file_problems(expected: Described, folder: Path) -> tuple[str, ...]:
-    """All problems with files that are no files of arrays, one sentence each.
-
-    Parameters
-    ----------
-    expected : mapping of str to mapping
-        ``sha256`` of each file, by its name.
-    folder : Path
-        Where they are.
-    """
+def file_problems(
+    expected: Described,  # ``sha256`` of each file, by its name
+    folder: Path,  # Where they are
+) -> tuple[str, ...]:
+    """All problems with files that are no files of arrays, one sentence each."""
     found = []
     for name, wanted in expected.items():
         try:

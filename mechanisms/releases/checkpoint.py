@@ -76,13 +76,7 @@ class Checkpoint:
         return found
 
     def parameter(self, name: str) -> Any:
-        """A parameter of the run that is saved; None if nothing is saved, or not of this run.
-
-        Raises
-        ------
-        ValueError
-            If the file is no checkpoint.
-        """
+        """A parameter of the run that is saved; None if nothing is saved, or not of this run."""
         saved = self._read()
         if saved is None:
             return None
@@ -131,28 +125,15 @@ class Checkpoint:
 
 
 def counts_of_run(
-    actual: Sizes, use: CountsUse, privacy: Privacy, checkpoint: Checkpoint | None
+    actual: Sizes,  # The data's own class sizes
+    use: CountsUse,  # What the mechanism needs
+    privacy: Privacy,  # Says how counts become known
+    checkpoint: Checkpoint | None,  # From which the run may continue
 ) -> KnownCounts:
     """The numbers of records of a run; noisy ones are those with which it began.
 
     Counts that were drawn again would be a second release, which nothing pays for. Seeded noise is
     drawn again all the same: the numbers are the same, and the run goes on in the same stream.
-
-    Parameters
-    ----------
-    actual : tuple of int
-        The data's own class sizes.
-    use : CountsUse
-        What the mechanism needs.
-    privacy : Privacy
-        Says how counts become known.
-    checkpoint : Checkpoint or None
-        From which the run may continue.
-
-    Raises
-    ------
-    ValueError
-        If public numbers do not fit the classes, or the checkpoint cannot be read.
     """
     if (
         checkpoint is not None

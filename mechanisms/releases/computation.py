@@ -17,30 +17,23 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Computation:
-    """How a release is computed. None of it changes what the release guarantees.
-
-    Parameters
-    ----------
-    device : str, optional
-        Torch device such as "cuda". By default everything is computed on the processor.
-    checkpoint : Checkpoint, optional
-        File in which NDPDC keeps an unfinished run. Other mechanisms do not take hours and ignore
-        it.
-    progress : callable, optional
-        Called with (records made or steps done, all of them).
-    dtype : dtype
-        Type of the released features, float32 or float64. Mechanisms that learn images release
-        float32 and ignore it.
-    out : str or Path, optional
-        File ``X.npy`` to which the features are written batch by batch, so that they may be larger
-        than memory. Mechanisms that learn images keep them in memory and ignore it.
-    """
+    """How a release is computed. None of it changes what the release guarantees."""
 
     device: str | None = None
+    """Torch device such as "cuda". By default everything is computed on the processor."""
     checkpoint: Checkpoint | None = None
-    progress: Progress | None = None
+    """File in which NDPDC keeps an unfinished run. Other mechanisms do not take hours and ignore
+    it.
+    """
+    progress: Progress | None = None  #: Called with (records made or steps done, all of them)
     dtype: DTypeLike = np.float32
+    """Type of the released features, float32 or float64. Mechanisms that learn images release
+    float32 and ignore it.
+    """
     out: str | Path | None = None
+    """File ``X.npy`` to which the features are written batch by batch, so that they may be larger
+    than memory. Mechanisms that learn images keep them in memory and ignore it.
+    """
 
     @property
     def torch_device(self) -> str:

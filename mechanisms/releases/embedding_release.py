@@ -24,6 +24,7 @@ from rdpkit.mechanisms.parts.mean_embedding import (
 )
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.parts.records import Batch
 from rdpkit.mechanisms.parts.verify_target import (
     LabelledRecords,
     VerifyTarget,
@@ -33,7 +34,6 @@ from rdpkit.mechanisms.parts.verify_target import (
 from rdpkit.mechanisms.releases.computation import Computation
 from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release, release
-from rdpkit.mechanisms.releases.streaming import Batch
 
 FIVE_EPOCHS = Fit()
 """Five epochs of 60000 records in batches of 100."""
@@ -43,18 +43,15 @@ FIVE_EPOCHS = Fit()
 class EmbeddingOptions:
     """Options of every mechanism that releases noisy class-wise sums of features."""
 
-    noise_std: float
-    """Standard deviation of the noise on each coordinate of the sums."""
+    noise_std: float  # Standard deviation of the noise on each coordinate of the sums
     public_counts: Sequence[int] | None = None
     """Class counts that are public already; the manifest says that they were given."""
     count_noise_std: float | None = None
     """Gaussian noise on each class count, instead of ``public_counts``. Without both options, class
     counts become known as ``privacy.counts`` says.
     """
-    samples_per_class: int = 50
-    """Synthetic records per class."""
-    fit: Fit = FIVE_EPOCHS
-    """How the generator is trained."""
+    samples_per_class: int = 50  # Synthetic records per class
+    fit: Fit = FIVE_EPOCHS  # How the generator is trained
 
     def __post_init__(self) -> None:
         _validate.integer("samples_per_class", self.samples_per_class)
@@ -70,34 +67,17 @@ def embedding_event(options: EmbeddingOptions, class_sizes: Sizes, dimension: in
 
 
 def release_embedding(
-    data: LabelledImages,
+    data: LabelledImages,  # The private records
+    # Makes the feature map from public randomness.
     draw_features: Callable[[torch.Generator], FeatureMap],
     *,
-    options: EmbeddingOptions,
-    privacy: Privacy,
-    seed: int,
-    mechanism: str,
-    computation: Computation,
+    options: EmbeddingOptions,  # Options of the mechanism
+    privacy: Privacy,  # Delta and adjacency of the guarantee, and the source of the noise
+    seed: int,  # Seed of the public randomness
+    mechanism: str,  # Name of the mechanism
+    computation: Computation,  # Device and progress
 ) -> Release:
-    """Release noisy sums of features once, and sample from a generator that matches them.
-
-    Parameters
-    ----------
-    data : LabelledImages
-        The private records.
-    draw_features : callable
-        Makes the feature map from public randomness.
-    options : EmbeddingOptions
-        Options of the mechanism.
-    privacy : Privacy
-        Delta and adjacency of the guarantee, and the source of the noise.
-    seed : int
-        Seed of the public randomness.
-    mechanism : str
-        Name of the mechanism.
-    computation : Computation
-        Device and progress.
-    """
+    """Release noisy sums of features once, and sample from a generator that matches them."""
     counts = options.counts(data.classes)
     known = None
     if counts.public is None and counts.noise_std is None:

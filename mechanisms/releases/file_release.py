@@ -16,18 +16,10 @@ from rdpkit.mechanisms.releases.manifest import Manifest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRelease:
-    """A file of released records, and its manifest, which has the same name and ends in .json.
+    """A file of released records, and its manifest, which has the same name and ends in .json."""
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    manifest : Manifest
-        Its description.
-    """
-
-    path: Path
-    manifest: Manifest
+    path: Path  #: The file
+    manifest: Manifest  #: Its description
 
     @property
     def guarantee(self) -> Guarantee | None:
@@ -36,13 +28,7 @@ class FileRelease:
 
 
 def check_file_path(path: str | Path) -> Path:
-    """The path of a file that is to be released, checked before long work.
-
-    Raises
-    ------
-    ValueError
-        If the file could not be told from its manifest, or an array file would share the manifest.
-    """
+    """The path of a file that is to be released, checked before long work."""
     target = Path(path)
     if target.suffix in ("", ".json", *SUFFIXES):
         raise _validate.fail("path", "to end in .csv, .parquet or .arrow", str(path))

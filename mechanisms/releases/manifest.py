@@ -41,70 +41,49 @@ _OLD_NOTES = (
 _ADDED = {2: ("checks", "accept_epsilon"), 3: ("dataset", "schema", "files")}
 """Keys by the version that had them first."""
 
-_LARGEST_FILE = 64 * 2**20
+_LARGEST_FILE = 64 * 2**20  # In bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """The description of a release: what it is, how it was made and what it guarantees.
+    """The description of a release: what it is, how it was made and what it guarantees."""
 
-    Parameters
-    ----------
-    mechanism : str
-        What produced it; the event's name unless several mechanisms share an event.
-    parameters : mapping
-        Everything that produced it, as plain JSON values, including what is not in the event.
-    event : Event or None
-        What was released; None for a baseline without any privacy.
-    guarantee : Guarantee or None
-        What ``rdpkit.epsilon`` says of the event; None where there is none.
-    reproducible_noise : bool
-        Whether the noise came from a seed. Whoever knows the seed can subtract the noise.
-    private : bool
-        The verdict: no check fails, and none is unknown. A manifest of an older version, which had
-        no checks, may say true where checks are unknown, but not where one fails.
-    checks : tuple of PrivacyCheck
-        The reasons of the verdict. Checks that follow from the other values, such as that of delta,
-        are added where they are missing, and the others are added as unknown.
-    accept_epsilon : float or None
-        The largest epsilon that whoever made the release has accepted; see
-        :class:`rdpkit.mechanisms.parts.privacy.Privacy`.
-    notes : tuple of str
-        What a reader has to know, such as a use of private statistics that no account covers.
-    versions : mapping of str to str
-        Versions of the program and of the libraries that it used.
-    arrays : mapping of str to mapping
-        ``shape``, ``dtype`` and ``sha256`` of every array; the hash is of its bytes in C order.
-    dataset : str or None
-        The user's name for the private data, by which a ledger knows what they have spent. It is
-        never computed from the data: their hash would show whether a guess at all records is right.
-    schema : mapping or None
-        For a table: the public description of its columns, with which codes become values again.
-    files : mapping of str to mapping
-        ``format``, ``rows`` and ``sha256`` of every file beside the manifest that is no file of
-        arrays, by its name, such as ``synth.csv``.
-
-    Raises
-    ------
-    ValueError
-        If a value is not of its kind, ``private`` is not what the checks say, or a check says
-        better than the other values do.
-    """
-
-    mechanism: str
+    mechanism: str  #: What produced it; the event's name unless several mechanisms share an event
     parameters: Mapping[str, Any]
-    event: Event | None
+    """Everything that produced it, as plain JSON values, including what is not in the event."""
+    event: Event | None  #: What was released; None for a baseline without any privacy
     guarantee: Guarantee | None
+    """What ``rdpkit.epsilon`` says of the event; None where there is none."""
     reproducible_noise: bool
+    """Whether the noise came from a seed. Whoever knows the seed can subtract the noise."""
     private: bool
+    """The verdict: no check fails, and none is unknown. A manifest of an older version, which had
+    no checks, may say true where checks are unknown, but not where one fails.
+    """
     checks: tuple[PrivacyCheck, ...] = ()
+    """The reasons of the verdict. Checks that follow from the other values, such as that of delta,
+    are added where they are missing, and the others are added as unknown.
+    """
     accept_epsilon: float | None = None
+    """The largest epsilon that whoever made the release has accepted; see
+    :class:`rdpkit.mechanisms.parts.privacy.Privacy`.
+    """
     notes: tuple[str, ...] = ()
+    """What a reader has to know, such as a use of private statistics that no account covers."""
     versions: Mapping[str, str] = field(default_factory=dict)
+    """Versions of the program and of the libraries that it used."""
     arrays: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """``shape``, ``dtype`` and ``sha256`` of every array; the hash is of its bytes in C order."""
     dataset: str | None = None
+    """The user's name for the private data, by which a ledger knows what they have spent. It is
+    never computed from the data: their hash would show whether a guess at all records is right.
+    """
     schema: Mapping[str, Any] | None = None
+    """For a table: the public description of its columns, with which codes become values again."""
     files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """``format``, ``rows`` and ``sha256`` of every file beside the manifest that is no file of
+    arrays, by its name, such as ``synth.csv``.
+    """
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism, str) or not self.mechanism:

@@ -42,34 +42,18 @@ from rdpkit.mechanisms.releases.verdict import (
 )
 
 _NAMES = ("features", "labels")
-_PIECE = 1 << 22
+_PIECE = 1 << 22  # Bytes that are checked at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Release:
-    """Synthetic records and their guarantee, which belong together.
+    """Synthetic records and their guarantee, which belong together."""
 
-    Parameters
-    ----------
-    features : ndarray, shape (n, ...)
-        Numbers; may be memory-mapped.
-    labels : ndarray, shape (n,) or (n, classes)
-        Integers, or soft labels.
-    manifest : Manifest
-        Their description. Its hashes must be those of the arrays.
-    others : mapping of str to ndarray
-        Further arrays that are released, such as the noisy moments of which records were drawn.
-
-    Raises
-    ------
-    ValueError
-        If the arrays do not hold numbers, or have different numbers of rows.
-    """
-
-    features: AnyArray
-    labels: AnyArray
-    manifest: Manifest
+    features: AnyArray  #: Numbers; may be memory-mapped; shape (n, ...)
+    labels: AnyArray  #: Integers, or soft labels; shape (n,) or (n, classes)
+    manifest: Manifest  #: Their description. Its hashes must be those of the arrays.
     others: Mapping[str, AnyArray] = field(default_factory=dict)
+    """Further arrays that are released, such as the noisy moments of which records were drawn."""
 
     def __post_init__(self) -> None:
         _validate.one_of_a_kind("manifest", self.manifest, Manifest)
@@ -467,17 +451,3 @@ def versions() -> dict[str, str]:
         "numpy": np.__version__,
         "scipy": scipy.__version__,
     }
-
-
-__all__ = [
-    "Manifest",
-    "Release",
-    "check_arrays",
-    "check_path",
-    "guaranteed",
-    "load_manifest",
-    "load_release",
-    "release",
-    "release_without_guarantee",
-    "versions",
-]

@@ -20,55 +20,26 @@ from rdpkit.mechanisms.releases.release import Release, release
 
 
 def release_batches(
-    batches: Iterable[Batch],
+    batches: Iterable[Batch],  # Batches of shape (k, d), together as many records as ``shape`` says
     *,
+    # The private records. Their scaling belongs to the event, the parameters and the notes.
     records: Records,
-    shape: tuple[int, ...],
-    event: Event,
-    privacy: Privacy,
-    mechanism: str,
+    shape: tuple[int, ...],  # Shape of all released features
+    event: Event,  # What the batches release of scaled records
+    privacy: Privacy,  # Delta and adjacency of the guarantee, and the source of the noise
+    mechanism: str,  # Name of the mechanism, by which ``rdpkit verify`` knows it
+    # Everything that produced the batches, apart from the number of classes and the scaling.
     parameters: Mapping[str, Any],
-    computation: Computation,
-    notes: tuple[str, ...] = (),
+    computation: Computation,  # Type of the features, file and progress
+    notes: tuple[str, ...] = (),  # What a reader of the manifest has to know
+    # What the mechanism says of its parameters and of what it assumes; the scaling's check is
+    # added.
     checks: tuple[PrivacyCheck, ...] = (),
+    # The numbers of records that the event was made with, where the mechanism needs some.
     counts: KnownCounts | None = None,
-    soft_labels: bool = False,
+    soft_labels: bool = False,  # Whether labels are rows with a number for each class, or integers
 ) -> Release:
-    """Put batches one after the other, and add the manifest that says what they guarantee.
-
-    Parameters
-    ----------
-    batches : iterable of (features, labels)
-        Batches of shape (k, d), together as many records as ``shape`` says.
-    records : Records
-        The private records. Their scaling belongs to the event, the parameters and the notes.
-    shape : tuple of int
-        Shape of all released features.
-    event : Event
-        What the batches release of scaled records.
-    privacy : Privacy
-        Delta and adjacency of the guarantee, and the source of the noise.
-    mechanism : str
-        Name of the mechanism, by which ``rdpkit verify`` knows it.
-    parameters : mapping
-        Everything that produced the batches, apart from the number of classes and the scaling.
-    computation : Computation
-        Type of the features, file and progress.
-    notes : tuple of str
-        What a reader of the manifest has to know.
-    checks : tuple of PrivacyCheck
-        What the mechanism says of its parameters and of what it assumes; the scaling's check is
-        added.
-    counts : KnownCounts, optional
-        The numbers of records that the event was made with, where the mechanism needs some.
-    soft_labels : bool
-        Whether labels are rows with a number for each class, or integers.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not accepted.
-    """
+    """Put batches one after the other, and add the manifest that says what they guarantee."""
     labels = (
         np.empty((shape[0], records.classes), dtype=np.float64)
         if soft_labels
@@ -144,6 +115,3 @@ def _fill(
         computation.report(done, total)
     if done != total:
         raise RuntimeError(f"Only {done} records came of the {total} that were announced.")
-
-
-__all__ = ["Batch", "release_batches"]

@@ -21,11 +21,11 @@ from rdpkit import (
     UncertifiedEnclosure,
 )
 from rdpkit.formats.text import rounded_up
+from rdpkit.mechanisms.data.dataset import Source
 from rdpkit.mechanisms.parts.checks import (
     CHECK_NAMES,
     STATUSES,
     PrivacyCheck,
-    Source,
     Status,
     source_checks,
     worse,
@@ -234,25 +234,13 @@ def computed_checks(
 
 
 def unstated_checks(
-    stated: Sequence[PrivacyCheck],
-    guarantee: Guarantee,
+    stated: Sequence[PrivacyCheck],  # What the mechanism says
+    guarantee: Guarantee,  # Of the release
     *,
-    tested_as: str | None,
-    device: str | None,
+    tested_as: str | None,  # What ``rdpkit verify`` takes to test the mechanism's code
+    device: str | None,  # The device on which the arrays were computed, if it is not the processor
 ) -> Iterator[PrivacyCheck]:
-    """What a new release says of the names that its mechanism says nothing about.
-
-    Parameters
-    ----------
-    stated : sequence of PrivacyCheck
-        What the mechanism says.
-    guarantee : Guarantee
-        Of the release.
-    tested_as : str or None
-        What ``rdpkit verify`` takes to test the mechanism's code.
-    device : str or None
-        The device on which the arrays were computed, if it is not the processor.
-    """
+    """What a new release says of the names that its mechanism says nothing about."""
     if "code_path" not in {check.name for check in stated}:
         tested = (
             "`rdpkit verify` can test the code that made it"

@@ -11,7 +11,6 @@ from rdpkit import _validate
 from rdpkit.accountants import profiles
 from rdpkit.adjacency import Adjacency, needed
 from rdpkit.analysis import delta as delta_at
-from rdpkit.calibration import bracket
 from rdpkit.calibration.errors import NoEffectError, UnreachableTargetError
 from rdpkit.calibration.parameters import Value
 from rdpkit.calibration.search_variable import SearchVariable, search_variable
@@ -23,7 +22,7 @@ from rdpkit.tradeoffs.gaussian import mu_from_above
 
 _TOLERANCE = 1e-4
 # Deltas below this part of a true positive rate hardly matter for it.
-_LITTLE = 1e-3
+_NEGLIGIBLE_SHARE = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +224,7 @@ def _tpr(target: float, fpr: float | None, adjacency: Adjacency) -> _Measure:
         raise _validate.fail(
             "target_tpr", f"above at_fpr = {rate!r}, which guessing attains", target
         )
-    smallest = max(_LITTLE * (number - rate), 1e-100)
+    smallest = max(_NEGLIGIBLE_SHARE * (number - rate), 1e-100)
 
     def of(event: Event) -> float:
         curve = TradeoffCurve(
@@ -270,7 +269,7 @@ def _search(
             return -math.inf
         return math.log(answers[t] / wanted.target) if math.isfinite(answers[t]) else math.inf
 
-    found = _bracket(variable, score, tolerance)
+    found = variable.bracket(score, tolerance=tolerance, start=variable.start, towards=1)
     if found.meets is None:
         best = min(answers, key=answers.__getitem__)
         raise UnreachableTargetError(
@@ -295,25 +294,4 @@ def _search(
         misses=None if found.misses is None else variable.values(found.misses),
         evaluations=len(answers),
         assumptions=event.assumptions(),
-    )
-
-
-def _bracket(
-    variable: SearchVariable, score: Callable[[float], float], tolerance: float
-) -> bracket.Bracket:
-    if variable.whole:
-        return bracket.integers(
-            score,
-            start=int(variable.start),
-            lowest=int(variable.lowest),
-            highest=int(variable.highest),
-            private=variable.private,
-        )
-    return bracket.numbers(
-        score,
-        start=variable.start,
-        lowest=variable.lowest,
-        highest=variable.highest,
-        private=variable.private,
-        tolerance=tolerance,
     )

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 Scoring = Callable[[float], float]
 """Maps t to the score: at most 0 where the target is met, inf where nothing is known."""
 
-_STEPS = 400
-_FIRST_SLOPE = -3.0
+_STEPS = 400  # Outwards, at most
+_FIRST_SLOPE = -3.0  # Of the score in the logarithm of t, as a guess
 # A step ends this part of its length beyond the expected zero, and after this many slow steps the
 # bracket is halved.
 _BEYOND = 0.1
 _PATIENCE = 5
-_SHORTEST, _LONGEST = 0.01, 3.0
+_SHORTEST, _LONGEST = 0.01, 3.0  # Steps outwards, in logarithms
 # While the score does not change, steps grow by this factor, up to this length.
 _GROWTH, _STRIDE = 2.0, 24.0
 
@@ -28,38 +28,24 @@ _GROWTH, _STRIDE = 2.0, 24.0
 class Bracket:
     """The two ends of a search."""
 
-    meets: float | None
-    """A t that meets the target; None if none was found."""
+    meets: float | None  # A t that meets the target; None if none was found
     misses: float | None
     """A t beside it, on the less private side, that does not; None if all do to the end."""
-    constant: bool
-    """Whether every t that was tried has the same score."""
+    constant: bool  # Whether every t that was tried has the same score
 
 
 def numbers(
+    # It should fall towards more privacy; if it does not, the result is still a valid bracket.
     score: Scoring,
     *,
-    start: float,
+    start: float,  # Where to begin
+    # The ends of the range, > 0.
     lowest: float,
     highest: float,
-    private: int,
-    tolerance: float,
+    private: int,  # 1 if larger numbers are more private; one of {1, -1}
+    tolerance: float,  # Relative
 ) -> Bracket:
-    """A bracket of two real numbers whose ratio is within ``tolerance`` of 1.
-
-    Parameters
-    ----------
-    score : callable
-        It should fall towards more privacy; if it does not, the result is still a valid bracket.
-    start : float
-        Where to begin.
-    lowest, highest : float
-        The ends of the range, > 0.
-    private : {1, -1}
-        1 if larger numbers are more private.
-    tolerance : float
-        Relative.
-    """
+    """A bracket of two real numbers whose ratio is within ``tolerance`` of 1."""
     range_ = (private * math.log(lowest), private * math.log(highest))
     least, most = min(range_), max(range_)
     exact = {private * math.log(t): t for t in (lowest, highest, start)}

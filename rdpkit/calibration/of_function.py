@@ -20,25 +20,15 @@ class FunctionSearch:
 
     Nothing is assumed about the function in between: what is returned was evaluated, and so was
     what misses. If the bound goes up and down, it is one of several such places.
-
-    Parameters
-    ----------
-    make : callable
-        Maps a number to an event.
-    answer : callable
-        The guarantee of an event at the target's delta.
-    epsilon : float
-        The target.
-    tolerance : float
-        How far apart, relative to their size, what meets the target and what misses it may be.
     """
 
     def __init__(
         self,
-        make: Callable[[Any], Event],
-        answer: Callable[[Event], Guarantee],
+        make: Callable[[Any], Event],  # Maps a number to an event
+        answer: Callable[[Event], Guarantee],  # The guarantee of an event at the target's delta
         *,
-        epsilon: float,
+        epsilon: float,  # The target
+        # How far apart, relative to their size, what meets the target and what misses it may be.
         tolerance: float,
     ) -> None:
         self._make, self._answer = make, answer

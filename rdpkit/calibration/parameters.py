@@ -24,13 +24,7 @@ _STEP = re.compile(r"^([a-z_]+)(?:\[(\d+)\])?$")
 
 
 def paths(event: Event) -> dict[str, FreeParameter]:
-    """Every parameter that can be calibrated, of the event and of those inside of it, by path.
-
-    Raises
-    ------
-    ValueError
-        If there are too many of them to be listed.
-    """
+    """Every parameter that can be calibrated, of the event and of those inside of it, by path."""
     if size(event) > _MOST_EVENTS:
         raise ValueError(
             f"The parameters of an event that is made of at most {_MOST_EVENTS} others have names, "
@@ -53,13 +47,7 @@ def stands_for(name: str, path: str) -> bool:
 
 
 def matching(event: Event, name: Any) -> tuple[str, ...]:
-    """The paths that a name stands for: one, or several if it has a ``[*]``.
-
-    Raises
-    ------
-    ValueError
-        If it stands for none, or for several without saying so.
-    """
+    """The paths that a name stands for: one, or several if it has a ``[*]``."""
     known = paths(event)
     if isinstance(name, str):
         if name in known:
@@ -98,13 +86,7 @@ def value_at(event: Event, path: str) -> Any:
 
 
 def with_value(event: Event, path: str, value: Any) -> Event:
-    """The event with another value of a parameter.
-
-    Raises
-    ------
-    ValueError
-        If the event does not accept it.
-    """
+    """The event with another value of a parameter."""
     return _replaced(event, _steps(path), value)
 
 

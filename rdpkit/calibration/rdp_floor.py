@@ -29,18 +29,12 @@ from rdpkit.events.losses import NoLossDistributionError, ProfilePoints, Step
 from rdpkit.events.pairs import Pair
 
 
-def rdp_floor(event: Event, orders: Array, adjacency: Adjacency) -> Array:
-    """A lower bound, at each order, on the divergence between some two neighbours.
-
-    Parameters
-    ----------
-    event : Event
-        What is released.
-    orders : ndarray, shape (k,)
-        Renyi orders, each > 1.
-    adjacency : Adjacency
-        The neighbouring relation.
-    """
+def rdp_floor(
+    event: Event,  # What is released
+    orders: Array,  # Renyi orders, each > 1; shape (k,)
+    adjacency: Adjacency,  # The neighbouring relation
+) -> Array:
+    """A lower bound, at each order, on the divergence between some two neighbours."""
     found = [
         count * _of_one(leaf, orders, adjacency) for leaf, count in released_counts(event).items()
     ]

@@ -46,7 +46,7 @@ _SPARSE = 1.0 + np.geomspace(1e-2, 1e3, 24)
 _SETTLED = 0.02
 _FINEST = 5e-8
 _REFINED, _LEAST = 1e-2, 1e-13
-_ALL_INTEGERS = 256
+_ALL_INTEGERS = 256  # Integer orders that are all looked at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from rdpkit.accountants import loss_distributions, renyi
-from rdpkit.calibration import bracket, subset_size
+from rdpkit.calibration import subset_size
 from rdpkit.calibration.bracket import Bracket
 from rdpkit.calibration.errors import NoEffectError, UnreachableTargetError
 from rdpkit.calibration.outcome import Calibration
 from rdpkit.calibration.scores import Requirement, Score, Scorer
 from rdpkit.calibration.search_variable import SearchVariable
-from rdpkit.events.free_parameters import LARGEST, SMALLEST
+from rdpkit.events.free_parameters import LARGEST, SMALLEST, Direction
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.formats.text import rounded_up
 from rdpkit.guarantee import Guarantee
@@ -26,15 +26,15 @@ from rdpkit.guarantee import Guarantee
 _MARGIN = 1e-9
 # By how much a value is moved towards privacy, relative to it, until its certificate holds.
 _NUDGES = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
-_POLISHING = 4
+_POLISHING = 4  # Secant steps
 # Scores on both sides of 0 that differ by no more than this may be equal up to their errors.
-_HARDLY = 1e-3
-_NEAR_BY, _FAR_AWAY = (0.5, 2.0), 2.0**20
-_RESTARTS = 6
+_EQUAL_SCORES = 1e-3
+_NEAR_BY, _FAR_AWAY = (0.5, 2.0), 2.0**20  # Where the bound is compared with itself
+_RESTARTS = 6  # Where other orders meet the target
 # The bracket is narrowed to this part of the tolerance. Its end that misses may then be moved
 # outwards, by this part of the tolerance in each of so many steps.
 _TIGHTER, _BEYOND, _STEPS_BEYOND = 0.5, 0.2, 2
-_ROUGHLY = 2e-7
+_SCORE_ERROR = 2e-7
 # Subset sizes that are tried to say how far the target is out of reach.
 _SAMPLED = 33
 
@@ -43,12 +43,9 @@ _SAMPLED = 33
 class Search:
     """What is searched for."""
 
-    variable: SearchVariable
-    """The parameters."""
-    requirement: Requirement
-    """The epsilon to stay below, and the bound."""
-    tolerance: float
-    """For numbers, the largest ratio minus 1 of the two ends of the bracket."""
+    variable: SearchVariable  # The parameters
+    requirement: Requirement  # The epsilon to stay below, and the bound
+    tolerance: float  # For numbers, the largest ratio minus 1 of the two ends of the bracket
     smallest: bool
     """Where privacy has no fixed direction, whether the smallest value is wanted or the largest."""
 
@@ -99,23 +96,8 @@ def by_divergences(search: Search) -> Calibration:
 
 
 def _search_bracket(search: Search, score: Callable[[float], float], start: float) -> Bracket:
-    variable = search.variable
-    if variable.whole:
-        return bracket.integers(
-            score,
-            start=int(start),
-            lowest=int(variable.lowest),
-            highest=int(variable.highest),
-            private=variable.private or (1 if search.smallest else -1),
-        )
-    return bracket.numbers(
-        score,
-        start=start,
-        lowest=variable.lowest,
-        highest=variable.highest,
-        private=variable.private,
-        tolerance=search.tolerance,
-    )
+    towards: Direction = 1 if search.smallest else -1
+    return search.variable.bracket(score, tolerance=search.tolerance, start=start, towards=towards)
 
 
 def _bracketed(search: Search, scorer: Scorer, notes: list[str]) -> _Found:
@@ -169,7 +151,7 @@ def _surely(
     if variable.whole:
         return misses
     for _ in range(_STEPS_BEYOND):
-        if scores[misses].guess > _ROUGHLY:
+        if scores[misses].guess > _SCORE_ERROR:
             break
         beyond = misses * (1.0 - variable.private * _BEYOND * search.tolerance)
         if not variable.lowest <= beyond <= variable.highest or score(beyond) <= 0.0:
@@ -188,7 +170,7 @@ def _depends(search: Search, scorer: Scorer, scores: dict[float, Score]) -> bool
     if variable.lowest == variable.highest or not known:
         return True
     guesses = [found.guess for found in scores.values()]
-    if min(guesses) <= 0.0 < max(guesses) and max(guesses) - min(guesses) > _HARDLY:
+    if min(guesses) <= 0.0 < max(guesses) and max(guesses) - min(guesses) > _EQUAL_SCORES:
         return True
     t, order = known[0]
     # A bound that does not depend on the variable is the same to the last bit everywhere.
@@ -344,18 +326,15 @@ def _shown(values: dict[str, Any]) -> str:
     )
 
 
-def by_distributions(search: Search, tolerance: float, *, also_divergences: bool) -> Calibration:
+def by_distributions(
+    search: Search,  # What is searched for by divergences first, to know where to begin
+    tolerance: float,  # Takes the place of that of ``search``
+    *,
+    # Whether a bound from Renyi divergences will do where it is smaller or there is no
+    # distribution.
+    also_divergences: bool,
+) -> Calibration:
     """The last value that meets the target by privacy loss distributions.
-
-    Parameters
-    ----------
-    search : Search
-        What is searched for by divergences first, to know where to begin.
-    tolerance : float
-        Takes the place of that of ``search``.
-    also_divergences : bool
-        Whether a bound from Renyi divergences will do where it is smaller or there is no
-        distribution.
 
     Raises
     ------

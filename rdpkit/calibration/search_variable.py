@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from rdpkit import _validate
+from rdpkit.calibration import bracket
 from rdpkit.calibration.parameters import Value, matching, paths, value_at, with_value
 from rdpkit.events import Event
 from rdpkit.events.free_parameters import Direction, FreeParameter, ValueKind
@@ -20,16 +21,12 @@ _RATIO = "to map names of parameters to numbers >= 0, at least one of them > 0"
 class MovedParameter:
     """One parameter that the search variable moves."""
 
-    path: str
-    """Where it is."""
-    kind: ValueKind
-    """What its values are; one of {"number", "integer", "integers"}."""
+    path: str  # Where it is
+    kind: ValueKind  # What its values are; one of {"number", "integer", "integers"}
     weights: tuple[Fraction, ...]
     """What the variable is multiplied by, for each of its values (one, unless it is a list)."""
-    lowest: int
-    """For integers, the least value that is accepted."""
-    up: bool
-    """Whether integers are rounded up, which is towards more privacy."""
+    lowest: int  # For integers, the least value that is accepted
+    up: bool  # Whether integers are rounded up, which is towards more privacy
 
     def value(self, t: float) -> Value:
         """The value at t."""
@@ -44,21 +41,17 @@ class MovedParameter:
 class SearchVariable:
     """A number t > 0 that is searched for, and the event at each t."""
 
-    event: Event
-    """The event whose parameters are moved; their values in it do not matter."""
-    moved: tuple[MovedParameter, ...]
-    """The parameters."""
+    event: Event  # The event whose parameters are moved; their values in it do not matter
+    moved: tuple[MovedParameter, ...]  # The parameters
     private: Direction
     """1 if the event is more private at larger t, -1 at smaller ones, 0 if neither always holds;
     one of {1, -1, 0}.
     """
-    whole: bool
-    """Whether t is an integer."""
+    whole: bool  # Whether t is an integer
     # The ends of its range.
     lowest: float
     highest: float
-    start: float
-    """A t to begin with: about the event's own value."""
+    start: float  # A t to begin with: about the event's own value
     scaled: tuple[str, ...] = ()
     """Where privacy has no fixed direction, the paths of the noises of a mean; see
     :class:`rdpkit.events.free_parameters.FreeParameter`.
@@ -86,28 +79,43 @@ class SearchVariable:
             event = with_value(event, path, value_at(event, path) * high / low)
         return event
 
+    def bracket(
+        self,
+        score: bracket.Scoring,
+        *,
+        tolerance: float,  # Of numbers, as for :func:`rdpkit.calibration.bracket.numbers`
+        start: float,  # Where to begin
+        towards: Direction,  # Where privacy has no fixed direction: 1 for the smallest integer
+    ) -> bracket.Bracket:
+        """The last t that meets the target, and one beside it that does not."""
+        if self.whole:
+            return bracket.integers(
+                score,
+                start=int(start),
+                lowest=int(self.lowest),
+                highest=int(self.highest),
+                private=self.private or towards,
+            )
+        return bracket.numbers(
+            score,
+            start=start,
+            lowest=self.lowest,
+            highest=self.highest,
+            private=self.private,
+            tolerance=tolerance,
+        )
+
     @property
     def names(self) -> str:
         """The parameters, for people."""
         return " and ".join(one.path for one in self.moved)
 
 
-def search_variable(event: Event, parameter: Any) -> SearchVariable:
-    """The variable for one parameter, for several that keep their ratio, or for a stated ratio.
-
-    Parameters
-    ----------
-    event : Event
-        What was released.
-    parameter : str, sequence of str or mapping from str to number
-        Names or paths of parameters.
-
-    Raises
-    ------
-    ValueError
-        If a name is not that of a parameter that can be calibrated, or the parameters cannot be
-        moved together.
-    """
+def search_variable(
+    event: Event,  # What was released
+    parameter: Any,  # Names or paths of parameters
+) -> SearchVariable:
+    """The variable for one parameter, for several that keep their ratio, or for a stated ratio."""
     ratio = _ratio(event, parameter)
     known = paths(event)
     free = {path: known[path] for path in ratio}

@@ -25,19 +25,17 @@ class Scan:
     misses: int | None  # Its neighbour on the preferred side; None if there is none in the range
 
 
-def first(score: IntervalScore, *, lowest: int, highest: int, smallest: bool) -> Scan:
+def first(
+    score: IntervalScore,
+    *,
+    # The ends of the range, at least 1.
+    lowest: int,
+    highest: int,
+    smallest: bool,  # Which end is preferred
+) -> Scan:
     """The smallest or the largest t in [lowest, highest] that meets the target.
 
     Every other t on the preferred side is ruled out: alone, or by an interval that holds it.
-
-    Parameters
-    ----------
-    score : callable
-        Scores an interval.
-    lowest, highest : int
-        The ends of the range, at least 1.
-    smallest : bool
-        Which end is preferred.
     """
     pending = [(lowest, highest)]
     while pending:

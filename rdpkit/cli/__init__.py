@@ -55,7 +55,6 @@ _HELP = {
         "verify-training": "Check whether a training does what its accountant was told.",
     },
     "Private releases, and what they cost": {
-        "schema": "Draft what is public of each column of a table.",
         "synthesize": "Make a private release of a table, or of images.",
         "evaluate": "Say how good a release is.",
         "ledger": "Keep all releases from a data set together, and what they cost.",
@@ -64,7 +63,11 @@ _HELP = {
 }
 
 # Commands of earlier versions, and what does the same.
-_MOVED = {"explorer": "audit --explorer DIR", "report": "audit --report FILE"}
+_MOVED = {
+    "explorer": "audit --explorer DIR",
+    "report": "audit --report FILE",
+    "schema": "synthesize DATA --draft-schema",
+}
 
 
 class Commands(click.Group):

@@ -27,8 +27,8 @@ class FreeParameter:
     the more private one is not evaluated. Where it is not certain, say 0; one of {1, -1, 0}.
     """
     kind: ValueKind
-    # The ends of its range while all other parameters keep their values.
     """The type of its values; one of {"number", "integer", "integers"}."""
+    # The ends of its range while all other parameters keep their values.
     lowest: float
     highest: float
     scaled: tuple[str, ...] = ()

@@ -18,13 +18,7 @@ Columns = Mapping[str, Sequence[Any]]
 
 
 def check_suffix(path: Path) -> str:
-    """The file's ending, one of :data:`SUFFIXES`.
-
-    Raises
-    ------
-    ValueError
-        If it is another one, or Parquet and pyarrow is not installed.
-    """
+    """The file's ending, one of :data:`SUFFIXES`."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise ValueError(f"Expected {path} to end in {' or '.join(SUFFIXES)}, got {suffix!r}.")
@@ -34,15 +28,7 @@ def check_suffix(path: Path) -> str:
 
 
 def write(path: Path, columns: Columns) -> None:
-    """Write columns of equal length; None is an empty cell.
-
-    Raises
-    ------
-    ValueError
-        As :func:`check_suffix`.
-    OSError
-        If the file cannot be written.
-    """
+    """Write columns of equal length; None is an empty cell."""
     if check_suffix(path) == ".csv":
         write_whole(path, as_csv(columns).encode())
         return
@@ -65,15 +51,7 @@ def as_csv(columns: Columns) -> str:
 
 
 def read(path: Path) -> dict[str, list[Any]]:
-    """Read columns; cells of a CSV file become integers or numbers where they are.
-
-    Raises
-    ------
-    ValueError
-        If the file is no such table; the message names the file and the line.
-    OSError
-        If the file cannot be read.
-    """
+    """Read columns; cells of a CSV file become integers or numbers where they are."""
     if check_suffix(path) == ".parquet":
         arrow = _pyarrow()
         from pyarrow import parquet  # noqa: PLC0415
@@ -113,23 +91,12 @@ def _value(cell: str) -> int | float | str | None:
     return cell or None
 
 
-def optional_library(module: str, caller: str, install: str) -> Any:
-    """A library that only some people need, imported now.
-
-    Parameters
-    ----------
-    module : str
-        Its module.
-    caller : str
-        What needs it, for the error.
-    install : str
-        What pip installs.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If it is not installed.
-    """
+def optional_library(
+    module: str,
+    caller: str,  # What needs it, for the error
+    install: str,  # What pip installs
+) -> Any:
+    """A library that only some people need, imported now."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

@@ -87,7 +87,9 @@ def write_whole(path: Path, content: bytes | str, *, new: bool = False) -> None:
 
 
 @contextmanager
-def whole_folder(path: Path) -> Iterator[Path]:
+def whole_folder(
+    path: Path,  # The folder that is to be there in the end
+) -> Iterator[Path]:
     """A temporary folder beside ``path``, moved into its place when the block ends well.
 
     All that was in the folder before is replaced; whether it may be is for the caller to know. The
@@ -95,20 +97,10 @@ def whole_folder(path: Path) -> Iterator[Path]:
     a folder that was there stays as it was. A kill between two renames may leave the former folder
     beside it, under a name that begins with a dot.
 
-    Parameters
-    ----------
-    path : Path
-        The folder that is to be there in the end.
-
     Yields
     ------
     Path
         An empty folder.
-
-    Raises
-    ------
-    OSError
-        If the folder around it does not exist or cannot be written to.
     """
     # A link stays a link: the folder that it leads to is replaced.
     path = path.resolve()
@@ -148,29 +140,21 @@ def _take_place(folder: Path, path: Path) -> None:
 
 
 @contextmanager
-def locked_file(path: Path, mode: Literal["a+b", "r+b", "rb"] = "a+b") -> Iterator[IO[bytes]]:
+def locked_file(
+    path: Path,  # The file
+    # "a+b": it is made if it is not there, and whatever is written is added to its end. "r+b": it
+    # is there, and is read and written. "rb": it is only read, as others may meanwhile; this works
+    # on a disk that cannot be written to.
+    mode: Literal["a+b", "r+b", "rb"] = "a+b",
+) -> Iterator[IO[bytes]]:
     """A file that no other process writes meanwhile, under whatever name it is known there.
 
     The file itself is locked, so that links to it lead to the same lock.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    mode : {"a+b", "r+b", "rb"}
-        "a+b": it is made if it is not there, and whatever is written is added to its end. "r+b": it
-        is there, and is read and written. "rb": it is only read, as others may meanwhile; this
-        works on a disk that cannot be written to.
 
     Yields
     ------
     file
         Without a buffer: one write at a time.
-
-    Raises
-    ------
-    OSError
-        If it cannot be opened.
     """
     while True:
         with open(path, mode, buffering=0) as file:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 WIDTH, HEIGHT = 340, 170
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 10, 30
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 10, 30  # Margins of a picture
 _BLUE, _RED, _GREY = "#1f77b4", "#d62728", "#888888"
 # The smallest delta that a drawing shows, and how much of a value a cell shows.
 _LEAST, _LONGEST, _LARGEST = 1e-30, 400, 1e300
@@ -58,23 +58,15 @@ def block(*parts: str) -> str:
     return f'<div class="rdpkit">{inner}</div>'
 
 
-def profile_drawing(points: Points, *, epsilon: float, delta: float, lower: float | None) -> str:
-    """The privacy profile: delta on a logarithmic axis by epsilon, between its two bounds.
-
-    Parameters
-    ----------
-    points : sequence
-        The profile, with epsilon ascending. Deltas of 0 are left out.
-    epsilon, delta : float
-        The guarantee, which is marked.
-    lower : float or None
-        An epsilon that is attained at ``delta``. What lies between is shaded.
-
-    Returns
-    -------
-    str
-        SVG; empty if there are not two points to draw.
-    """
+def profile_drawing(
+    points: Points,  # The profile, with epsilon ascending. Deltas of 0 are left out.
+    *,
+    # The guarantee, which is marked.
+    epsilon: float,
+    delta: float,
+    lower: float | None,  # An epsilon that is attained at ``delta``. What lies between is shaded.
+) -> str:  # SVG; empty if there are not two points to draw
+    """The privacy profile: delta on a logarithmic axis by epsilon, between its two bounds."""
     above = [(e, d) for e, d, _ in points if d > _LEAST]
     below = [(e, d) for e, _, d in points if d is not None and d > _LEAST]
     if len(above) < 2:
@@ -107,14 +99,11 @@ def profile_drawing(points: Points, *, epsilon: float, delta: float, lower: floa
     return _svg("privacy profile: delta by epsilon, upper and lower bounds", shapes)
 
 
-def bars_drawing(rows: Sequence[tuple[str, str, float]]) -> str:
-    """Numbers side by side: one mark for each bound, and what lies between them shaded.
-
-    Parameters
-    ----------
-    rows : sequence
-        A label, a kind ("upper", "lower" or "published") and a number, for each bound.
-    """
+def bars_drawing(
+    # A label, a kind ("upper", "lower" or "published") and a number, for each bound.
+    rows: Sequence[tuple[str, str, float]],
+) -> str:
+    """Numbers side by side: one mark for each bound, and what lies between them shaded."""
     rows = [row for row in rows if math.isfinite(row[2])]
     if not rows:
         return ""

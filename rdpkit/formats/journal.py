@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import IO, Any
 
-_DIGITS = 64
+_DIGITS = 64  # Of a SHA-256 sum
 _SECONDS_BETWEEN_STORES = 1.0
 
 

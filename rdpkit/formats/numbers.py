@@ -45,37 +45,22 @@ def _rounded(value: float, digits: int, mode: str) -> str:
     return f"{mantissa}e{int(exponent):+03d}"
 
 
-def how_many(count: int, noun: str, plural: str | None = None) -> str:
-    """A number of things in words: "1 claim", "2 claims", "2 repositories".
-
-    Parameters
-    ----------
-    count : int
-        How many.
-    noun : str
-        One of them.
-    plural : str, optional
-        Several of them; by default the noun with an s.
-    """
+def how_many(
+    count: int,  # How many
+    noun: str,  # One of them
+    plural: str | None = None,  # Several of them; by default the noun with an s
+) -> str:
+    """A number of things in words: "1 claim", "2 claims", "2 repositories"."""
     return f"{count} {noun if count == 1 else plural or noun + 's'}"
 
 
-def formatted(value: float, specification: str, *, up: bool) -> str | None:
+def formatted(
+    value: float,  # At least 0
+    specification: str,  # As for floats, ending in e, f, g or %
+    *,
+    up: bool,  # Whether larger is safe
+) -> str | None:  # None if the specification is another one
     """A number as a format specification of floats asks for, rounded to the safe side.
-
-    Parameters
-    ----------
-    value : float
-        At least 0.
-    specification : str
-        As for floats, ending in e, f, g or %.
-    up : bool
-        Whether larger is safe.
-
-    Returns
-    -------
-    str or None
-        None if the specification is another one.
 
     Examples
     --------

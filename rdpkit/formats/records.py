@@ -14,7 +14,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
-_LONGEST = 80
+_LONGEST = 80  # Characters of a value in an error
 # A number with a decimal exponent beyond this is no parameter, and slow to compute with.
 _LARGEST_EXPONENT = 300
 _LARGEST_FLOAT = 1.7976931348623157e308
@@ -29,8 +29,7 @@ class ValueKind:
     """Of the key's name and the value; it returns the value in the form in which it is used, or
     raises a ValueError made by :func:`refused`.
     """
-    schema: Mapping[str, Any]
-    """The same as a JSON Schema."""
+    schema: Mapping[str, Any]  # The same as a JSON Schema
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,21 +61,11 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
-def read_table(table: Mapping[str, Any], keys: Mapping[str, Key]) -> dict[str, Any]:
-    """The values of a table, with those of keys that were left out.
-
-    Parameters
-    ----------
-    table : mapping
-        What a file holds.
-    keys : mapping of str to Key
-        Its description.
-
-    Raises
-    ------
-    ValueError
-        For an unknown key, a missing key or a value that is not accepted.
-    """
+def read_table(
+    table: Mapping[str, Any],  # What a file holds
+    keys: Mapping[str, Key],  # Its description
+) -> dict[str, Any]:
+    """The values of a table, with those of keys that were left out."""
     for name in table:
         if name not in keys:
             raise ValueError(
@@ -101,13 +90,7 @@ def table_schema(keys: Mapping[str, Key]) -> dict[str, Any]:
 
 
 def as_plain(value: Any) -> Any:
-    """A value as JSON holds it: dataclasses as tables, infinite numbers as "inf" and "-inf".
-
-    Raises
-    ------
-    ValueError
-        If a number is not one.
-    """
+    """A value as JSON holds it: dataclasses as tables, infinite numbers as "inf" and "-inf"."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: as_plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Enum):
@@ -182,23 +165,17 @@ def flag() -> ValueKind:
 
 
 def number(
+    # The same in words, like "in (0, 1)"; they follow the key's name in an error.
     condition: str = "",
     *,
+    # The limits. Infinity is accepted with ``maximum=math.inf`` only, also as the text "inf", which
+    # stands for it where a file is JSON.
     above: float = -math.inf,
     below: float = math.inf,
     minimum: float = -math.inf,
     maximum: float = _LARGEST_FLOAT,
 ) -> ValueKind:
-    """A number that is larger than ``above``, smaller than ``below`` and in [minimum, maximum].
-
-    Parameters
-    ----------
-    condition : str
-        The same in words, like "in (0, 1)"; they follow the key's name in an error.
-    above, below, minimum, maximum : float
-        The limits. Infinity is accepted with ``maximum=math.inf`` only, also as the text "inf",
-        which stands for it where a file is JSON.
-    """
+    """A number that is larger than ``above``, smaller than ``below`` and in [minimum, maximum]."""
     limits = {
         "exclusiveMinimum": above,
         "exclusiveMaximum": below,

@@ -20,15 +20,7 @@ _MOST_EVENTS = 10**7
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
-    """Read a TOML file.
-
-    Raises
-    ------
-    ValueError
-        If it is not TOML; the message names the file.
-    OSError
-        If it cannot be read.
-    """
+    """Read a TOML file."""
     try:
         with open(path, "rb") as file:
             return tomllib.load(file)
@@ -51,13 +43,7 @@ def read_event(path: str | Path) -> Event:
 
 
 def event_in_file(path: str | Path, table: Mapping[str, Any]) -> Event:
-    """The event that the content of a file describes.
-
-    Raises
-    ------
-    ValueError
-        If it does not describe an event; the message names the file.
-    """
+    """The event that the content of a file describes."""
     if not isinstance(table.get("mechanism"), str):
         raise ValueError(
             f"{path}: expected a key 'mechanism', one of " + ", ".join(sorted(MECHANISMS)) + "."
@@ -167,13 +153,7 @@ def check_keys(
     required: tuple[str, ...],
     optional: tuple[str, ...] = (),
 ) -> None:
-    """Check that a table has every key that is required, and no key that is unknown.
-
-    Raises
-    ------
-    ValueError
-        If not; the message names the key and the table, by ``name``.
-    """
+    """Check that a table has every key that is required, and no key that is unknown."""
     for key in table:
         if key not in required and key not in optional:
             hint = _validate.did_you_mean(key, (*required, *optional))
@@ -184,13 +164,7 @@ def check_keys(
 
 
 def strings(name: str, value: Any) -> tuple[str, ...]:
-    """A list of strings, as a tuple.
-
-    Raises
-    ------
-    ValueError
-        If it is not one; the message names the value, by ``name``.
-    """
+    """A list of strings, as a tuple."""
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise _validate.fail(name, "to be a list of strings", value)
     return tuple(value)

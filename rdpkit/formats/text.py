@@ -16,19 +16,10 @@ _LONGEST_CELL = 300
 _MARKUP = re.compile(r"[!-+/:-@\[-`{-~]")
 
 
-def escaped_markdown(text: str) -> str:
-    """The text on one line, in which Markdown and HTML see nothing but letters.
-
-    Parameters
-    ----------
-    text : str
-        Anything.
-
-    Returns
-    -------
-    str
-        At most 300 characters; each that could be markup is an entity.
-    """
+def escaped_markdown(
+    text: str,  # Anything
+) -> str:  # At most 300 characters; each that could be markup is an entity
+    """The text on one line, in which Markdown and HTML see nothing but letters."""
     one_line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     if len(one_line) > _LONGEST_CELL:
         one_line = one_line[: _LONGEST_CELL - 3] + "..."

@@ -65,34 +65,19 @@ class NoCertificateError(ValueError):
 
 
 def certificate(
-    event: Event,
+    event: Event,  # What was released
     *,
+    # The epsilon that is claimed, in decimal digits; with ``order``, the Renyi divergence; without
+    # ``delta`` and ``order``, rho of zero-concentrated privacy.
     claimed: str,
-    adjacency: Adjacency | str,
-    delta: float | None = None,
-    order: float | None = None,
-    refuted: bool = False,
+    adjacency: Adjacency | str,  # The neighbouring relation
+    delta: float | None = None,  # In [0, 1); of an epsilon
+    order: float | None = None,  # Above 1; of a Renyi divergence
+    refuted: bool = False,  # Whether the certificate shows that the claim is false
+    # What the claim is and where it is printed; no part of what is proven.
     about: Mapping[str, str] | None = None,
 ) -> str:
     """A certificate of a claim, which the checker accepted, as JSON.
-
-    Parameters
-    ----------
-    event : Event
-        What was released.
-    claimed : str
-        The epsilon that is claimed, in decimal digits; with ``order``, the Renyi divergence;
-        without ``delta`` and ``order``, rho of zero-concentrated privacy.
-    adjacency : Adjacency or str
-        The neighbouring relation.
-    delta : float, optional
-        In [0, 1); of an epsilon.
-    order : float, optional
-        Above 1; of a Renyi divergence.
-    refuted : bool
-        Whether the certificate shows that the claim is false.
-    about : mapping of str to str, optional
-        What the claim is and where it is printed; no part of what is proven.
 
     Raises
     ------

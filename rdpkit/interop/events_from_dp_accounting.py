@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -37,7 +37,6 @@ from rdpkit.events import (
 from rdpkit.interop import profiles
 from rdpkit.interop.noise_reading import (
     NoiseReading,
-    NoiseRelativeTo,
     UnconvertibleEventError,
     dp_events,
     only_under,
@@ -45,6 +44,9 @@ from rdpkit.interop.noise_reading import (
 
 if TYPE_CHECKING:
     from dp_accounting.dp_event import DpEvent
+
+Converter = Callable[[Any, NoiseReading], Event]
+T = TypeVar("T", float, int)
 
 
 def from_dp_event(
@@ -131,7 +133,7 @@ _WHY_NOT = {
 
 
 @lru_cache(maxsize=1)
-def _from_table() -> dict[type[Any], Callable[[Any, NoiseReading], Event]]:
+def _from_table() -> dict[type[Any], Converter]:
     """Converters by exact type, because a subclass may mean something else."""
     dpe = dp_events()
     # Events that the installed version does not have are left out.
@@ -140,8 +142,8 @@ def _from_table() -> dict[type[Any], Callable[[Any, NoiseReading], Event]]:
         for name, convert in (
             ("EpsilonDeltaDpEvent", _from_epsilon_delta),
             ("DiscreteGaussianDpEvent", _from_discrete_gaussian),
-            ("ExponentialMechanismDpEvent", _from_exponential),
-            ("PermuteAndFlipDpEvent", _from_permute_and_flip),
+            ("ExponentialMechanismDpEvent", _from_selection(Exponential)),
+            ("PermuteAndFlipDpEvent", _from_selection(PermuteAndFlip)),
             ("TruncatedSubsampledGaussianDpEvent", _from_truncated_poisson),
         )
         if hasattr(dpe, name)
@@ -165,16 +167,17 @@ def _from_table() -> dict[type[Any], Callable[[Any, NoiseReading], Event]]:
     }
 
 
-def _unit_gaussian(z: float, reading: NoiseRelativeTo) -> Gaussian:
-    diameter = 1.0 if reading == "swap_distance" else None
-    return Gaussian(noise_std=z, record_norm=1.0, record_diameter=diameter)
+def _diameter(moved: T, dp_event: Any, reading: NoiseReading) -> T | None:
+    """The distance of two records, if noise is relative to it; None if it is to their norm."""
+    return moved if reading.of(dp_event, presence=False) == "swap_distance" else None
 
 
 def _from_gaussian(dp_event: Any, reading: NoiseReading) -> Event:
     z = _validate.non_negative("noise_multiplier", dp_event.noise_multiplier)
     if z == 0.0:
         return profiles.everything(reading.adjacency)
-    return _unit_gaussian(z, reading.of(dp_event, presence=False))
+    diameter = _diameter(1.0, dp_event, reading)
+    return Gaussian(noise_std=z, record_norm=1.0, record_diameter=diameter)
 
 
 def _from_self_composed(dp_event: Any, reading: NoiseReading) -> Event:
@@ -332,8 +335,8 @@ def _from_laplace(dp_event: Any, reading: NoiseReading) -> Event:
     z = _validate.non_negative("noise_multiplier", dp_event.noise_multiplier)
     if z == 0.0:
         return profiles.everything(reading.adjacency)
-    swap = reading.of(dp_event, presence=False) == "swap_distance"
-    return Laplace(noise_scale=z, record_norm=1.0, record_diameter=1.0 if swap else None)
+    diameter = _diameter(1.0, dp_event, reading)
+    return Laplace(noise_scale=z, record_norm=1.0, record_diameter=diameter)
 
 
 def _from_discrete_laplace(dp_event: Any, reading: NoiseReading) -> Event:
@@ -341,11 +344,9 @@ def _from_discrete_laplace(dp_event: Any, reading: NoiseReading) -> Event:
     sensitivity = _validate.integer("sensitivity", dp_event.sensitivity)
     if rate == 0.0:  # There is no such distribution.
         return profiles.everything(reading.adjacency)
-    swap = reading.of(dp_event, presence=False) == "swap_distance"
+    diameter = _diameter(sensitivity, dp_event, reading)
     return DiscreteLaplace(
-        noise_scale=1.0 / rate,
-        record_norm=sensitivity,
-        record_diameter=sensitivity if swap else None,
+        noise_scale=1.0 / rate, record_norm=sensitivity, record_diameter=diameter
     )
 
 
@@ -353,12 +354,11 @@ def _from_discrete_gaussian(dp_event: Any, reading: NoiseReading) -> Event:
     sigma = _validate.non_negative("sigma", dp_event.sigma)
     if sigma == 0.0:
         return profiles.everything(reading.adjacency)
-    swap = reading.of(dp_event, presence=False) == "swap_distance"
     moved = _validate.positive("sensitivity", dp_event.sensitivity)
     return DiscreteGaussian(
         sigma=sigma,
         record_norm=moved,
-        record_diameter=moved if swap else None,
+        record_diameter=_diameter(moved, dp_event, reading),
         # Where the dimension is not known, what holds for every number of coordinates is used.
         dimension=2 if dp_event.dimension is None else dp_event.dimension,
     )
@@ -374,20 +374,18 @@ def _from_epsilon_delta(dp_event: Any, reading: NoiseReading) -> Event:
     return EpsilonDelta(epsilon=epsilon, delta=delta, adjacency=reading.adjacency)
 
 
-def _from_exponential(dp_event: Any, reading: NoiseReading) -> Event:
-    # As of the mechanism here, epsilon is for the sensitivity that the scores have under the
-    # adjacency that is asked about; every answer lists that as an assumption.
-    epsilon = _validate.non_negative("epsilon", dp_event.epsilon)
-    if epsilon == 0.0:
-        return profiles.nothing(reading.adjacency)
-    return Exponential(epsilon=epsilon)
+def _from_selection(kind: type[Exponential | PermuteAndFlip]) -> Converter:
+    """A converter to an event of one parameter.
 
+    As of the mechanisms here, epsilon is for the sensitivity that the scores have under the
+    adjacency that is asked about; every answer lists that as an assumption.
+    """
 
-def _from_permute_and_flip(dp_event: Any, reading: NoiseReading) -> Event:
-    epsilon = _validate.non_negative("epsilon", dp_event.epsilon)
-    if epsilon == 0.0:
-        return profiles.nothing(reading.adjacency)
-    return PermuteAndFlip(epsilon=epsilon)
+    def convert(dp_event: Any, reading: NoiseReading) -> Event:
+        epsilon = _validate.non_negative("epsilon", dp_event.epsilon)
+        return kind(epsilon=epsilon) if epsilon else profiles.nothing(reading.adjacency)
+
+    return convert
 
 
 def _from_truncated_poisson(dp_event: Any, reading: NoiseReading) -> Event:
@@ -454,7 +452,7 @@ def _from_trees(dp_event: Any, reading: NoiseReading) -> Event:
         return profiles.nothing(reading.adjacency)
     if z == 0.0:
         return profiles.everything(reading.adjacency)
-    diameter = 1.0 if reading.of(dp_event, presence=False) == "swap_distance" else None
+    diameter = _diameter(1.0, dp_event, reading)
     return TreeAggregation(
         noise_std=z, record_norm=1.0, steps=tuple(lengths), record_diameter=diameter
     )

@@ -106,12 +106,7 @@ def _to(event: Event, reading: NoiseReading) -> Any:
 
 
 def _to_gaussian(event: Gaussian, reading: NoiseReading) -> Any:
-    meaning = reading.of(event, presence=False)
-    return dp_events().GaussianDpEvent(
-        event.noise_multiplier(
-            Adjacency.REPLACE_ONE if meaning == "swap_distance" else Adjacency.ADD_OR_REMOVE_ONE
-        )
-    )
+    return dp_events().GaussianDpEvent(event.noise_multiplier(_swap(event, reading)))
 
 
 def _to_poisson(event: PoissonSampledGaussian, reading: NoiseReading) -> Any:
@@ -133,37 +128,12 @@ def _to_fixed_size(event: FixedSizeSampledGaussian, reading: NoiseReading) -> An
     )
 
 
-def _to_composed(event: Composed, reading: NoiseReading) -> Any:
-    return dp_events().ComposedDpEvent([_to(part, reading) for part in event.events])
-
-
-def _to_repeated(event: Repeated, reading: NoiseReading) -> Any:
-    return dp_events().SelfComposedDpEvent(_to(event.event, reading), event.count)
-
-
 def _to_zcdp(event: ZeroConcentrated, reading: NoiseReading) -> Any:
     if event.adjacency is not reading.adjacency:
         raise UnconvertibleEventError(
             event, f"it is stated for {event.adjacency.value}, not for {reading.adjacency.value}."
         )
     return dp_events().ZCDpEvent(event.rho, event.xi)
-
-
-def _to_sampled(event: PoissonSampled, reading: NoiseReading) -> Any:
-    inner = _to(event.event, reading)
-    return dp_events().PoissonSampledDpEvent(event.sampling_probability, inner)
-
-
-def _to_sampled_without_replacement(event: FixedSizeSampled, reading: NoiseReading) -> Any:
-    inner = _to(event.event, reading)
-    return dp_events().SampledWithoutReplacementDpEvent(
-        event.population_size, event.sample_size, inner
-    )
-
-
-def _to_selected(event: RepeatAndSelect, reading: NoiseReading) -> Any:
-    inner = _to(event.event, reading)
-    return dp_events().RepeatAndSelectDpEvent(inner, event.mean, event.shape)
 
 
 def _to_one_part(event: Parallel, reading: NoiseReading) -> Any:
@@ -214,16 +184,6 @@ def _to_discrete_gaussian(event: DiscreteGaussian, reading: NoiseReading) -> Any
     return _newer(event, "DiscreteGaussianDpEvent", event.sigma, moved, event.dimension)
 
 
-def _to_randomized_response(event: RandomizedResponse, reading: NoiseReading) -> Any:
-    return dp_events().RandomizedResponseDpEvent(event.noise_parameter, event.num_buckets)
-
-
-def _to_mixture(event: MixtureOfGaussians, reading: NoiseReading) -> Any:
-    return dp_events().MixtureOfGaussiansDpEvent(
-        event.noise_std, list(event.sensitivities), list(event.probabilities)
-    )
-
-
 def _to_trees(event: TreeAggregation, reading: NoiseReading) -> Any:
     moved = event.record_norm
     if _swap(event, reading) is Adjacency.REPLACE_ONE:
@@ -263,19 +223,33 @@ _TO_TABLE: dict[type[Event], Callable[[Any, NoiseReading], Any]] = {
     Gaussian: _to_gaussian,
     PoissonSampledGaussian: _to_poisson,
     FixedSizeSampledGaussian: _to_fixed_size,
-    PoissonSampled: _to_sampled,
-    FixedSizeSampled: _to_sampled_without_replacement,
+    PoissonSampled: lambda event, reading: dp_events().PoissonSampledDpEvent(
+        event.sampling_probability, _to(event.event, reading)
+    ),
+    FixedSizeSampled: lambda event, reading: dp_events().SampledWithoutReplacementDpEvent(
+        event.population_size, event.sample_size, _to(event.event, reading)
+    ),
     ZeroConcentrated: _to_zcdp,
-    RepeatAndSelect: _to_selected,
-    Composed: _to_composed,
-    Repeated: _to_repeated,
+    RepeatAndSelect: lambda event, reading: dp_events().RepeatAndSelectDpEvent(
+        _to(event.event, reading), event.mean, event.shape
+    ),
+    Composed: lambda event, reading: dp_events().ComposedDpEvent(
+        [_to(part, reading) for part in event.events]
+    ),
+    Repeated: lambda event, reading: dp_events().SelfComposedDpEvent(
+        _to(event.event, reading), event.count
+    ),
     Parallel: _to_one_part,
     CustomProfile: _to_profile,
     Laplace: _to_laplace,
     DiscreteLaplace: _to_discrete_laplace,
     DiscreteGaussian: _to_discrete_gaussian,
-    RandomizedResponse: _to_randomized_response,
-    MixtureOfGaussians: _to_mixture,
+    RandomizedResponse: lambda event, reading: dp_events().RandomizedResponseDpEvent(
+        event.noise_parameter, event.num_buckets
+    ),
+    MixtureOfGaussians: lambda event, reading: dp_events().MixtureOfGaussiansDpEvent(
+        event.noise_std, list(event.sensitivities), list(event.probabilities)
+    ),
     TreeAggregation: _to_trees,
     TruncatedPoissonGaussian: _to_truncated_poisson,
     EpsilonDelta: _to_epsilon_delta,

@@ -77,18 +77,15 @@ class NoiseReading:
             noise_relative_to=noise_relative_to,  # type: ignore[arg-type]
         )
 
-    def of(self, event: Any, *, swaps: bool = False, presence: bool = True) -> NoiseRelativeTo:
-        """The reading for an event's noise.
-
-        Parameters
-        ----------
-        event : Event or DpEvent
-            The event with the noise.
-        swaps : bool
-            Whether one record takes the place of another under either neighbouring relation.
-        presence : bool
-            Whether a record's mere presence also moves what is released.
-        """
+    def of(
+        self,
+        event: Any,  # The event with the noise
+        *,
+        # Whether one record takes the place of another under either neighbouring relation.
+        swaps: bool = False,
+        presence: bool = True,  # Whether a record's mere presence also moves what is released
+    ) -> NoiseRelativeTo:
+        """The reading for an event's noise."""
         match self.adjacency:
             case Adjacency.ADD_OR_REMOVE_ONE | Adjacency.ZERO_OUT:
                 # The distance of two records does not say how far the special record is from them.

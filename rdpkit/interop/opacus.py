@@ -48,7 +48,7 @@ _BOUNDS = (analysis.BEST, analysis.BEST_RDP, UPPER_ID)
 # Arguments of Opacus' own accountants that have no meaning, or another meaning, here.
 _FOREIGN = ("alphas", "eps_error", "delta_error", "poisson")
 _POISSON = (UniformWithReplacementSampler, DistributedUniformWithReplacementSampler)
-_DEEPEST_CALLER = 12
+_DEEPEST_CALLER = 12  # Frames up to Opacus's own, at most
 # The accountants of Opacus whose history has the form of ours.
 _OF_OPACUS = ("rdp", "gdp", "prv")
 

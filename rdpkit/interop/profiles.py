@@ -41,7 +41,7 @@ from rdpkit.events import CustomProfile
 
 Array = NDArray[np.float64]
 
-_ULP = 2.3e-16
+_ULP = 2.3e-16  # A little more than 2^-52
 # Number of points of a smooth profile. Chords between them exceed it by a relative 1e-6 or less.
 _FEWEST_POINTS, _MOST_POINTS = 512, 16384
 _POINTS_PER_NAT = 64

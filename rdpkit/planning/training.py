@@ -25,8 +25,8 @@ from rdpkit.pairs.claim_check import soundness_of
 from rdpkit.tradeoffs import GaussianDP, tradeoff
 from rdpkit.tradeoffs.gaussian import gdp_of_curve
 
-_LARGEST_USUAL_DELTA = 5
-_FPR = 0.01
+_LARGEST_USUAL_DELTA = 5  # The exponent of 1e-5
+_FPR = 0.01  # Of the true positive rate in the report
 # Truncated Poisson batches of a comparison hold so many deviations more than the mean.
 _DEVIATIONS = 6.0
 
@@ -87,19 +87,10 @@ def _fields(event: Event) -> tuple[dataclasses.Field[Any], ...]:
     return dataclasses.fields(event)
 
 
-def usual_delta(dataset_size: int) -> float:
-    """The largest power of ten that is below 1 / dataset_size, and at most 1e-5.
-
-    Parameters
-    ----------
-    dataset_size : int
-        Number of records; at least 1.
-
-    Raises
-    ------
-    ValueError
-        If it is not an integer of at least 1.
-    """
+def usual_delta(
+    dataset_size: int,  # Number of records; at least 1
+) -> float:
+    """The largest power of ten that is below 1 / dataset_size, and at most 1e-5."""
     size = _validate.integer("dataset_size", dataset_size)
     # 10^-k < 1/n means 10^k > n, and n has len(str(n)) digits.
     return float(f"1e-{max(len(str(size)), _LARGEST_USUAL_DELTA)}")

@@ -31,14 +31,14 @@ from rdpkit.formats.records import as_plain
 from rdpkit.numerics.balls import float_above, float_below
 
 _BITS = 192
-_FIRST, _LAST = 1.0 + 1e-4, 1e7
+_FIRST, _LAST = 1.0 + 1e-4, 1e7  # Smallest and largest order of chords
 _START = (1.01, 1.1, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
-_SLACK, _MOST_ORDERS = 1e-4, 300
+_SLACK, _MOST_ORDERS = 1e-4, 300  # Relative, at which chords are good enough; and orders, at most
 # The largest relative distance of a lower bound to an upper one at which no more is asked.
 _EXACT = 1e-9
 # Chords are tried where at large orders the bound falls below this part of what holds everywhere.
-_MUCH = 0.5
-_SMALLEST_DELTA = 1e-30
+_WORTHWHILE_FALL = 0.5
+_SMALLEST_DELTA = 1e-30  # Of the profiles that bound rho from below
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +142,7 @@ def zcdp(event: Event, *, adjacency: Adjacency | str) -> ConcentratedDP:
         lower = _attained(event, relation)
         rho = everywhere
         # Chords can only help where most of what is known of large orders falls.
-        if _slope_beyond(event, relation, _LAST) < _MUCH * everywhere < math.inf:
+        if _slope_beyond(event, relation, _LAST) < _WORTHWHILE_FALL * everywhere < math.inf:
             rho = min(everywhere, _over_all_orders(event, relation))
     notes = []
     if math.isinf(rho):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # The colours of Okabe and Ito, which colour-blind readers can tell apart.
 _PROVEN, _ATTAINED, _GAUSSIAN, _GUESS = "#0072B2", "#D55E00", "#009E73", "#777777"
-_POINTS = 160
+_POINTS = 160  # Of a curve
 _SIZE = (5.5, 4.5)
 
 
@@ -64,16 +64,11 @@ def draw(curve: TradeoffCurve, axes: Axes | None, *, logarithmic: bool) -> Axes:
     return axes
 
 
-def save(curve: TradeoffCurve, path: Path) -> None:
-    """Draw a curve to a file, PNG or SVG by its suffix, the same each time.
-
-    Parameters
-    ----------
-    curve : TradeoffCurve
-        The curve.
-    path : Path
-        The file; it is written whole or not at all.
-    """
+def save(
+    curve: TradeoffCurve,
+    path: Path,  # The file; it is written whole or not at all
+) -> None:
+    """Draw a curve to a file, PNG or SVG by its suffix, the same each time."""
     kind = path.suffix.lower().removeprefix(".")
     with mpl.rc_context({"svg.hashsalt": "rdpkit", "svg.fonttype": "none"}):
         figure = Figure(figsize=_SIZE, layout="constrained")

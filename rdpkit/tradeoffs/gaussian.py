@@ -30,8 +30,8 @@ from rdpkit.tradeoffs.curve import SMALLEST_DELTA, TradeoffCurve
 from rdpkit.tradeoffs.normal import gaussian_delta
 
 # An advantage below this many times the smallest delta is not looked at closely enough.
-_LITTLE = 1e3
-_LARGEST_MU = 1e8
+_SMALLEST_ADVANTAGE = 1e3
+_LARGEST_MU = 1e8  # Where the search for a refuted mu begins at most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,26 +175,22 @@ def gdp(
     known: profiles.Curves = {}
     profile = profiles.proven(event, relation, smallest=smallest, known=known)
     advantage = profile.deltas[0]
-    if smallest_delta is None and 0.0 < advantage < _LITTLE * smallest:
+    if smallest_delta is None and 0.0 < advantage < _SMALLEST_ADVANTAGE * smallest:
         smallest *= advantage
         profile = profiles.proven(event, relation, smallest=smallest, known=known)
     attained = profiles.attained(event, relation, smallest=smallest, known=known)
     return _described(event, relation, smallest, profile, attained)
 
 
-def gdp_of_curve(event: Event, curve: TradeoffCurve, *, closer: bool = False) -> GaussianDP:
-    """As :func:`gdp`, from the trade-off curve of the event and with its smallest delta.
-
-    Parameters
-    ----------
-    event : Event
-        What was released.
-    curve : TradeoffCurve
-        Its curve.
-    closer : bool
-        Whether a smaller delta is taken, as by :func:`gdp`, for an event that leaks very little.
-    """
-    if closer and curve.profile.deltas[0] < _LITTLE * curve.smallest_delta:
+def gdp_of_curve(
+    event: Event,  # What was released
+    curve: TradeoffCurve,
+    *,
+    # Whether a smaller delta is taken, as by :func:`gdp`, for an event that leaks very little.
+    closer: bool = False,
+) -> GaussianDP:
+    """As :func:`gdp`, from the trade-off curve of the event and with its smallest delta."""
+    if closer and curve.profile.deltas[0] < _SMALLEST_ADVANTAGE * curve.smallest_delta:
         return gdp(event, adjacency=curve.adjacency)
     if curve.gaussian is not None:
         smallest, relation = curve.smallest_delta, curve.adjacency
@@ -260,18 +256,12 @@ def _down_to(profile: Profile, smallest: float) -> Profile:
     return Profile(epsilons=profile.epsilons[:count], deltas=profile.deltas[:count])
 
 
-def regret(mu: float, profile: Profile, attained: tuple[AttainedProfile, ...]) -> Enclosure:
-    """The regret of a mu: the largest (delta_mu - delta) / (1 + e^epsilon), from both sides.
-
-    Parameters
-    ----------
-    mu : float
-        mu.
-    profile : Profile
-        delta from above.
-    attained : tuple of AttainedProfile
-        delta from below, by several pairs.
-    """
+def regret(
+    mu: float,
+    profile: Profile,  # delta from above
+    attained: tuple[AttainedProfile, ...],  # delta from below, by several pairs
+) -> Enclosure:
+    """The regret of a mu: the largest (delta_mu - delta) / (1 + e^epsilon), from both sides."""
     nothing = Profile(epsilons=(0.0,), deltas=(0.0,))
     below = [one.forward for one in attained] or [nothing]
     with ctx.workprec(BITS + bits_for(profile)):
@@ -347,6 +337,3 @@ def _of_gaussians(
         adjacency=adjacency,
         assumptions=assumptions,
     )
-
-
-__all__ = ["GaussianDP", "gdp", "mu_from_above", "regret", "smallest_mu"]

@@ -10,14 +10,12 @@ def tail(x: arb) -> arb:
     return (x / arb(2).sqrt()).erfc() / 2
 
 
-def tail_quantile(p: arb, rest: arb) -> arb:
-    """The x with P(N(0, 1) > x) = p.
-
-    Parameters
-    ----------
-    p, rest : arb
-        A probability in (0, 1) and 1 - p. Both are given, because one of the two may be tiny.
-    """
+def tail_quantile(
+    # A probability in (0, 1) and 1 - p. Both are given, because one of the two may be tiny.
+    p: arb,
+    rest: arb,
+) -> arb:
+    """The x with P(N(0, 1) > x) = p."""
     root = arb(2).sqrt()
     return root * (2 * p).erfcinv() if p < rest else -root * (2 * rest).erfcinv()
 

@@ -19,68 +19,35 @@ Kind = Literal["integer", "number", "integers", "numbers", "range"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureParameter:
-    """A parameter that a paper leaves open, or that sets the axes.
+    """A parameter that a paper leaves open, or that sets the axes."""
 
-    Parameters
-    ----------
-    name : str
-        The argument of the figure's function, and with dashes the option.
-    kind : {"integer", "number", "integers", "numbers", "range"}
-        A value, a list of values separated by commas, or two numbers.
-    default : object
-        Its value unless another is given; if it is None, ``meaning`` says what happens.
-    meaning : str
-        What it is, with the paper's symbol.
-    """
-
-    name: str
+    name: str  # The argument of the figure's function, and with dashes the option
     kind: Kind
-    default: Any
-    meaning: str
+    """A value, a list of values separated by commas, or two numbers; one of {"integer", "number",
+    "integers", "numbers", "range"}.
+    """
+    default: Any  # Its value unless another is given; if it is None, ``meaning`` says what happens
+    meaning: str  # What it is, with the paper's symbol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureEntry:
-    """A figure that can be drawn.
+    """A figure that can be drawn."""
 
-    Parameters
-    ----------
-    id : str
-        Its name on the command line.
-    module : str
-        The module of this package whose function ``figure`` computes it.
-    summary : str
-        One line about it.
-    parameters : tuple of FigureParameter
-        What may be chosen.
-    points : int
-        How many points it has with the defaults.
-    seconds : float
-        How long one point takes, about, on one core that does nothing else.
-    """
+    id: str  # Its name on the command line
+    module: str  # The module of this package whose function ``figure`` computes it
+    summary: str  # One line about it
+    parameters: tuple[FigureParameter, ...]  # What may be chosen
+    points: int  # How many points it has with the defaults
+    seconds: float  # How long one point takes, about, on one core that does nothing else
 
-    id: str
-    module: str
-    summary: str
-    parameters: tuple[FigureParameter, ...]
-    points: int
-    seconds: float
-
-    def compute(self, *, track: Track | None = None, **given: Any) -> Figure:
-        """The figure as data, with defaults for parameters that are not given.
-
-        Parameters
-        ----------
-        track : callable, optional
-            Returns the tasks one by one, and may show progress.
-        **given
-            Parameters by their names.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is outside of its range.
-        """
+    def compute(
+        self,
+        *,
+        track: Track | None = None,  # Returns the tasks one by one, and may show progress
+        **given: Any,  # Parameters by their names
+    ) -> Figure:
+        """The figure as data, with defaults for parameters that are not given."""
         module = import_module(f"paper_figures.{self.module}")
         values = {parameter.name: parameter.default for parameter in self.parameters} | given
         figure: Figure = module.figure(**values, track=track or iter)

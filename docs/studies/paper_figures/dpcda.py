@@ -59,11 +59,6 @@ def figure(
 
     The parameters are described in :mod:`paper_figures.catalogue`;
     ``track`` shows progress.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range.
     """
     orders = checked_integers("orders_of_mixture", orders_of_mixture)
     total = checked_releases(releases, classes=CLASSES)

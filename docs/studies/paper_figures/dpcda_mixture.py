@@ -49,11 +49,6 @@ def figure(
 
     The parameters are described in :mod:`paper_figures.catalogue`;
     ``track`` shows progress.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range.
     """
     budgets = _budgets(epsilons)
     classes = len(CLASS_SIZES)

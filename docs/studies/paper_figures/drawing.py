@@ -50,13 +50,7 @@ _SETTINGS: Any = {
 
 
 def check_available() -> None:
-    """Raise an error before a long computation if matplotlib is missing.
-
-    Raises
-    ------
-    ValueError
-        If matplotlib is not installed; the message says how to install it.
-    """
+    """Raise an error before a long computation if matplotlib is missing."""
     try:
         import matplotlib.figure  # noqa: F401, PLC0415
     except ImportError:
@@ -66,16 +60,11 @@ def check_available() -> None:
         ) from None
 
 
-def draw(figure: Figure, file_format: str) -> bytes:
-    """The figure as the content of a PNG or SVG file.
-
-    Parameters
-    ----------
-    figure : Figure
-        What to draw.
-    file_format : {"svg", "png"}
-        Which of the two.
-    """
+def draw(
+    figure: Figure,  # What to draw
+    file_format: str,  # Which of the two; one of {"svg", "png"}
+) -> bytes:
+    """The figure as the content of a PNG or SVG file."""
     import matplotlib  # noqa: PLC0415
 
     with matplotlib.rc_context():
@@ -86,14 +75,10 @@ def draw(figure: Figure, file_format: str) -> bytes:
         return buffer.getvalue()
 
 
-def drawn(figure: Figure) -> Canvas:
-    """The figure as a matplotlib figure; matplotlib's settings become those of the drawing.
-
-    Parameters
-    ----------
-    figure : Figure
-        What to draw.
-    """
+def drawn(
+    figure: Figure,  # What to draw
+) -> Canvas:
+    """The figure as a matplotlib figure; matplotlib's settings become those of the drawing."""
     import matplotlib  # noqa: PLC0415
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
     from matplotlib.figure import Figure as Canvas  # noqa: PLC0415

@@ -79,28 +79,16 @@ class Panel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A figure: its panels, and the words around them.
+    """A figure: its panels, and the words around them."""
 
-    Parameters
-    ----------
-    id : str
-        What the command line calls it.
-    title, source : str
-        What it shows, and where it was published.
-    parameters : mapping of str to value
-        What is the same everywhere, whether the paper prints it or leaves it open.
-    notes : tuple of str
-        How each of the three numbers was computed, and remarks.
-    panels : tuple of Panel
-        From left to right.
-    """
-
-    id: str
+    id: str  # What the command line calls it
+    # What it shows, and where it was published.
     title: str
     source: str
     parameters: Mapping[str, Parameter]
-    notes: tuple[str, ...]
-    panels: tuple[Panel, ...]
+    """What is the same everywhere, whether the paper prints it or leaves it open."""
+    notes: tuple[str, ...]  # How each of the three numbers was computed, and remarks
+    panels: tuple[Panel, ...]  # From left to right
 
     def caption(self) -> tuple[str, ...]:
         """The lines printed below the drawing and on the terminal."""
@@ -189,31 +177,15 @@ def computed(tasks: Sequence[Sequence[Task]], track: Track) -> list[tuple[Point,
 
 
 def budget_point(
-    event: Event,
+    event: Event,  # What is released
     *,
-    x: float,
-    delta: float,
-    adjacency: str,
-    published: str,
-    lower_up_to: float = math.inf,
+    x: float,  # Its place on the axis
+    delta: float,  # In (0, 1)
+    adjacency: str,  # The neighbouring relation
+    published: str,  # The id of the published bound
+    lower_up_to: float = math.inf,  # No lower bound is computed where the upper one is above this
 ) -> Point:
-    """The published, the upper and the lower epsilon of an event.
-
-    Parameters
-    ----------
-    event : Event
-        What is released.
-    x : float
-        Its place on the axis.
-    delta : float
-        In (0, 1).
-    adjacency : str
-        The neighbouring relation.
-    published : str
-        The id of the published bound.
-    lower_up_to : float
-        No lower bound is computed where the upper one is above this.
-    """
+    """The published, the upper and the lower epsilon of an event."""
     # Certified numbers would differ by less than the width of a line, and take longer.
     ask = functools.partial(rdpkit.epsilon, event, delta=delta, adjacency=adjacency, certify=False)
     upper = ask(bound="best").epsilon

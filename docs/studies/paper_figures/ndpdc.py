@@ -57,11 +57,6 @@ def figure(
 
     The parameters are described in :mod:`paper_figures.catalogue`;
     ``track`` shows progress.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range.
     """
     target = _validate.open_probability("delta", delta)
     fixed = {

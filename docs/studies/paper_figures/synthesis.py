@@ -48,11 +48,6 @@ def figure(
 
     The parameters are described in :mod:`paper_figures.catalogue`;
     ``track`` shows progress.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside of its range.
     """
     sizes = checked_integers("records", records, minimum=2)
     low, high = checked_limits("orders", orders)

@@ -191,13 +191,7 @@ def of_arrays(
 
 
 def numbered(labels: NDArray[Any], names: tuple[str, ...], where: str) -> NDArray[np.int64]:
-    """Labels as places in the list of names: integers, or names.
-
-    Raises
-    ------
-    ValueError
-        If a label is neither.
-    """
+    """Labels as places in the list of names: integers, or names."""
     labels = labels.reshape(len(labels)) if labels.ndim == 2 and labels.shape[1] == 1 else labels
     if labels.dtype.kind in "iu":
         return labels.astype(np.int64)
@@ -213,13 +207,7 @@ def numbered(labels: NDArray[Any], names: tuple[str, ...], where: str) -> NDArra
 
 
 def column_of(columns: list[str], wanted: str | None, usual: tuple[str, ...], kind: str) -> str:
-    """The column that the user names, or the first of the usual names.
-
-    Raises
-    ------
-    ValueError
-        If there is no such column.
-    """
+    """The column that the user names, or the first of the usual names."""
     for name in (wanted,) if wanted is not None else usual:
         if name in columns:
             return name

@@ -18,42 +18,20 @@ CLASSES, SIZE, CHANNELS = PUBLIC = ("class names", "size", "channels")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ImageSet:
-    """Labelled images of one size.
+    """Labelled images of one size."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the file, the folder or the kind of object that they came from.
-    features : array of uint8, shape (n, d)
-        Images, flat, channel by channel, row by row.
-    labels : array of int64, shape (n,)
-        Numbers of classes.
-    classes : tuple of str
-        Every class that there can be: public knowledge.
-    image_shape : (int, int, int)
-        Channels, height and width: public knowledge.
-    assumed : tuple of str
-        What nobody stated to be public, so that it was read from the data: "class names", "size",
-        "channels". A release that is made with it is not private.
-    persons : array of int64, shape (n,), optional
-        Whose each image is, as numbers that name nobody; -1 where it is nobody's.
-    most_per_person : int, optional
-        How many images of each person a release uses.
-
-    Raises
-    ------
-    ValueError
-        If the parts do not fit each other.
-    """
-
-    name: str
-    features: NDArray[np.uint8]
-    labels: NDArray[np.int64]
-    classes: tuple[str, ...]
-    image_shape: Shape
+    name: str  #: Name of the file, the folder or the kind of object that they came from
+    features: NDArray[np.uint8]  #: Images, flat, channel by channel, row by row; shape (n, d)
+    labels: NDArray[np.int64]  #: Numbers of classes; shape (n,)
+    classes: tuple[str, ...]  #: Every class that there can be: public knowledge
+    image_shape: Shape  #: Channels, height and width: public knowledge
     assumed: tuple[str, ...] = ()
+    """What nobody stated to be public, so that it was read from the data: "class names", "size",
+    "channels". A release that is made with it is not private.
+    """
     persons: NDArray[np.int64] | None = None
-    most_per_person: int | None = None
+    """Whose each image is, as numbers that name nobody; -1 where it is nobody's; shape (n,)."""
+    most_per_person: int | None = None  #: How many images of each person a release uses
 
     def __post_init__(self) -> None:
         width = int(np.prod(self.image_shape))
@@ -86,13 +64,7 @@ class ImageSet:
 
 
 def class_names(classes: Any) -> tuple[str, ...] | None:
-    """Names of classes from what a user states: names, a number of classes, or nothing.
-
-    Raises
-    ------
-    ValueError
-        If it is none of these.
-    """
+    """Names of classes from what a user states: names, a number of classes, or nothing."""
     if classes is None:
         return None
     if isinstance(classes, (int, np.integer)) and not isinstance(classes, bool):

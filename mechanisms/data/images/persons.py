@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_NOBODY = ("", "None", "nan")
+_NOBODY = ("", "None", "nan")  # What stands where a record is nobody's
 
 
 def numbers_of_persons(names: Iterable[Any]) -> NDArray[np.int64]:
@@ -27,11 +27,6 @@ def rule_of_files(rule: str) -> Callable[[str], str | None]:
 
     The rule is a CSV file with the columns file and person, or a regular expression with one group,
     which is looked for in the path.
-
-    Raises
-    ------
-    ValueError
-        If it is neither. What the list says is not quoted.
     """
     if rule.lower().endswith(".csv"):
         return _listed(Path(rule)).get

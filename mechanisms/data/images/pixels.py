@@ -20,24 +20,17 @@ class Frame:
     """The one size and number of channels that all images get.
 
     What the user did not state is taken from the first image, and a release of it is not private.
-
-    Parameters
-    ----------
-    image_size : int or (int, int), optional
-        Height and width. Images of another size are resized where this is stated, and are an error
-        where it is not.
-    channels : {1, 3}, optional
-        Grey or colour.
-
-    Raises
-    ------
-    ValueError
-        If a value is not accepted.
     """
 
     __slots__ = ("channels", "height", "resize", "stated_channels", "width")
 
-    def __init__(self, image_size: Any, channels: Any) -> None:
+    def __init__(
+        self,
+        # Height and width. Images of another size are resized where this is stated, and are an
+        # error where it is not.
+        image_size: Any,
+        channels: Any,  # Grey or colour; one of {1, 3}
+    ) -> None:
         if channels is not None and channels not in (_GREY, _COLOUR):
             raise _validate.fail("channels", "to be 1 (grey) or 3 (colour)", channels)
         self.channels: int | None = channels
@@ -66,13 +59,7 @@ class Frame:
         return tuple(name for name, known in stated.items() if not known)
 
     def row(self, picture: Any, where: str) -> Bytes:
-        """A Pillow image as a flat row.
-
-        Raises
-        ------
-        ValueError
-            If its size is not that of the others.
-        """
+        """A Pillow image as a flat row."""
         from PIL import Image  # noqa: PLC0415 - only here are images decoded
 
         if self.channels is None:
@@ -99,11 +86,6 @@ class Frame:
         """Rows of an array of images, of shape (n, h, w), (n, h, w, c) or (n, c, h, w).
 
         Numbers of a floating-point type are taken to lie in [0, 1] and are cut there.
-
-        Raises
-        ------
-        ValueError
-            If the array has another shape or type.
         """
         values = bytes_of(np.asarray(images), where)
         if values.ndim == 2 and self.height and self.channels:
@@ -134,13 +116,7 @@ class Frame:
 
 
 def bytes_of(values: NDArray[Any], where: str) -> Bytes:
-    """Bytes as they are, and numbers of a floating-point type from [0, 1], cut there.
-
-    Raises
-    ------
-    ValueError
-        If they are of another type.
-    """
+    """Bytes as they are, and numbers of a floating-point type from [0, 1], cut there."""
     if values.dtype == np.uint8:
         return values
     if values.dtype.kind == "f":
@@ -166,13 +142,7 @@ def _channels_first(values: Bytes, where: str) -> Bytes:
 
 
 def decoded(content: bytes | Path, where: str) -> Any:
-    """A Pillow image from a file or from the content of one.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be decoded.
-    """
+    """A Pillow image from a file or from the content of one."""
     from PIL import Image, UnidentifiedImageError  # noqa: PLC0415
 
     try:

@@ -13,13 +13,7 @@ _DECIMAL = re.compile(r"decimal(?:128)?\((\d+), (\d+)\)")
 
 
 def arrow_type(name: str) -> Any:
-    """The Arrow type whose name this is, as ``str(type)`` writes it.
-
-    Raises
-    ------
-    ValueError
-        If it is none that a column of a schema may have.
-    """
+    """The Arrow type whose name this is, as ``str(type)`` writes it."""
     if found := _TIMESTAMP.fullmatch(name):
         return pa.timestamp(found[1], tz=found[2])
     if found := _DICTIONARY.fullmatch(name):

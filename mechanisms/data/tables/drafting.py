@@ -25,11 +25,11 @@ from rdpkit.mechanisms.data.tables.schema import Column, Kind, Schema
 MOST_CATEGORIES = 200
 """A column of texts with more different values than this is not taken for categories."""
 
-_FEW_INTEGERS = 3
+_FEW_INTEGERS = 3  # A smaller range of integers is not rounded
 # A category with fewer records than this is not drafted.
 _FEW_RECORDS = 5
-_FEW_TEXTS = 10
-_MANY = 50
+_FEW_TEXTS = 10  # Up to so many different texts are always categories
+_FEWEST_OF_AN_IDENTIFIER = 50
 # Beyond it not every integer is a float, and few measurements lie there.
 _LARGEST_NUMBER = 2**53
 _VALUE = re.compile(r"\s*|[\d\s.,:;/+-]+")
@@ -45,7 +45,7 @@ _QUESTIONS = {
     ),
     "numbers with a decimal comma: write them with a point": re.compile(r"\s*[+-]?\d+,\d+\s*"),
 }
-_MOST_DECIMALS = 6
+_MOST_DECIMALS = 6  # Of numbers with more, none are stated
 _HEADER = """\
 # A draft of a schema: what everybody may know of this table.
 #
@@ -61,25 +61,16 @@ _HEADER = """\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A draft of a schema, and what a reader has to know of it.
+    """A draft of a schema, and what a reader has to know of it."""
 
-    Parameters
-    ----------
-    schema : Schema
-        Every column is marked as not confirmed.
-    read : tuple of (str, str)
-        For each column by its name: what was read from the private records.
-    dropped : tuple of str
-        Columns that were left out, as the caller asked.
-    proposed : tuple of (str, str)
-        Columns that were left out because they may name people or have no public list of values,
-        and why.
-    """
-
-    schema: Schema
+    schema: Schema  #: Every column is marked as not confirmed
     read: tuple[tuple[str, str], ...]
-    dropped: tuple[str, ...] = ()
+    """For each column by its name: what was read from the private records."""
+    dropped: tuple[str, ...] = ()  #: Columns that were left out, as the caller asked
     proposed: tuple[tuple[str, str], ...] = ()
+    """Columns that were left out because they may name people or have no public list of values, and
+    why.
+    """
 
     def as_toml(self) -> str:
         """The schema as a TOML file, with what is to be confirmed in comments."""
@@ -191,7 +182,7 @@ def _check_no_identifier(name: str, values: pa.ChunkedArray) -> None:
         alike = pc.sum(pc.match_substring_regex(texts, f"^{_OF_A_PERSON}$")).as_py() or 0
         if different > _FEW_RECORDS and alike * 2 > different:
             raise _NotDraftedError("texts like names or addresses of people")
-    if pa.types.is_integer(kind) and known >= _MANY and different == known:
+    if pa.types.is_integer(kind) and known >= _FEWEST_OF_AN_IDENTIFIER and different == known:
         raise _NotDraftedError("integers that differ for all records, like numbers of people")
 
 

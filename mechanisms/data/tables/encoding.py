@@ -46,11 +46,11 @@ def encode(table: pa.Table, schema: Schema) -> Codes:
     table : pyarrow.Table
         At least the columns of the schema; others are ignored.
     schema : Schema
-        Names, kinds and public ranges of the columns.
+        Names, kinds and public ranges of the k columns.
 
     Returns
     -------
-    ndarray of int32, shape (n, columns)
+    ndarray of int32, shape (n, k)
         Codes in [0, ``schema.domain``).
 
     Raises
@@ -66,14 +66,7 @@ def encode(table: pa.Table, schema: Schema) -> Codes:
 
 
 def check_columns(table: pa.Table, schema: Schema) -> None:
-    """Refuse a table without all columns of the schema.
-
-    Raises
-    ------
-    ValueError
-        If one is not there. Names of the table's own columns are not quoted: where a file has no
-        header, they are those of a record.
-    """
+    """Refuse a table without all columns of the schema."""
     for name in schema.names:
         if name not in table.column_names:
             raise ValueError(
@@ -87,7 +80,7 @@ def decode(codes: Codes, schema: Schema, *, draws: UniformDraws) -> pa.Table:
 
     Parameters
     ----------
-    codes : ndarray of int, shape (n, columns)
+    codes : ndarray of int, shape (n, k)
         In [0, ``schema.domain``).
     schema : Schema
         As for :func:`encode`.
@@ -136,26 +129,17 @@ def _codes(column: Column, given: pa.ChunkedArray) -> NDArray[np.int64]:
     return np.where(known, np.where(listed >= 0, listed, unlisted), absent)
 
 
-def read_values(given: pa.ChunkedArray, column: Column) -> NDArray[Any]:
+def read_values(
+    given: pa.ChunkedArray,  # The column
+    column: Column,  # What the schema says of it
+) -> NDArray[Any]:
     """The values of a column before they are coded.
-
-    Parameters
-    ----------
-    given : pyarrow.ChunkedArray
-        The column.
-    column : Column
-        What the schema says of it.
 
     Returns
     -------
     ndarray of float64 or of object, shape (n,)
         Where the column has a range: numbers, days or units of time since 1970, NaN where one is
         missing or cannot be read. Otherwise categories as texts, None where one is missing.
-
-    Raises
-    ------
-    ValueError
-        If the type as a whole is none that can be read as the column's kind.
     """
     array = _decoded(given)
     if column.is_ordered:

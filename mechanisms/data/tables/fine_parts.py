@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from rdpkit.mechanisms.data.tables.schema import BINS, Column, Schema
 
-_EVEN = 1024
-_OCTAVES = (7, 35)
-_OF_OCTAVE = 6
+_EVEN = 1024  # Equal parts of a range
+_OCTAVES = (7, 35)  # Halvings of the range at which ends lie near a limit or near 0
+_OF_OCTAVE = 6  # Parts of each octave
 
 Floats = NDArray[np.float64]
 

@@ -47,13 +47,7 @@ _GUESSES = (
 
 
 def format_of(path: str | Path) -> str:
-    """The format that a file's ending stands for.
-
-    Raises
-    ------
-    ValueError
-        If it is none of :data:`FORMATS`.
-    """
+    """The format that a file's ending stands for."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise ValueError(
@@ -68,7 +62,7 @@ def read(source: Any, *, schema: Schema | None = None) -> pa.Table:
 
     Parameters
     ----------
-    source : path, pyarrow.Table, or data frame
+    source : Path, pyarrow.Table, or data frame
         A file that ends in .csv, .parquet, .arrow or .feather; or anything that gives out Arrow
         data (``__arrow_c_stream__``), such as frames of pandas and polars.
     schema : Schema, optional

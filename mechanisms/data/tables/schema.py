@@ -68,62 +68,41 @@ PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One column: what its values can be, and how they are coded.
+    """One column: what its values can be, and how they are coded."""
 
-    Parameters
-    ----------
-    name : str
-        As the file has it.
-    kind : {"number", "integer", "category", "boolean", "date", "datetime"}
-        What the values are.
-    type : str, optional
-        The Arrow type of the column, which what comes out has again, like ``int32`` or
-        ``timestamp[us, tz=UTC]``. By default the usual one of the kind.
-    range : (low, high), optional
-        The smallest and the largest value there can be, both included: numbers, integers, or dates
-        and times as ISO 8601 text. Needed for numbers, integers, dates and times.
-    bins : int, optional
-        Into how many parts the range is cut; by default 32, or one for each value where an integer
-        or a date has no more.
-    edges : tuple, optional
-        Where the parts begin, instead of ``bins``: ascending, inside the range.
-    decimals : int, optional
-        How many decimals numbers have that come out.
-    values : tuple of str or int, optional
-        All categories. Needed for categories.
-    other : str, optional
-        The category that stands for all that are not listed.
-    missing : bool
-        Whether values may be missing.
-    public : bool or str
-        Whether whoever wrote the schema says that all of this is public knowledge. A column that
-        was drafted from private records needs a reason, such as "the form that people fill in".
-    drafted : bool
-        Whether the range or the categories were first read from the private records.
-    paid : bool
-        Whether they are found with noise when a release is made, which its guarantee pays for. Then
-        ``values`` is not needed; ``range`` is not either, and where it is stated, the parts are
-        found inside of it. All that is not stated needs a person's word no more.
-
-    Raises
-    ------
-    ValueError
-        If something is not accepted; the message names the column and the key.
-    """
-
-    name: str
+    name: str  #: As the file has it
     kind: Kind
+    """What the values are; one of {"number", "integer", "category", "boolean", "date", "datetime"}.
+    """
     type: str = ""
+    """The Arrow type of the column, which what comes out has again, like ``int32`` or
+    ``timestamp[us, tz=UTC]``. By default the usual one of the kind.
+    """
     range: tuple[Any, Any] | None = None
+    """The smallest and the largest value there can be, both included: numbers, integers, or dates
+    and times as ISO 8601 text. Needed for numbers, integers, dates and times.
+    """
     bins: int | None = None
+    """Into how many parts the range is cut; by default 32, or one for each value where an integer
+    or a date has no more.
+    """
     edges: tuple[Any, ...] | None = None
-    decimals: int | None = None
-    values: tuple[Any, ...] = ()
-    other: str | None = None
-    missing: bool = False
+    """Where the parts begin, instead of ``bins``: ascending, inside the range."""
+    decimals: int | None = None  #: How many decimals numbers have that come out
+    values: tuple[Any, ...] = ()  #: All categories. Needed for categories.
+    other: str | None = None  #: The category that stands for all that are not listed
+    missing: bool = False  #: Whether values may be missing
     public: bool | str = True
+    """Whether whoever wrote the schema says that all of this is public knowledge. A column that was
+    drafted from private records needs a reason, such as "the form that people fill in".
+    """
     drafted: bool = False
+    """Whether the range or the categories were first read from the private records."""
     paid: bool = False
+    """Whether they are found with noise when a release is made, which its guarantee pays for. Then
+    ``values`` is not needed; ``range`` is not either, and where it is stated, the parts are found
+    inside of it. All that is not stated needs a person's word no more.
+    """
     cuts: Edges = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -201,13 +180,7 @@ class Column:
         return found
 
     def steps_of(self, value: Any) -> Any:
-        """A value of a range in the unit in which the column is coded.
-
-        Raises
-        ------
-        ValueError
-            If it is no value of the column's kind.
-        """
+        """A value of a range in the unit in which the column is coded."""
         match self.kind:
             case "number":
                 return _finite(value)
@@ -306,20 +279,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """The columns of a table, in their order.
+    """The columns of a table, in their order."""
 
-    Parameters
-    ----------
-    columns : tuple of Column
-        At least one, with different names.
-
-    Raises
-    ------
-    ValueError
-        If there is none, or two have one name.
-    """
-
-    columns: tuple[Column, ...]
+    columns: tuple[Column, ...]  #: At least one, with different names
 
     def __post_init__(self) -> None:
         if not self.columns:

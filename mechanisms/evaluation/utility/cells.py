@@ -23,8 +23,7 @@ MOST_CELLS = 20
 class Cells:
     """The cells of one column; there is one more for values that are missing."""
 
-    name: str
-    """The column."""
+    name: str  # The column
     edges: NDArray[np.float64] | None
     """Where a cell of a number ends and the next one begins; None for categories."""
     labels: tuple[str, ...]

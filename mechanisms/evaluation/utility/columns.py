@@ -19,8 +19,7 @@ class ColumnSummary:
 
     name: str
     kind: str
-    missing: tuple[float, float]
-    """Shares of missing values: in the release, in the real records."""
+    missing: tuple[float, float]  # Shares of missing values: in the release, in the real records
     ranges: tuple[float, float, float, float] | None = None
     """Of a number: smallest and largest value of the release, then of the real records."""
     # Of a number: means and standard deviations, of the release and of the real records.
@@ -28,12 +27,9 @@ class ColumnSummary:
     spreads: tuple[float, float] | None = None
     lost: tuple[str, ...] = ()
     """Of a category: values of real records that the release lacks, the most frequent first."""
-    invented: tuple[str, ...] = ()
-    """Of a category: values of the release that no real record has."""
-    outside: float = 0.0
-    """The share of records of the release outside of what real records hold."""
-    shown: tuple[str, ...] = ()
-    """The ranges and the means as people read them: dates as dates."""
+    invented: tuple[str, ...] = ()  # Of a category: values of the release that no real record has
+    outside: float = 0.0  # The share of records of the release outside of what real records hold
+    shown: tuple[str, ...] = ()  # The ranges and the means as people read them: dates as dates
     broken: float | None = None
     """The share of records of the release that the schema does not allow; None without a schema."""
 

@@ -12,8 +12,8 @@ from rdpkit.mechanisms.evaluation.utility.samples import Sample, SampleColumn
 
 Matrix = NDArray[np.float64]
 
-_MOST_CATEGORIES = 50
-_FARTHEST = 8.0
+_MOST_CATEGORIES = 50  # Rarer ones have no column of their own
+_FARTHEST = 8.0  # In deviations; outliers are cut there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

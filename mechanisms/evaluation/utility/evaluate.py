@@ -51,7 +51,7 @@ from rdpkit.mechanisms.evaluation.utility.trained import (
 from rdpkit.mechanisms.parts.noise import NoiseSource
 
 ROWS = 10_000
-_TEST_SHARE = 0.3
+_TEST_SHARE = 0.3  # Of the real records, where no test records are given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-_FLOOR = 1e-3
+_FLOOR = 1e-3  # Of variances, as a share of the mean one
 
 
 class GaussianClasses:

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.mechanisms.evaluation.utility.cells import Cells, cells_of, total_variation
+from rdpkit.mechanisms.evaluation.utility.cells import cells_of, total_variation
 from rdpkit.mechanisms.evaluation.utility.samples import Sample
 
 MOST_COLUMNS = 40
@@ -20,10 +20,8 @@ MOST_COLUMNS = 40
 class MarginalError:
     """How far one distribution is from the real one."""
 
-    columns: tuple[str, ...]
-    """One column, or two."""
-    error: float
-    """Total variation distance to the real records, in [0, 1]."""
+    columns: tuple[str, ...]  # One column, or two
+    error: float  # Total variation distance to the real records, in [0, 1]
     floor: float | None
     """The distance between two random halves of the real records; None if it was not measured."""
 
@@ -65,17 +63,14 @@ def compared_columns(synthetic: Sample) -> Sample:
 
 
 def marginal_errors(
-    synthetic: Sample, real: Sample, *, rng: np.random.Generator | None
+    # With the same columns.
+    synthetic: Sample,
+    real: Sample,
+    *,
+    # Splits the real records into the two halves whose distance is the floor; None for no floor.
+    rng: np.random.Generator | None,
 ) -> Marginals:
-    """Compare all columns and pairs of columns of two samples.
-
-    Parameters
-    ----------
-    synthetic, real : Sample
-        With the same columns.
-    rng : numpy.random.Generator or None
-        Splits the real records into the two halves whose distance is the floor; None for no floor.
-    """
+    """Compare all columns and pairs of columns of two samples."""
     chosen = compared_columns(synthetic)
     cells = [cells_of(column) for column in chosen.columns]
     made = [c.codes(column) for c, column in zip(cells, chosen.columns, strict=True)]
@@ -115,15 +110,3 @@ def _distance(
 def shares(codes: NDArray[np.int64], size: int) -> NDArray[np.float64]:
     """The share of records in each of ``size`` cells."""
     return np.bincount(codes, minlength=size) / max(1, codes.size)
-
-
-__all__ = [
-    "MOST_COLUMNS",
-    "Cells",
-    "MarginalError",
-    "Marginals",
-    "compared_columns",
-    "marginal_errors",
-    "mean",
-    "shares",
-]

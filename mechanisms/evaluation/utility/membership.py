@@ -40,10 +40,10 @@ CONFIDENCE = 0.99
 MOST_PAIRS = 2_000
 DELTA = 1e-6
 """The delta of the bound where the release has no guarantee."""
-_MOST_NEIGHBOURS = 20_000
-_SHARES = (1.0, 0.25, 0.05)
-_NEAREST = 10
-_TINY = 1e-9
+_MOST_NEIGHBOURS = 20_000  # Records of the release that are searched, at most
+_SHARES = (1.0, 0.25, 0.05)  # Of the pairs, on which an attack guesses
+_NEAREST = 10  # Neighbours whose distances are compared
+_TINY = 1e-9  # Keeps logarithms of distances finite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,12 +82,16 @@ class MembershipTest:
 
 
 def membership_test(
-    synthetic: Sample,
+    synthetic: Sample,  # The release
+    # Records that it was made from, and records of the same kind that it was not made from.
     members: Sample,
     others: Sample,
     *,
-    guarantee: Guarantee | None,
+    guarantee: Guarantee | None,  # Of the release
+    # Chooses and matches the pairs, and guesses where the attack sees no difference.
     rng: np.random.Generator,
+    # A column in which the two of a pair agree, such as the label: then to exchange them changes no
+    # number of records of a class, which some releases take to be public.
     within: str | None = None,
 ) -> MembershipTest:
     """Attack a release with records that were in the data and records that were not.
@@ -95,25 +99,6 @@ def membership_test(
     Assumes
     -------
     Chance decided which of these records were in: a random split, made before the release.
-
-    Parameters
-    ----------
-    synthetic : Sample
-        The release.
-    members, others : Sample
-        Records that it was made from, and records of the same kind that it was not made from.
-    guarantee : Guarantee or None
-        Of the release.
-    rng : numpy.random.Generator
-        Chooses and matches the pairs, and guesses where the attack sees no difference.
-    within : str, optional
-        A column in which the two of a pair agree, such as the label: then to exchange them changes
-        no number of records of a class, which some releases take to be public.
-
-    Raises
-    ------
-    ValueError
-        If there is no pair.
     """
     rows = _matched(members, others, rng, within)
     pairs = len(rows[0])

@@ -58,6 +58,3 @@ def _rows(
             image = shades.astype(np.uint8).reshape(channels, height, width).transpose(1, 2, 0)
             found[i, j] = np.broadcast_to(image, (height, width, 3))
     return found
-
-
-__all__ = ["Pictures", "pictures", "png"]

@@ -26,24 +26,12 @@ _ROUNDING = 1.0 + 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What the report itself may cost.
+    """What the report itself may cost."""
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        Of the report, beside what the release costs; both above 0.
-    adjacency : Adjacency or str
-        "replace_one": the number of real records stands in the report.
-
-    Raises
-    ------
-    ValueError
-        If a value is out of range.
-    """
-
+    #: Of the report, beside what the release costs; both above 0.
     epsilon: float
-    delta: float
-    adjacency: Adjacency | str
+    delta: float  #: As ``epsilon``
+    adjacency: Adjacency | str  #: "replace_one": the number of real records stands in the report
 
     def __post_init__(self) -> None:
         _validate.positive("epsilon", self.epsilon)
@@ -59,45 +47,26 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Noisy:
-    """Numbers with noise, and what they cost.
+    """Numbers with noise, and what they cost."""
 
-    Parameters
-    ----------
-    values : ndarray of float64
-        In [0, 1].
-    noise_std : float
-        Standard deviation of the noise on each.
-    event : Event
-        What was released.
-    guarantee : Guarantee
-        Of all of them together.
-    """
-
-    values: NDArray[np.float64]
-    noise_std: float
-    event: Event
-    guarantee: Guarantee
+    values: NDArray[np.float64]  # In [0, 1]
+    noise_std: float  # Standard deviation of the noise on each
+    event: Event  # What was released
+    guarantee: Guarantee  # Of all of them together
 
 
 def noisy_averages(
-    values: NDArray[np.float64], *, records: int, budget: Budget, noise: NoiseSource
+    values: NDArray[np.float64],  # Averages over ``records`` real records; shape (K,)
+    *,
+    records: int,  # How many there are; public under replace-one
+    budget: Budget,  # What they may cost
+    noise: NoiseSource,  # Where the noise comes from
 ) -> Noisy:
     """Numbers of which each moves by 1/n at most, with noise.
 
     Guarantee
     ---------
     At most the budget's epsilon, at its delta, under replace-one.
-
-    Parameters
-    ----------
-    values : ndarray, shape (K,)
-        Averages over ``records`` real records.
-    records : int
-        How many there are; public under replace-one.
-    budget : Budget
-        What they may cost.
-    noise : NoiseSource
-        Where the noise comes from.
     """
     _validate.integer("records", records)
     moved = math.sqrt(len(values)) / records * _ROUNDING

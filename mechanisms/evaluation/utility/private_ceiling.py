@@ -20,9 +20,9 @@ from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.scattering import scattering
 
 STEPS = 40
-_NORM = 1.0
-_FASTEST, _QUIET = 100.0, 0.3
-_POOLS, _SMALLEST, _PIECE = 3, 8, 2_000
+_NORM = 1.0  # To which gradients are clipped
+_FASTEST, _QUIET = 100.0, 0.3  # Largest step, and the noise that a step may have
+_POOLS, _SMALLEST, _PIECE = 3, 8, 2_000  # Pools a side; smallest side of an image; images at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -62,12 +62,13 @@ def noise_for(epsilon: float, delta: float, adjacency: Adjacency) -> tuple[float
 
 
 def private_linear(
-    rows: NDArray[np.float64],
+    rows: NDArray[np.float64],  # Real records; shape (n, d)
+    # Their classes; those of other classes are left out record by record; shape (n,)
     answers: NDArray[np.object_],
     *,
-    classes: tuple[str, ...],
-    target: Guarantee,
-    noise: NoiseSource,
+    classes: tuple[str, ...],  # All classes
+    target: Guarantee,  # Of the release
+    noise: NoiseSource,  # Where the noise comes from
 ) -> PrivateLinear:
     """Train a linear classifier with noise, at the guarantee's epsilon, delta and adjacency.
 
@@ -75,19 +76,6 @@ def private_linear(
     -------
     ``classes`` and the units of ``rows`` are public, or come from the release. The number of
     records divides the noisy sum and is taken to be public.
-
-    Parameters
-    ----------
-    rows : ndarray, shape (n, d)
-        Real records.
-    answers : ndarray of str, shape (n,)
-        Their classes; those of other classes are left out record by record.
-    classes : tuple of str
-        All classes.
-    target : Guarantee
-        Of the release.
-    noise : NoiseSource
-        Where the noise comes from.
     """
     std, guarantee = noise_for(target.epsilon, target.delta, target.adjacency)
     x = _short(rows)

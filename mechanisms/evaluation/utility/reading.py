@@ -27,34 +27,22 @@ ARRAYS = (".npz", ".safetensors")
 class Opened:
     """Records as they were found."""
 
-    name: str
-    """What they are called in the report: the name of a file or of a data set."""
-    table: Any = None
-    """The records, if they are a table."""
+    name: str  # What they are called in the report: the name of a file or of a data set
+    table: Any = None  # The records, if they are a table
     arrays: tuple[NDArray[Any], NDArray[Any]] | None = None
     """Features and labels, if they are arrays."""
-    image: Image | None = None
-    """Channels, height and width of the features."""
-    test: Opened | None = None
-    """Test records that a data set has of its own."""
-    manifest: Manifest | None = None
-    """Of a release."""
+    image: Image | None = None  # Channels, height and width of the features
+    test: Opened | None = None  # Test records that a data set has of its own
+    manifest: Manifest | None = None  # Of a release
 
 
-def open_release(source: Any, schema: Schema | None = None) -> Opened:
-    """The records of a release and its manifest, if it has one.
-
-    Parameters
-    ----------
-    source : str, Path, Release, FileRelease, or a table
-        ``X.npz``, ``X.safetensors`` or ``X.json`` of a release with arrays; a table in a file, with
-        the manifest beside it; a :class:`rdpkit.mechanisms.Release`; or a frame.
-
-    Raises
-    ------
-    ValueError, OSError
-        If it cannot be read, is none of these, or is not what its manifest describes.
-    """
+def open_release(
+    # ``X.npz``, ``X.safetensors`` or ``X.json`` of a release with arrays; a table in a file, with
+    # the manifest beside it; a :class:`rdpkit.mechanisms.Release`; or a frame.
+    source: Any,
+    schema: Schema | None = None,
+) -> Opened:
+    """The records of a release and its manifest, if it has one."""
     if isinstance(source, Release):
         return _of_release(source, "the release")
     if isinstance(source, FileRelease):
@@ -100,31 +88,17 @@ def schema_of(manifest: Manifest | None) -> Schema | None:
 
 
 def open_records(
+    # A table or arrays in a file, a folder of images, the name of a data set (:data:`DATASETS`), or
+    # a frame.
     source: Any,
-    directory: str | Path | None = None,
+    directory: str | Path | None = None,  # The data directory, for data sets by name
     *,
+    # What is known of the columns; then cells of CSV files are read as it says.
     schema: Schema | None = None,
+    # Of a release of images, whose classes, in their order, and whose size images are read with.
     like: Manifest | None = None,
 ) -> Opened:
-    """Real records.
-
-    Parameters
-    ----------
-    source : str, Path, or a table
-        A table or arrays in a file, a folder of images, the name of a data set (:data:`DATASETS`),
-        or a frame.
-    directory : str or Path, optional
-        The data directory, for data sets by name.
-    schema : Schema, optional
-        What is known of the columns; then cells of CSV files are read as it says.
-    like : Manifest, optional
-        Of a release of images, whose classes, in their order, and whose size images are read with.
-
-    Raises
-    ------
-    ValueError, OSError
-        If it cannot be read, or is none of these.
-    """
+    """Real records."""
     if not isinstance(source, (str, Path)):
         return Opened(name="a table", table=_frame(source, schema))
     if str(source) in DATASETS:
@@ -141,13 +115,7 @@ def open_records(
 
 
 def _frame(source: Any, schema: Schema | None) -> Any:
-    """A frame as an arrow table.
-
-    Raises
-    ------
-    ValueError
-        If it is none.
-    """
+    """A frame as an arrow table."""
     try:
         return read(source, schema=schema)
     except ValueError:

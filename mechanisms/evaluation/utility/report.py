@@ -22,26 +22,16 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What the report itself costs the people in the data.
-
-    Parameters
-    ----------
-    kind : {"public", "unaccounted", "accounted"}
-        "public": whoever asked for the report says that all real records in it are public.
-        "unaccounted": private records were read, and nothing limits what the report tells of them.
-        "accounted": it has noise, and costs ``guarantee`` on top of the release.
-    guarantee : Guarantee or None
-        Of an accounted report.
-    noise_std : float or None
-        The noise on each of its numbers.
-    event : Event or None
-        What an accounted report releases, to be composed with the release.
-    """
+    """What the report itself costs the people in the data."""
 
     kind: Literal["public", "unaccounted", "accounted"]
-    guarantee: Guarantee | None = None
-    noise_std: float | None = None
-    event: Event | None = None
+    """"public": whoever asked for the report says that all real records in it are public.
+    "unaccounted": private records were read, and nothing limits what the report tells of them.
+    "accounted": it has noise, and costs ``guarantee`` on top of the release.
+    """
+    guarantee: Guarantee | None = None  # Of an accounted report
+    noise_std: float | None = None  # The noise on each of its numbers
+    event: Event | None = None  # What an accounted report releases, to be composed with the release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,52 +57,27 @@ class Pictures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UtilityReport:
-    """How good a release is.
+    """How good a release is."""
 
-    Parameters
-    ----------
-    release : ReleaseFacts
-        What was evaluated.
-    cost : Cost
-        What the report itself costs.
-    real, test : str
-        What the real records and the test records are.
-    real_records : int
-        How many real records there are.
-    targets : tuple of TargetScores
-        Models trained on the release and tested on real records.
-    marginals : Marginals
-        Errors of columns and of pairs of columns.
-    columns : tuple of ColumnSummary
-        Ranges, categories and missing values; empty in a private report.
-    correlations : tuple of Correlation
-        How numbers move together; empty in a private report.
-    histograms : tuple of Histogram
-        For drawings; empty in a private report.
-    membership : MembershipTest or None
-        None where no records are known not to be in the release.
-    seed : int
-        With the same seed and the same files the same report comes out, unless it has noise.
-    notes : tuple of str
-        What a reader has to know.
-    pictures : Pictures or None
-        Of a release of images.
-    """
-
-    release: ReleaseFacts
-    cost: Cost
+    release: ReleaseFacts  #: What was evaluated
+    cost: Cost  #: What the report itself costs
+    #: What the real records and the test records are.
     real: str
-    test: str
-    real_records: int
-    targets: tuple[TargetScores, ...]
-    marginals: Marginals
+    test: str  #: As ``real``
+    real_records: int  #: How many real records there are
+    targets: tuple[TargetScores, ...]  #: Models trained on the release and tested on real records
+    marginals: Marginals  #: Errors of columns and of pairs of columns
     columns: tuple[ColumnSummary, ...] = ()
+    """Ranges, categories and missing values; empty in a private report."""
     correlations: tuple[Correlation, ...] = ()
-    histograms: tuple[Histogram, ...] = ()
+    """How numbers move together; empty in a private report."""
+    histograms: tuple[Histogram, ...] = ()  #: For drawings; empty in a private report
     membership: MembershipTest | None = None
+    """None where no records are known not to be in the release."""
     seed: int = 0
-    notes: tuple[str, ...] = ()
-    pictures: Pictures | None = field(default=None, compare=False)
+    """With the same seed and the same files the same report comes out, unless it has noise."""
+    notes: tuple[str, ...] = ()  #: What a reader has to know
+    pictures: Pictures | None = field(default=None, compare=False)  #: Of a release of images
 
     @property
     def refuted(self) -> bool:

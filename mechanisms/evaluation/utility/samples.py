@@ -18,7 +18,7 @@ Kind = Literal["number", "category"]
 Image = tuple[int, int, int]
 """Channels, height and width."""
 
-_LARGEST = 1e150
+_LARGEST = 1e150  # Its square is finite
 FEW = 12
 """Whole numbers with at most so many different values in a release are read as categories."""
 
@@ -27,10 +27,8 @@ FEW = 12
 class SampleColumn:
     """One column of a table."""
 
-    name: str
-    """Its name."""
-    kind: Kind
-    """What it holds; one of {"number", "category"}."""
+    name: str  # Its name
+    kind: Kind  # What it holds; one of {"number", "category"}
     values: NDArray[Any]
     """Floats, NaN where one is missing; or texts, None where one is missing; shape (n,)."""
     unit: str = ""
@@ -61,8 +59,7 @@ class SampleColumn:
 class Sample:
     """Records."""
 
-    columns: tuple[SampleColumn, ...]
-    """All of one length, with different names."""
+    columns: tuple[SampleColumn, ...]  # All of one length, with different names
     image: Image | None = None
     """Channels, height and width, if all columns but the last are pixels of images."""
 
@@ -77,13 +74,7 @@ class Sample:
         return len(self.columns[0].values)
 
     def column(self, name: str) -> SampleColumn:
-        """The column of that name.
-
-        Raises
-        ------
-        ValueError
-            If there is none.
-        """
+        """The column of that name."""
         for column in self.columns:
             if column.name == name:
                 return column
@@ -152,23 +143,13 @@ def kinds_of(table: Any) -> dict[str, Kind]:
     return found
 
 
-def of_table(table: Any, kinds: Mapping[str, Kind], *, where: str) -> Sample:
-    """The columns of an arrow table, read as the kinds say.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-        With all columns that ``kinds`` names; others are left out.
-    kinds : mapping of str to str
-        What each column holds.
-    where : str
-        What the table is called in errors.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, or cannot be read as its kind.
-    """
+def of_table(
+    table: Any,  # With all columns that ``kinds`` names; others are left out
+    kinds: Mapping[str, Kind],  # What each column holds
+    *,
+    where: str,  # What the table is called in errors
+) -> Sample:
+    """The columns of an arrow table, read as the kinds say."""
     _lacks_none(table, kinds, where)
     columns = tuple(
         SampleColumn(
@@ -182,23 +163,13 @@ def of_table(table: Any, kinds: Mapping[str, Kind], *, where: str) -> Sample:
     return Sample(columns=columns)
 
 
-def of_schema(table: Any, schema: Schema, *, where: str) -> Sample:
-    """The columns of a schema, read as it says. A value that cannot be read is missing.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-        With all columns of the schema; others are left out.
-    schema : Schema
-        What is publicly known of them.
-    where : str
-        What the table is called in errors.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, or its type cannot be read as its kind.
-    """
+def of_schema(
+    table: Any,  # With all columns of the schema; others are left out
+    schema: Schema,  # What is publicly known of them
+    *,
+    where: str,  # What the table is called in errors
+) -> Sample:
+    """The columns of a schema, read as it says. A value that cannot be read is missing."""
     from rdpkit.mechanisms.data.tables.encoding import read_values  # noqa: PLC0415
 
     _lacks_none(table, schema.names, where)
@@ -277,13 +248,7 @@ def _text(value: Any) -> str | None:
 
 
 def same_columns(samples: Sequence[tuple[str, Sample]]) -> None:
-    """Refuse samples of arrays that have different numbers of columns.
-
-    Raises
-    ------
-    ValueError
-        Naming the one that differs.
-    """
+    """Refuse samples of arrays that have different numbers of columns."""
     where, first = samples[0]
     for name, sample in samples[1:]:
         if sample.names != first.names:

@@ -22,8 +22,7 @@ class StandardModel:
     # For programs, and for people.
     name: str
     title: str
-    classifier: Callable[[int], Any]
-    """From a seed to a classifier as scikit-learn has them."""
+    classifier: Callable[[int], Any]  # From a seed to a classifier as scikit-learn has them
     regressor: Callable[[int], Any] | None = None
     """The same for a column of numbers; None if there is none."""
 
@@ -135,34 +134,16 @@ def title_of(name: str) -> str:
 
 
 def predicted(
-    name: str,
+    name: str,  # One of :data:`NAMES`
+    # Training records; answers are texts for a classifier and floats for regression.
     rows: NDArray[Any],
     answers: NDArray[Any],
-    tests: NDArray[Any],
+    tests: NDArray[Any],  # Records whose answers are wanted
     *,
-    seed: int,
-    image: Image | None = None,
+    seed: int,  # Of everything random in the model
+    image: Image | None = None,  # The shape of an image, which "convnet" needs
 ) -> NDArray[Any]:
-    """What a model that is trained on ``rows`` says of ``tests``.
-
-    Parameters
-    ----------
-    name : str
-        One of :data:`NAMES`.
-    rows, answers : ndarray
-        Training records; answers are texts for a classifier and floats for regression.
-    tests : ndarray
-        Records whose answers are wanted.
-    seed : int
-        Of everything random in the model.
-    image : tuple of int, optional
-        The shape of an image, which "convnet" needs.
-
-    Raises
-    ------
-    ValueError
-        If there is no such model, or it cannot be used here.
-    """
+    """What a model that is trained on ``rows`` says of ``tests``."""
     _validate.choice("model", name, NAMES)
     numbers = answers.dtype.kind == "f"
     if not numbers and len(set(answers)) < 2:

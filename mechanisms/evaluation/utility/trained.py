@@ -28,8 +28,8 @@ PROGRESS: ContextVar[Progress | None] = ContextVar("progress of models", default
 """Called with the models that are trained and all of them, for each column that is predicted."""
 
 MOST_TARGETS = 3
-_MOST_CLASSES = 50
-_LARGEST_SHARE = 0.98
+_MOST_CLASSES = 50  # Of a column that is predicted by default
+_LARGEST_SHARE = 0.98  # Of its commonest value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +38,7 @@ class ModelScore:
 
     model: str
     """Its name, one of :data:`rdpkit.mechanisms.evaluation.utility.standard_models.NAMES`."""
-    synthetic: float
-    """Trained on the release alone."""
+    synthetic: float  # Trained on the release alone
     real: float | None
     """The same model trained on real records; None if they may not be used for that."""
 
@@ -53,14 +52,12 @@ class ModelScore:
 class TargetScores:
     """How well one column is predicted from the others."""
 
-    target: str
-    """The column."""
+    target: str  # The column
     measure: str
     """Share of right answers for categories; for numbers 1 less the mean squared error over the
     variance, so that 0 is what the mean reaches and 1 is best; one of {"accuracy", "R2"}.
     """
-    floor: float
-    """What is reached without a model: always the commonest category, or the mean."""
+    floor: float  # What is reached without a model: always the commonest category, or the mean
     private: float | None
     """What a linear model reaches that is trained on real records with noise, at the release's
     epsilon; None if there is no guarantee, or the target is a number.
@@ -68,8 +65,7 @@ class TargetScores:
     # How many of the release a model was trained on at most, and how many real ones it saw.
     train_records: int
     test_records: int
-    models: tuple[ModelScore, ...]
-    """One for each model."""
+    models: tuple[ModelScore, ...]  # One for each model
 
     @property
     def best(self) -> ModelScore:
@@ -98,11 +94,6 @@ def chosen_targets(synthetic: Sample, named: Sequence[str]) -> tuple[str, ...]:
     Without a name these are columns of 2 to 50 categories of which none fills nearly all of the
     release, at most three; where there are none, the last column. Images have their
     labels.
-
-    Raises
-    ------
-    ValueError
-        If a column that was named is not there.
     """
     if named and len(synthetic.columns) > 1:
         return tuple(synthetic.column(name).name for name in named)
@@ -135,39 +126,21 @@ def chosen_models(synthetic: Sample, named: Sequence[str], target: str) -> tuple
 
 
 def target_scores(
-    synthetic: Sample,
-    train: Sample | None,
-    test: Sample,
+    synthetic: Sample,  # The release
+    train: Sample | None,  # Real records for the ceilings
+    test: Sample,  # Real records that none of the models has seen
     *,
-    target: str,
-    plan: TrainingPlan,
-    guarantee: Guarantee | None = None,
+    target: str,  # The column to predict. Records without a value in it are left out.
+    plan: TrainingPlan,  # Models and seed
+    guarantee: Guarantee | None = None,  # Of the release; asks for the private ceiling
+    # All real training records, on which the private ceiling is trained: it is the better the more
+    # there are. By default ``train``.
     everybody: Sample | None = None,
+    # Whether test records without a value in the target count as wrong answers, rather than being
+    # left out: then every accuracy is a mean over all test records.
     missing_is_wrong: bool = False,
 ) -> TargetScores:
-    """Train every model on the release and, where they are given, on real records; then test.
-
-    Parameters
-    ----------
-    synthetic : Sample
-        The release.
-    train : Sample or None
-        Real records for the ceilings.
-    test : Sample
-        Real records that none of the models has seen.
-    target : str
-        The column to predict. Records without a value in it are left out.
-    plan : TrainingPlan
-        Models and seed.
-    guarantee : Guarantee, optional
-        Of the release; asks for the private ceiling.
-    everybody : Sample, optional
-        All real training records, on which the private ceiling is trained: it is the better the
-        more there are. By default ``train``.
-    missing_is_wrong : bool
-        Whether test records without a value in the target count as wrong answers, rather than
-        being left out: then every accuracy is a mean over all test records.
-    """
+    """Train every model on the release and, where they are given, on real records; then test."""
     made = _with_answers(synthetic, target)
     judged = test if missing_is_wrong else _with_answers(test, target)
     true = None if train is None else _with_answers(train, target)

@@ -106,18 +106,15 @@ def _cosine_and_sine(word: Any) -> Any:
     )
 
 
-def portable_sums(words: Words, found: Floats) -> None:
+def portable_sums(
+    # Uniform words: the first half for radii, the second for angles; shape (2, 4, half)
+    words: Words,
+    found: Floats,  # Where the sums go; shape (2 * half,)
+) -> None:
     """Sums of four standard normal numbers each, by numpy.
 
     The cosine and the sine of one pair of words go into different sums. In one sum they would count
     as a single number.
-
-    Parameters
-    ----------
-    words : ndarray of uint64, shape (2, 4, half)
-        Uniform words: the first half for radii, the second for angles.
-    found : ndarray of float64, shape (2 * half,)
-        Where the sums go.
     """
     half = words.shape[2]
     found[:] = 0.0

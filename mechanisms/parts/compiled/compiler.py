@@ -8,7 +8,9 @@ from typing import Any
 from numba import njit
 
 
-def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def compiled(
+    **options: Any,  # Options of ``numba.njit``
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator that compiles a function, and keeps what was compiled for the next process.
 
     It is kept where Python keeps its own compiled files: beside the source if that folder can be
@@ -16,11 +18,6 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
     neither can be written, each process compiles for itself. What is kept is used again only for
     the same source and the same processor. The functions release Python's global lock and do not
     check bounds, which is left to their callers.
-
-    Parameters
-    ----------
-    **options
-        Options of ``numba.njit``.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:

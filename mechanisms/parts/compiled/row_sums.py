@@ -31,17 +31,13 @@ def split(weights: np.ndarray[Any, np.dtype[np.uint32]]) -> np.ndarray[Any, np.d
 
 
 @compiled()
-def weighted_numbers(flat: Any, chosen: Any, weights: Any, sums: Any) -> None:
-    """Add to each row of ``sums`` the weighted sum of the rows that are chosen for it.
-
-    Parameters
-    ----------
-    flat : ndarray of any real type, shape (n, d)
-    chosen : ndarray of int64, shape (count, l)
-        Numbers of rows, in [0, n).
-    weights : ndarray of float64, shape (n,)
-    sums : ndarray of float64, shape (count, d)
-    """
+def weighted_numbers(
+    flat: Any,  # Shape (n, d)
+    chosen: Any,  # Numbers of rows, in [0, n); shape (count, l)
+    weights: Any,  # Shape (n,)
+    sums: Any,  # Shape (count, d)
+) -> None:
+    """Add to each row of ``sums`` the weighted sum of the rows that are chosen for it."""
     count, size = chosen.shape
     fours = size - size % 4
     for t in range(count):
@@ -60,20 +56,17 @@ def weighted_numbers(flat: Any, chosen: Any, weights: Any, sums: Any) -> None:
 
 
 @compiled()
-def cut_numbers(flat: Any, chosen: Any, weights: Any, transformation: Any, sums: Any) -> None:
+def cut_numbers(
+    flat: Any,  # Shape (n, d)
+    chosen: Any,  # Numbers of rows, in [0, n); shape (count, l)
+    weights: Any,  # Shape (n,)
+    # Factors, shifts, and the lower and upper limits of scaled numbers; shape (4, d)
+    transformation: Any,
+    sums: Any,  # Shape (count, d)
+) -> None:
     """Add to each row of ``sums`` the weighted sum of its rows, each scaled and cut before.
 
     Every number is scaled, cut and weighted on its own, whatever the others are.
-
-    Parameters
-    ----------
-    flat : ndarray of any real type, shape (n, d)
-    chosen : ndarray of int64, shape (count, l)
-        Numbers of rows, in [0, n).
-    weights : ndarray of float64, shape (n,)
-    transformation : ndarray of float64, shape (4, d)
-        Factors, shifts, and the lower and upper limits of scaled numbers.
-    sums : ndarray of float64, shape (count, d)
     """
     count, size = chosen.shape
     factor, shift = transformation[0], transformation[1]
@@ -89,20 +82,18 @@ def cut_numbers(flat: Any, chosen: Any, weights: Any, transformation: Any, sums:
 
 # A mean is a whole number divided by one above 0, so nothing has to look out for a division by 0.
 @compiled(error_model="numpy")
-def mean_bytes(flat: Any, chosen: Any, factor: Any, shift: Any, means: Any) -> None:
+def mean_bytes(
+    flat: Any,  # Shape (n, d)
+    chosen: Any,  # Numbers of rows, in [0, n), with l >= 1; shape (count, l)
+    # Shape (d,)
+    factor: Any,
+    shift: Any,
+    means: Any,  # What is there is not read; shape (count, d)
+) -> None:
     """Write into each row of ``means`` the scaled mean of the rows that are chosen for it.
 
     The sum is exact. It is divided by the number of rows, multiplied by the factor, and the shift
     is added: each of the three rounds once.
-
-    Parameters
-    ----------
-    flat : ndarray of uint8, shape (n, d)
-    chosen : ndarray of int64, shape (count, l)
-        Numbers of rows, in [0, n), with l >= 1.
-    factor, shift : ndarray of float64, shape (d,)
-    means : ndarray of float64, shape (count, d)
-        What is there is not read.
     """
     count, size = chosen.shape
     width = flat.shape[1]
@@ -146,19 +137,15 @@ def mean_bytes(flat: Any, chosen: Any, factor: Any, shift: Any, means: Any) -> N
 
 # The compiler may join a product and a sum, because both are whole numbers that are never rounded.
 @compiled(fastmath={"contract"})
-def weighted_bytes(flat: Any, chosen: Any, digits: Any, sums: Any) -> None:
+def weighted_bytes(
+    flat: Any,  # Shape (n, d)
+    chosen: Any,  # Numbers of rows, in [0, n); shape (count, l)
+    digits: Any,  # The whole weights of the rows, as ``split`` gives them; shape (n, 2)
+    sums: Any,  # Shape (count, d)
+) -> None:
     """Add to each row of ``sums`` the weighted sum of the rows of bytes that are chosen for it.
 
     Exact as long as sums are below 2^53: up to two million rows of any bytes and weights.
-
-    Parameters
-    ----------
-    flat : ndarray of uint8, shape (n, d)
-    chosen : ndarray of int64, shape (count, l)
-        Numbers of rows, in [0, n).
-    digits : ndarray of float32, shape (n, 2)
-        The whole weights of the rows, as ``split`` gives them.
-    sums : ndarray of float64, shape (count, d)
     """
     count, size = chosen.shape
     width = flat.shape[1]

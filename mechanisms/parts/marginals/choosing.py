@@ -12,16 +12,16 @@ from rdpkit.mechanisms.parts.marginals.rounds import Chosen, MeasuredCounts, wei
 
 _HALF_NORMAL = math.sqrt(2.0 / math.pi)
 # A fitted model smooths the noise: this part of a table's noise is left, by experience.
-_LEFT = 0.6
+_NOISE_LEFT = 0.6
 # What is left of chance in the data, which a model cannot know, of an unmeasured pair.
 _CHANCE = 0.7
 # So many standard deviations of its noise are taken from a score.
 _DOUBT = 2.0
-_POWER = 0.5
-_OF_COLUMNS = 2.0 / 3.0
+_POWER = 0.5  # Of a table's size, to which its weight is in proportion
+_OF_COLUMNS = 2.0 / 3.0  # The same power, for single columns
 # Parts of the third round that may go to single columns.
 _PARTS = (0.15, 0.4)
-_TRIALS = 48
+_TRIALS = 48  # Numbers of pairs that are compared
 
 
 def records_estimate(measured: Sequence[MeasuredCounts]) -> float:
@@ -55,13 +55,14 @@ def frequent_codes(measured: MeasuredCounts, *, standard_deviations: float = 2.0
 
 
 def chosen_tables(
+    # The noisy sum of absolute differences between a pair's marginal and independence.
     scores: Mapping[Pair, float],
-    expected: Mapping[Pair, Floats],
-    singles: Sequence[MeasuredCounts],
+    expected: Mapping[Pair, Floats],  # Expected counts of each pair under independence
+    singles: Sequence[MeasuredCounts],  # All columns, as they are known
     *,
-    std: float,
-    of_scores: float,
-    records: float,
+    std: float,  # Noise of the round that measures them, for a table with weight 1
+    of_scores: float,  # Noise of each score. Dependence is believed as far as it stands out of it.
+    records: float,  # The noisy number of records
 ) -> dict[Chosen, float]:
     """The pairs to measure, and the columns to measure again, with the weight of each.
 
@@ -69,21 +70,6 @@ def chosen_tables(
     number, and the part of the budget that goes to columns, are those with the least predicted
     error: a table that is measured has the noise's error, and a pair that is not keeps its
     dependence. So few records get no pairs at all, and all of the budget goes to the columns.
-
-    Parameters
-    ----------
-    scores : mapping
-        The noisy sum of absolute differences between a pair's marginal and independence.
-    expected : mapping
-        Expected counts of each pair under independence.
-    singles : sequence of MeasuredCounts
-        All columns, as they are known.
-    std : float
-        Noise of the round that measures them, for a table with weight 1.
-    of_scores : float
-        Noise of each score. Dependence is believed as far as it stands out of it.
-    records : float
-        The noisy number of records.
     """
     chance = {
         pair: _HALF_NORMAL * np.sqrt(np.maximum(table, 0.0)).sum()
@@ -93,11 +79,11 @@ def chosen_tables(
     believed = {pair: score - _DOUBT * of_scores for pair, score in scores.items()}
     unmeasured = np.array([max(believed[pair], _CHANCE * chance[pair]) for pair in order])
     of_columns = weights([one.counts.size for one in singles], _OF_COLUMNS)
-    again = {part: math.sqrt(part) * of_columns for part in (0.0, *_PARTS, 1.0)}
+    weights_of_columns = {part: math.sqrt(part) * of_columns for part in (0.0, *_PARTS, 1.0)}
     # A column is a part of so many pairs, and counts once for itself.
     columns = {
         part: len(singles) * _error_of_columns(singles, std, shares, records)
-        for part, shares in again.items()
+        for part, shares in weights_of_columns.items()
     }
     best, best_error = (0, 1.0), float(unmeasured.sum()) + columns[1.0]
     for count in sorted({round(v) for v in np.geomspace(1, len(order), _TRIALS)} if order else ()):
@@ -108,7 +94,7 @@ def chosen_tables(
             for pair, weight, most in zip(some, shares, unmeasured, strict=False):
                 own = std / (weight * math.sqrt(1.0 - part))
                 noisy = _HALF_NORMAL * np.minimum(own, expected[pair]).sum()
-                error += min(_LEFT * noisy, most)
+                error += min(_NOISE_LEFT * noisy, most)
             if error < best_error:
                 best, best_error = (count, part), error
     count, part = best
@@ -117,7 +103,9 @@ def chosen_tables(
         pair: float(weight) * math.sqrt(1.0 - part)
         for pair, weight in zip(order[:count], shares, strict=True)
     }
-    return found | {(j,): float(weight) for j, weight in enumerate(again[part]) if weight > 0.0}
+    return found | {
+        (j,): float(weight) for j, weight in enumerate(weights_of_columns[part]) if weight > 0.0
+    }
 
 
 def _error_of_columns(
@@ -129,7 +117,9 @@ def _error_of_columns(
         noise = 1.0 / math.sqrt(one.std**-2 + (share / std) ** 2)
         counts = nearest_probabilities(one.counts / records) * records
         found += (
-            _LEFT * _HALF_NORMAL * float(np.minimum(noise, np.maximum(counts, noise / 4)).sum())
+            _NOISE_LEFT
+            * _HALF_NORMAL
+            * float(np.minimum(noise, np.maximum(counts, noise / 4)).sum())
         )
     return found
 

@@ -19,24 +19,14 @@ LARGEST_PAIR = 2**22
 """The most cells of a marginal of two columns: a limit about public numbers alone."""
 
 
-def checked_codes(codes: ArrayLike, domain: Sequence[int]) -> tuple[Codes, tuple[int, ...]]:
+def checked_codes(
+    codes: ArrayLike,  # Whole numbers; shape (n, columns)
+    domain: Sequence[int],  # How many codes each column has, which is public
+) -> tuple[Codes, tuple[int, ...]]:
     """Codes as integers, clipped into their domain, and the domain.
 
     A code outside of its range is clipped and not refused: an error would tell that a private
     record had such a code.
-
-    Parameters
-    ----------
-    codes : array of shape (n, columns)
-        Whole numbers.
-    domain : sequence of int
-        How many codes each column has, which is public.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit together or the codes are not integers: the type of the array says
-        so, and no record.
     """
     sizes = tuple(
         int(_validate.integer(f"domain[{i}]", size, minimum=1)) for i, size in enumerate(domain)

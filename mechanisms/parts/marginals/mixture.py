@@ -23,19 +23,13 @@ from rdpkit import _validate
 from rdpkit.mechanisms.parts.marginals.counting import Floats, Pair, in_front
 from rdpkit.mechanisms.parts.threads import training_threads
 
-_SMALLEST = 1e-6
-_LAST_RATE = 0.01
+_SMALLEST = 1e-6  # Least probability of a code, to begin with
+_LAST_RATE = 0.01  # Of the first step size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixtureFit:
-    """How a mixture is fitted.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-    """
+    """How a mixture is fitted."""
 
     components: int = 400  # Number of product distributions
     steps: int = 500  # Steps of Adam
@@ -56,27 +50,16 @@ class WantedMarginal:
 
 
 def fit_mixture(
+    # One for each column. The components begin near these probabilities.
     singles: Sequence[WantedMarginal],
-    pairs: dict[Pair, WantedMarginal],
-    fit: MixtureFit,
+    pairs: dict[Pair, WantedMarginal],  # Targets of some pairs (i, j) with i < j
+    fit: MixtureFit,  # Size and steps
     *,
-    seed: int,
+    seed: int,  # Public randomness of the beginning
+    # Called with the number of steps done and of all steps.
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Floats]:
     """Fit a mixture to targets for single columns and for pairs.
-
-    Parameters
-    ----------
-    singles : sequence of WantedMarginal
-        One for each column. The components begin near these probabilities.
-    pairs : mapping
-        Targets of some pairs (i, j) with i < j.
-    fit : MixtureFit
-        Size and steps.
-    seed : int
-        Public randomness of the beginning.
-    progress : callable, optional
-        Called with the number of steps done and of all steps.
 
     Returns
     -------

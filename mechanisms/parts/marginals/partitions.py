@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rdpkit.mechanisms.parts.marginals.counting import Codes, Floats
 from rdpkit.mechanisms.parts.marginals.rounds import MeasuredCounts
 
-_GROUPS = 16
+_GROUPS = 16  # Of the ordered codes of a column, at most
 # So many standard deviations of noise a part has in records if its group is even, by experience.
 _DEVIATIONS = 4.0
 

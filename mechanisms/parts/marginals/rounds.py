@@ -23,16 +23,9 @@ Chosen = Pair | tuple[int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundShares:
-    """How the privacy of a release is shared between its rounds.
+    """How the privacy of a release is shared between its rounds."""
 
-    Raises
-    ------
-    ValueError
-        If a share is not in (0, 1), or nothing is left.
-    """
-
-    one_way: float = 0.12
-    """Share of the marginals of single columns, in (0, 1)."""
+    one_way: float = 0.12  # Share of the marginals of single columns, in (0, 1)
     scores: float = 0.03
     """Share of the dependence of each pair, in (0, 1). The rest goes to the marginals of chosen
     pairs, and again to those of single columns as far as that is better.
@@ -123,25 +116,16 @@ def measure_one_way(
 
 
 def measure_scores(
+    # The private records.
     codes: Codes,
     domain: Sequence[int],
+    # A table of expected counts for each pair, made from earlier outputs alone.
     expected: dict[Pair, Floats],
     *,
-    std: float,
-    noise: NoiseSource,
+    std: float,  # Noise of the round
+    noise: NoiseSource,  # Where the noise comes from
 ) -> tuple[dict[Pair, float], float]:
     """Round of dependence: how far the marginal of each pair is from what is expected, in records.
-
-    Parameters
-    ----------
-    codes, domain
-        The private records.
-    expected : mapping
-        A table of expected counts for each pair, made from earlier outputs alone.
-    std : float
-        Noise of the round.
-    noise : NoiseSource
-        Where the noise comes from.
 
     Returns
     -------
@@ -157,27 +141,17 @@ def measure_scores(
 
 
 def measure_chosen(
+    # The private records.
     codes: Codes,
     domain: Sequence[int],
+    # A weight above 0 for each pair (i, j) and for each column (j,), from earlier outputs alone.
+    # Their squares are made to add up to 1 here.
     chosen: Mapping[Chosen, float],
     *,
-    std: float,
-    noise: NoiseSource,
+    std: float,  # Noise of the round
+    noise: NoiseSource,  # Where the noise comes from
 ) -> dict[Chosen, MeasuredCounts]:
-    """Last round: the marginals of the chosen pairs and columns.
-
-    Parameters
-    ----------
-    codes, domain
-        The private records.
-    chosen : mapping
-        A weight above 0 for each pair (i, j) and for each column (j,), from earlier outputs alone.
-        Their squares are made to add up to 1 here.
-    std : float
-        Noise of the round.
-    noise : NoiseSource
-        Where the noise comes from.
-    """
+    """Last round: the marginals of the chosen pairs and columns."""
     if not chosen:
         return {}
     norm = math.sqrt(math.fsum(weight * weight for weight in chosen.values())) * (1.0 + 1e-12)

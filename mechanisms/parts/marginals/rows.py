@@ -20,23 +20,13 @@ SWAPS_PER_VALUE = 20
 """How many swaps are tried for each value of the table."""
 
 
-def rows_of_mixture(columns: Sequence[Floats], count: int, rng: np.random.Generator) -> Codes:
-    """Rows whose marginals of one and two columns are near those of a mixture.
-
-    Parameters
-    ----------
-    columns : sequence of ndarray, shape (components, codes)
-        For each column the probabilities of its codes in each component.
-    count : int
-        Number of rows.
-    rng : numpy.random.Generator
-        Randomness; it sees no private record.
-
-    Returns
-    -------
-    ndarray of int64, shape (count, columns)
-        The rows, in random order.
-    """
+def rows_of_mixture(
+    # For each column the probabilities of its codes in each component; shape (components, codes)
+    columns: Sequence[Floats],
+    count: int,  # Number of rows
+    rng: np.random.Generator,  # Randomness; it sees no private record
+) -> Codes:  # Shape (count, columns): the rows, in random order
+    """Rows whose marginals of one and two columns are near those of a mixture."""
     components = len(columns[0])
     sizes = np.diff(np.floor(np.linspace(0, count, components + 1) + 1e-9)).astype(np.int64)
     sizes = sizes[rng.permutation(components)]

@@ -61,36 +61,24 @@ class TableMeasurements:
     """For each column the place of each part. Ordered parts share one with their neighbours; others
     have one if they stand out of the noise, and all that do not share the last.
     """
-    scores: dict[Pair, float]
-    """Noisy dependence of each pair, in records."""
-    pairs: dict[Pair, MeasuredCounts]
-    """Noisy marginals of the chosen pairs, over the places."""
-    records: float
-    """The number of records, from all singles."""
+    scores: dict[Pair, float]  # Noisy dependence of each pair, in records
+    pairs: dict[Pair, MeasuredCounts]  # Noisy marginals of the chosen pairs, over the places
+    records: float  # The number of records, from all singles
 
 
 def measure(
+    # As :func:`checked_codes` returns them.
     codes: Codes,
     domain: Sequence[int],
     *,
+    # Of the event.
     noise_std: float,
     shares: RoundShares,
-    noise: NoiseSource,
+    noise: NoiseSource,  # Where the noise comes from
+    # For each column how many of its codes, from 0, are ordered and may be counted in groups.
     ordered: Sequence[int] = (),
 ) -> TableMeasurements:
-    """The rounds of :func:`rounds_event`: the only function that sees private records.
-
-    Parameters
-    ----------
-    codes, domain
-        As :func:`checked_codes` returns them.
-    noise_std, shares
-        Of the event.
-    noise : NoiseSource
-        Where the noise comes from.
-    ordered : sequence of int
-        For each column how many of its codes, from 0, are ordered and may be counted in groups.
-    """
+    """The rounds of :func:`rounds_event`: the only function that sees private records."""
     _, _, second, third = shares.stds(noise_std)
     ordered = ordered or [0] * len(domain)
     # No dependence is believed where its score has so much noise, and the round is for columns.
@@ -180,28 +168,15 @@ def _probabilities(one: MeasuredCounts, records: float) -> Floats:
 
 
 def synthetic_codes(
-    found: TableMeasurements,
+    found: TableMeasurements,  # What :func:`measure` returned
     *,
-    rows: int | None,
-    fit: MixtureFit,
-    rng: np.random.Generator,
+    rows: int | None,  # How many rows; by default the estimated number of records
+    fit: MixtureFit,  # How the model is fitted
+    rng: np.random.Generator,  # Randomness
+    # Called with the number of steps done and of all steps.
     progress: Callable[[int, int], None] | None = None,
 ) -> Codes:
-    """Rows of codes that agree with noisy measurements. It sees no private record.
-
-    Parameters
-    ----------
-    found : TableMeasurements
-        What :func:`measure` returned.
-    rows : int, optional
-        How many rows; by default the estimated number of records.
-    fit : MixtureFit
-        How the model is fitted.
-    rng : numpy.random.Generator
-        Randomness.
-    progress : callable, optional
-        Called with the number of steps done and of all steps.
-    """
+    """Rows of codes that agree with noisy measurements. It sees no private record."""
     count = round(found.records) if rows is None else int(_validate.integer("rows", rows))
     full = [_probabilities(one, found.records) for one in found.singles]
     singles = [

@@ -54,10 +54,8 @@ class Basis:
     frequencies of the pixels. "columns": the numbers themselves, as a table has them; one of
     {"scattering", "cosines", "columns"}.
     """
-    frequencies: int
-    """Frequencies that are kept in each direction; ignored for "columns"."""
-    shape: Shape
-    """Channels, height and width of a record."""
+    frequencies: int  # Frequencies that are kept in each direction; ignored for "columns"
+    shape: Shape  # Channels, height and width of a record
 
     def __post_init__(self) -> None:
         _validate.choice("basis", self.name, BASES)
@@ -81,18 +79,11 @@ class Basis:
         """Whether rows can be turned into records again."""
         return self.name != "scattering"
 
-    def rows(self, images: Floats) -> Floats:
-        """Features of each image.
-
-        Parameters
-        ----------
-        images : float32 array of shape (n, channels, height, width)
-            Pixels in [0, 1].
-
-        Returns
-        -------
-        float32 array of shape (n, dimension)
-        """
+    def rows(
+        self,
+        images: Floats,  # Pixels in [0, 1]; shape (n, channels, height, width)
+    ) -> Floats:  # Shape (n, dimension)
+        """Features of each image."""
         found = np.empty((len(images), self.dimension), dtype=np.float32)
         make: dict[str, Callable[[Floats], NDArray[Any]]] = {
             "scattering": self._scattering,
@@ -118,13 +109,8 @@ class Basis:
         _KEPT.move_to_end(key)
         return _KEPT[key]
 
-    def images(self, rows: Array) -> Array:
-        """Records of an invertible basis from rows; the frequencies that rows lack are 0.
-
-        Returns
-        -------
-        array of shape (n, channels, height, width)
-        """
+    def images(self, rows: Array) -> Array:  # Shape (n, channels, height, width)
+        """Records of an invertible basis from rows; the frequencies that rows lack are 0."""
         channels, height, width = self.shape
         if self.name == "columns":
             return rows.reshape(-1, *self.shape) * self._longest() + _CENTRE[self.name]

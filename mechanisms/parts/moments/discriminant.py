@@ -24,27 +24,16 @@ _SMALLEST = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discriminant:
-    """A normal law for each class, with a covariance that is mostly shared.
+    """A normal law for each class, with a covariance that is mostly shared."""
 
-    Parameters
-    ----------
-    means : array of shape (classes, d)
-    shared : array of shape (d, d)
-        Positive definite.
-    by_class : array of shape (classes, b, b)
-        In the first b coordinates each class has a covariance of its own, positive definite; b may
-        be 0.
-    logarithms : array of shape (classes,)
-        Of the shares of the classes.
-    squares : array of shape (classes,)
-        Of the means' lengths, in units of the shared covariance.
-    """
-
-    means: Array
-    shared: Array
+    means: Array  # Shape (classes, d)
+    shared: Array  # Positive definite; shape (d, d)
     by_class: Array
-    logarithms: Array
-    squares: Array
+    """In the first b coordinates each class has a covariance of its own, positive definite; b may
+    be 0; shape (classes, b, b).
+    """
+    logarithms: Array  # Of the shares of the classes; shape (classes,)
+    squares: Array  # Of the means' lengths, in units of the shared covariance; shape (classes,)
 
     def scores(self, rows: Array) -> Array:
         """Logarithms of the classes' densities at each row, shape (n, classes), up to a constant.
@@ -93,17 +82,14 @@ class _Quadratic:
         return np.asarray(self.constant - 0.5 * np.einsum("ij,ij->i", found, found))
 
 
-def discriminant(moments: Moments, records: int) -> Discriminant:
+def discriminant(
+    moments: Moments,
+    records: int,  # A public or noisy number of all records
+) -> Discriminant:
     """The laws that noisy moments tell of, in so far as they stand out of the noise.
 
     The shared covariance is a multiple of the unit matrix, but for the directions whose variance
     differs by more than noise makes it differ.
-
-    Parameters
-    ----------
-    moments : Moments
-    records : int
-        A public or noisy number of all records.
     """
     of_sums, of_pooled, of_own, of_counts = moments.noise
     total, dimension, block = max(1, records), len(moments.pooled), moments.by_class.shape[1]

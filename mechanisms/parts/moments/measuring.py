@@ -49,35 +49,17 @@ class Measured:
 
 
 def measure(
-    rows: Floats | Array,
-    labels: Labels,
+    rows: Floats | Array,  # Public features; shape (n, d)
+    labels: Labels,  # Shape (n,)
     *,
-    classes: int,
-    records: int,
-    plan: MomentShares,
-    block: int,
-    std: float,
+    classes: int,  # Number of classes
+    records: int,  # A public or noisy number of records
+    plan: MomentShares,  # How the budget is divided
+    block: int,  # Coordinates of which each class has second moments of its own
+    std: float,  # Standard deviation of the noise of a release that has the whole budget
     noise: NoiseSource,
 ) -> Measured:
-    """Release moments of the records.
-
-    Parameters
-    ----------
-    rows : float array of shape (n, d)
-        Public features.
-    labels : int64 array of shape (n,)
-    classes : int
-        Number of classes.
-    records : int
-        A public or noisy number of records.
-    plan : MomentShares
-        How the budget is divided.
-    block : int
-        Coordinates of which each class has second moments of its own.
-    std : float
-        Standard deviation of the noise of a release that has the whole budget.
-    noise : NoiseSource
-    """
+    """Release moments of the records."""
     known = max(1, records)
     view = noisy_view(rows, records=known, plan=plan, std=std, noise=noise)
     moments = noisy_moments(
@@ -88,17 +70,14 @@ def measure(
 
 
 def discriminant_of(
-    arrays: Mapping[str, NDArray[np.floating]], *, records: int, plan: MomentShares, std: float
+    arrays: Mapping[str, NDArray[np.floating]],  # As :meth:`Measured.arrays` names them
+    *,
+    # As for :func:`measure`.
+    records: int,
+    plan: MomentShares,
+    std: float,
 ) -> tuple[CentredView, Discriminant]:
-    """The view and the reader of a release, from its arrays.
-
-    Parameters
-    ----------
-    arrays : mapping
-        As :meth:`Measured.arrays` names them.
-    records, plan, std
-        As for :func:`measure`.
-    """
+    """The view and the reader of a release, from its arrays."""
     exact = {name: np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
     moments = Moments(
         sums=exact["class_sums"],

@@ -22,8 +22,8 @@ from rdpkit.mechanisms.parts.moments.sensitivity import (
 )
 from rdpkit.mechanisms.parts.noise import NoiseSource
 
-_PIECE = 4096
-_LEAST_MARGIN = 1e-6
+_PIECE = 4096  # Rows that are summed at once
+_LEAST_MARGIN = 1e-6  # Of norms, for rounding
 # So many times the known number of records may there be.
 _MORE_RECORDS = 4
 # Squared weights of the first release: mean and mean square.
@@ -71,15 +71,9 @@ OF_CLASSES = MomentShares(location=0.06, sums=0.3, pooled=0.4, by_class=0.28, co
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CentredView:
-    """Records as the second release sees them: clip((x - offset) / radius) to norm 1.
+    """Records as the second release sees them: clip((x - offset) / radius) to norm 1."""
 
-    Parameters
-    ----------
-    offset : array of shape (d,)
-    radius : float
-    """
-
-    offset: Array
+    offset: Array  # Shape (d,)
     radius: float
 
     def apply(self, rows: Floats | Array, margin: float = _LEAST_MARGIN) -> Array:
@@ -93,27 +87,17 @@ class CentredView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moments:
-    """What is released of the records in a view, with noise.
+    """What is released of the records in a view, with noise."""
 
-    Parameters
-    ----------
-    sums : array of shape (classes, d)
-    pooled : array of shape (d, d)
-        Sum of x x' over all records.
-    by_class : array of shape (classes, b, b)
-        The same for each class, in the first b coordinates; b may be 0.
-    counts : array of shape (classes,)
-        Numbers of records.
-    noise : tuple of float
-        Standard deviation of the noise on an entry of a sum, on a diagonal entry of the pooled
-        moments, on one of the moments of a class, and on a count.
-    """
-
-    sums: Array
-    pooled: Array
+    sums: Array  # Shape (classes, d)
+    pooled: Array  # Sum of x x' over all records; shape (d, d)
     by_class: Array
-    counts: Array
+    """The same for each class, in the first b coordinates; b may be 0; shape (classes, b, b)."""
+    counts: Array  # Numbers of records; shape (classes,)
     noise: tuple[float, float, float, float]
+    """Standard deviation of the noise on an entry of a sum, on a diagonal entry of the pooled
+    moments, on one of the moments of a class, and on a count.
+    """
 
 
 def margin_of(records: int) -> float:
@@ -141,22 +125,14 @@ def clipped(rows: Array, margin: float) -> Array:
 
 
 def noisy_view(
-    rows: Floats | Array, *, records: int, plan: MomentShares, std: float, noise: NoiseSource
+    rows: Floats | Array,  # Features; clipped to norm 1; shape (n, d)
+    *,
+    records: int,  # A public or noisy number to divide by
+    plan: MomentShares,  # Share of this release
+    std: float,  # Standard deviation of the noise of a release that has the whole budget
+    noise: NoiseSource,
 ) -> CentredView:
-    """Where records are, and their root mean square distance from there.
-
-    Parameters
-    ----------
-    rows : float array of shape (n, d)
-        Features; clipped to norm 1.
-    records : int
-        A public or noisy number to divide by.
-    plan : MomentShares
-        Share of this release.
-    std : float
-        Standard deviation of the noise of a release that has the whole budget.
-    noise : NoiseSource
-    """
+    """Where records are, and their root mean square distance from there."""
     dimension = rows.shape[1]
     found, margin = np.zeros(dimension + 1), margin_of(records)
     for part, _ in _pieces(rows, np.zeros(len(rows), dtype=np.int64)):

@@ -31,8 +31,7 @@ _RIDGE = 0.05
 class PublicView:
     """Public coordinates of features, and public records in them."""
 
-    mean: Array
-    """Of the public features; shape (d,)."""
+    mean: Array  # Of the public features; shape (d,)
     directions: Array
     """Public classes vary by the same in all columns, and differ most in the first ones; shape (d,
     d).

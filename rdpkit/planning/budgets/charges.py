@@ -20,25 +20,17 @@ from rdpkit.tradeoffs import zcdp
 
 @lru_cache(maxsize=256)
 def divergences(
-    event: Event, adjacency: Adjacency, orders: tuple[float, ...], delta: float
+    event: Event,  # What is to be released
+    adjacency: Adjacency,  # The neighbouring relation
+    orders: tuple[float, ...],  # Renyi orders
+    # If it is above 0, the event is taken as (epsilon, delta)-DP with the certified epsilon, and
+    # the numbers are the divergences of randomised response with that epsilon, which are the
+    # largest ones of epsilon-DP.
+    delta: float,
 ) -> tuple[float, ...]:
-    """Upper bounds on the divergence at each order, certified; inf where nothing is known.
-
-    Parameters
-    ----------
-    event : Event
-        What is to be released.
-    adjacency : Adjacency
-        The neighbouring relation.
-    orders : tuple of float
-        Renyi orders.
-    delta : float
-        If it is above 0, the event is taken as (epsilon, delta)-DP with the certified epsilon, and
-        the numbers are the divergences of randomised response with that epsilon, which are the
-        largest ones of epsilon-DP.
-    """
+    """Upper bounds on the divergence at each order, certified; inf where nothing is known."""
     if delta > 0.0:
-        epsilon = _certified_epsilon(event, adjacency, delta)
+        epsilon = pure_epsilon(event, adjacency, delta)
         return tuple(_of_pure(epsilon, order) for order in orders)
     bounds = UpperBounds()
     found = []
@@ -59,10 +51,6 @@ def _of_pure(epsilon: float, order: float) -> float:
         return min(rounded_up(((a - 1) * e + mean.log()) / (a - 1)), epsilon)
 
 
-def _certified_epsilon(event: Event, adjacency: Adjacency, delta: float) -> float:
-    return analysis.epsilon(event, delta=delta, adjacency=adjacency).epsilon
-
-
 @lru_cache(maxsize=256)
 def concentrated(event: Event, adjacency: Adjacency, delta: float) -> float:
     """A rho for which the event is rho-zCDP, rounded up; inf if none is known.
@@ -72,7 +60,7 @@ def concentrated(event: Event, adjacency: Adjacency, delta: float) -> float:
     epsilon^2 / 2 (Bun and Steinke 2016, Proposition 1.4).
     """
     if delta > 0.0:
-        return _half_square(_certified_epsilon(event, adjacency, delta))
+        return _half_square(pure_epsilon(event, adjacency, delta))
 
     def of_one(leaf: Event) -> Fraction | float:
         if isinstance(leaf, ZeroConcentrated):
@@ -125,9 +113,4 @@ def _up(number: Fraction | float) -> float:
 @lru_cache(maxsize=256)
 def pure_epsilon(event: Event, adjacency: Adjacency, delta: float) -> float:
     """A certified epsilon at a delta, which may be 0."""
-    return _certified_epsilon(event, adjacency, delta)
-
-
-def exact(number: float) -> Fraction | float:
-    """A float as an exact number; inf stays as it is."""
-    return number if math.isinf(number) else Fraction(number)
+    return analysis.epsilon(event, delta=delta, adjacency=adjacency).epsilon

@@ -24,6 +24,7 @@ from rdpkit.planning.budgets.ledger import LedgerFile
 from rdpkit.planning.budgets.order_mixture import (
     OrderMixture,
     around,
+    charged,
     equal_weights,
     odometer_epsilon,
     usual_centre,
@@ -37,8 +38,8 @@ from rdpkit.planning.budgets.rules import (
     largest_limit,
 )
 
-_VERSION = 1
-_LARGEST_COUNT = 10**12
+_VERSION = 1  # Of the file
+_LARGEST_COUNT = 10**12  # Of releases that :meth:`affordable` tries
 _NO_COUNT = 0
 
 
@@ -57,24 +58,18 @@ class BudgetExceededError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetLeft:
-    """What is left of a budget.
-
-    Parameters
-    ----------
-    epsilon : float
-        The budget's epsilon less the smallest epsilon of a budget that would have allowed the same
-        releases. It says how much is left, and is no guarantee for what may still be spent, because
-        epsilons do not add up.
-    noise_multiplier : float or None
-        One more Gaussian release is allowed if its noise is at least this many times its
-        sensitivity; inf if none is. None where Gaussian releases are not charged for.
-    delta : float
-        What is left for releases that are spent with a delta.
-    """
+    """What is left of a budget."""
 
     epsilon: float
+    """The budget's epsilon less the smallest epsilon of a budget that would have allowed the same
+    releases. It says how much is left, and is no guarantee for what may still be spent, because
+    epsilons do not add up.
+    """
     noise_multiplier: float | None
-    delta: float
+    """One more Gaussian release is allowed if its noise is at least this many times its
+    sensitivity; inf if none is. None where Gaussian releases are not charged for.
+    """
+    delta: float  # What is left for releases that are spent with a delta
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,11 +352,7 @@ class PrivacyFilter:
         return self._rule.holds(self._with(charge, spending.count))
 
     def _with(self, charge: tuple[float, ...], count: int) -> list[Fraction | float]:
-        before = self._total or [Fraction(0)] * len(charge)
-        return [
-            math.inf if math.isinf(a) or math.isinf(b) else a + count * Fraction(b)
-            for a, b in zip(before, charge, strict=True)
-        ]
+        return charged(self._total or [Fraction(0)] * len(charge), charge, count)
 
     def _take(self, spending: Charge, charge: tuple[float, ...]) -> None:
         self._total = self._with(charge, spending.count)

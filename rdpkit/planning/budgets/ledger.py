@@ -30,7 +30,7 @@ from typing import IO, Any
 from rdpkit.formats.files import locked_file, write_whole
 
 _HEAD = re.compile(rb'\{"lines":"(\d{15})"\}\n')
-_HEAD_SIZE = 28
+_HEAD_SIZE = 28  # Bytes of the first line
 
 
 def as_line(number: int, entry: dict[str, Any]) -> bytes:
@@ -46,15 +46,12 @@ def _head(lines: int) -> bytes:
 
 
 class LedgerFile:
-    """The lines of a file, read as they are added by this process and by others.
+    """The lines of a file, read as they are added by this process and by others."""
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    """
-
-    def __init__(self, path: Path) -> None:
+    def __init__(
+        self,
+        path: Path,  # The file
+    ) -> None:
         self.path = path
         self._read_up_to = 0
         self._lines = 0
@@ -99,22 +96,13 @@ class LedgerFile:
             finally:
                 self._file = None
 
-    def new_entries(self, read: Callable[[dict[str, Any]], Any] = dict) -> list[Any]:
+    def new_entries(
+        self,
+        read: Callable[[dict[str, Any]], Any] = dict,  # What is made of each entry; it may raise
+    ) -> list[Any]:
         """What was added since the last call, by whomever; only called with the lock.
 
         After an error nothing counts as read.
-
-        Parameters
-        ----------
-        read : callable
-            What is made of each entry; it may raise.
-
-        Raises
-        ------
-        ValueError
-            If the file is damaged, shorter than it was, or another one.
-        OSError
-            If it cannot be read.
         """
         before = self._read_up_to, self._lines, self._last, self._break
         try:
@@ -173,13 +161,7 @@ class LedgerFile:
         return found
 
     def add(self, entry: dict[str, Any]) -> None:
-        """Add a line and wait until the disk has it; only called with the lock for writing.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written: then nothing may be released.
-        """
+        """Add a line and wait until the disk has it; only called with the lock for writing."""
         file, line = self._opened(), self._break + as_line(self._lines, entry)
         file.truncate(self._read_up_to)
         file.seek(self._read_up_to)

@@ -11,9 +11,14 @@ from rdpkit.accountants.event_tree import check_adjacency
 from rdpkit.adjacency import Adjacency
 from rdpkit.events import Event
 from rdpkit.planning.budgets import charges
-from rdpkit.planning.budgets.order_mixture import around, equal_weights, odometer_epsilon
+from rdpkit.planning.budgets.order_mixture import (
+    around,
+    charged,
+    equal_weights,
+    odometer_epsilon,
+)
 
-_CENTRE = 12.0
+_CENTRE = 12.0  # The middle order, where no budget says which is best
 
 
 class PrivacyOdometer:
@@ -94,8 +99,5 @@ class PrivacyOdometer:
         charge = charges.divergences(event, self.adjacency, self._mixture.orders, 0.0)
         if all(math.isinf(number) for number in charge):
             raise _validate.fail("event", "to have a certified Renyi divergence", event)
-        self._total = [
-            math.inf if math.isinf(a) or math.isinf(b) else a + times * Fraction(b)
-            for a, b in zip(self._total, charge, strict=True)
-        ]
+        self._total = charged(self._total, charge, times)
         return self.epsilon

@@ -31,16 +31,16 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from rdpkit import _validate
-from rdpkit.numerics.balls import float_above, float_below, rational
+from rdpkit.numerics.balls import float_above, rational
 
 Array = NDArray[np.float64]
 Total = Sequence[Fraction | float]
 
-_STEP = 1.2
-_BELOW, _ABOVE = 30, 16
-_SPREAD = 5.0
-_HALVINGS = 48
-_LARGEST = 1e6
+_STEP = 1.2  # Ratio of two orders less 1
+_BELOW, _ABOVE = 30, 16  # Orders on either side of the centre
+_SPREAD = 5.0  # Steps from the centre at which weights are halved
+_HALVINGS = 48  # Of the interval of a bisection
+_LARGEST = 1e6  # Epsilons above are infinite
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,14 @@ def usual_centre(epsilon: float, delta: float) -> float:
     log_inverse = -math.log(delta)
     root = math.sqrt(log_inverse + epsilon) - math.sqrt(log_inverse)
     return 1.0 + max(math.sqrt(log_inverse) / root, 1e-3)
+
+
+def charged(total: Total, charge: Sequence[float], count: int) -> list[Fraction | float]:
+    """The exact sums with so many charges more; what is infinite stays so."""
+    return [
+        math.inf if math.isinf(a) or math.isinf(b) else a + count * Fraction(b)
+        for a, b in zip(total, charge, strict=True)
+    ]
 
 
 def _log_sum(mixture: OrderMixture, spent: Array, loss: float) -> tuple[float, float]:
@@ -135,21 +143,19 @@ def _margin(mixture: OrderMixture, spent: Array, epsilon: float, delta: float) -
     return math.log(delta) + log_sum + s * (epsilon - loss) + least
 
 
-def filter_holds(mixture: OrderMixture, spent: Total, *, epsilon: float, delta: float) -> bool:
+def filter_holds(
+    mixture: OrderMixture,  # Fixed in advance
+    spent: Total,  # The sum of the divergences so far, at each of the orders; exact or rounded up
+    *,
+    # What all releases together shall satisfy.
+    epsilon: float,
+    delta: float,
+) -> bool:
     """Whether 1 - e^(epsilon - L) <= delta S(L) is proven for every L.
 
     log S is convex in L, so it is above its tangent at any point, of slope s, and the smallest
     value of s (L - epsilon) - log(1 - e^(epsilon - L)) is s log((1 + s) / s) + log(1 + s). The
     point is chosen in floats, and the inequality is checked in balls.
-
-    Parameters
-    ----------
-    mixture : OrderMixture
-        Fixed in advance.
-    spent : sequence
-        The sum of the divergences so far, at each of the orders; exact or rounded up.
-    epsilon, delta : float
-        What all releases together shall satisfy.
     """
     values = _as_floats(spent)
     if np.isinf(values).all():
@@ -214,16 +220,3 @@ def _smallest(
 def rounded_up(ball: arb) -> float:
     """A float that is certainly at least the number in a ball, and at least 0."""
     return max(float_above(ball), 0.0)
-
-
-__all__ = [
-    "OrderMixture",
-    "around",
-    "equal_weights",
-    "filter_epsilon",
-    "filter_holds",
-    "float_below",
-    "odometer_epsilon",
-    "rounded_up",
-    "usual_centre",
-]

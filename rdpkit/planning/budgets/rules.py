@@ -18,7 +18,7 @@ from rdpkit.events import Event, Gaussian, ZeroConcentrated
 from rdpkit.planning.budgets import charges
 from rdpkit.planning.budgets.order_mixture import OrderMixture, Total, filter_epsilon, filter_holds
 
-_SECANTS = 20
+_SECANTS = 20  # Steps of the search, at most
 
 COMPOSITIONS = ("renyi", "zcdp", "gaussian", "basic", "fixed-schedule")
 """The ways of composing, as a filter names them."""
@@ -178,14 +178,3 @@ def _single(kind: str, number: float, adjacency: Adjacency) -> Event:
         return ZeroConcentrated(rho=number, adjacency=adjacency)
     sensitivity = Gaussian(noise_std=1.0, record_norm=1.0).sensitivity(adjacency)
     return Gaussian(noise_std=sensitivity / math.sqrt(number), record_norm=1.0)
-
-
-__all__ = [
-    "COMPOSITIONS",
-    "BasicRule",
-    "BudgetRule",
-    "LimitRule",
-    "RenyiRule",
-    "Total",
-    "largest_limit",
-]

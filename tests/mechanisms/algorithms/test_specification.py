@@ -9,7 +9,8 @@ import pytest
 
 from rdpkit import extensions
 from rdpkit.mechanisms.algorithms import find_mechanism, mechanism_names
-from rdpkit.mechanisms.algorithms.specification import as_parameters, options_from
+from rdpkit.mechanisms.algorithms.specification import options_from
+from rdpkit.mechanisms.releases.parameters import as_parameters
 
 TOY = """
 from dataclasses import dataclass

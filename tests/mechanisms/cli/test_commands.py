@@ -9,7 +9,8 @@ from rdpkit.mechanisms.cli.evaluate import evaluate
 from rdpkit.mechanisms.cli.synthesize import synthesize
 from rdpkit.mechanisms.experiments.runner import Runner
 from rdpkit.mechanisms.releases.checkpoint import Checkpoint
-from rdpkit.mechanisms.releases.release import check_arrays, load_manifest
+from rdpkit.mechanisms.releases.manifest import load_manifest
+from rdpkit.mechanisms.releases.release import check_arrays
 
 NOISELESS = (
     ('name = "dpcda"', 'name = "noiseless-mixing"'),
@@ -30,14 +31,11 @@ def test_evaluate_runs_resumes_and_writes(digits, tmp_path):
     common = (path, "--results", tmp_path / "r", "--device", "cpu")
     first = json.loads(run(evaluate, *common, "--format", "json"))
     assert (first["runs"], first["resumed"]) == (4, 0)
-    table, picture = tmp_path / "t.csv", tmp_path / "p.svg"
-    again = json.loads(
-        run(evaluate, *common, "--format", "json", "--output", table, "--plot", picture)
-    )
+    table = tmp_path / "t.csv"
+    again = json.loads(run(evaluate, *common, "--format", "json", "--output", table))
     assert (again["runs"], again["resumed"]) == (4, 4)
     assert again["settings"] == first["settings"]
     assert len(table.read_text().splitlines()) == 5
-    assert picture.exists()
     text = run(evaluate, *common)
     assert "noiseless-mixing" in text
     assert "order_of_mixture=16" in text
@@ -176,12 +174,6 @@ def test_a_wrong_ending_is_found_out_before_the_work(long, tmp_path, monkeypatch
     assert "is there already" in refused
 
 
-@pytest.mark.thorough
-def test_a_grid_of_samples(digits, tmp_path):
-    run(synthesize, digits(*NOISELESS), "--grid", tmp_path / "g.png")
-    assert (tmp_path / "g.png").read_bytes().startswith(b"\x89PNG")
-
-
 @pytest.mark.parametrize("command", [evaluate, synthesize])
 def test_the_experiments_of_the_package_are_listed(command):
     names = json.loads(run(command, "--list", "--format", "json"))
@@ -211,8 +203,7 @@ def test_the_experiments_of_the_package_are_listed(command):
             "Did you mean 'target_epsilon'?",
         ),
         (evaluate, ("digits-dpcda", "--output", "x.txt"), "to end in .csv or .parquet"),
-        (evaluate, ("digits-dpcda", "--plot", "x.pdf"), "to end in .svg or .png"),
-        (synthesize, ("digits-dpcda",), "Expected --output or --grid"),
+        (synthesize, ("digits-dpcda",), "Expected --output: a release that is not kept"),
         (
             synthesize,
             ("digits-dpcda", "--setting", "1", "--output", "x.npz", "--counts", "9,x"),

@@ -17,7 +17,7 @@ def data(tmp_path):
 
 
 def run(*args):
-    return CliRunner().invoke(main, ["schema", *map(str, args)])
+    return CliRunner().invoke(main, ["synthesize", *map(str, args), "--draft-schema"])
 
 
 def test_a_draft_is_written_and_says_what_was_read(data, tmp_path):
@@ -47,3 +47,21 @@ def test_what_is_no_table_is_an_error(tmp_path):
     found = run(tmp_path / "no.csv")
     assert found.exit_code == 2
     assert "no such file" in found.output
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--draft-schema", "--epsilon", 1), "Expected a release for --epsilon, got a draft."),
+        (("--paid",), "Expected --draft-schema for --paid."),
+    ],
+)
+def test_options_of_a_release_and_of_a_draft_are_told_apart(data, options, message):
+    done = CliRunner().invoke(main, ["synthesize", str(data), *map(str, options)])
+    assert done.exit_code == 2
+    assert message in done.output
+
+
+def test_the_command_of_earlier_versions_says_what_does_the_same():
+    done = CliRunner().invoke(main, ["schema", "data.csv"])
+    assert "rdpkit schema is now 'rdpkit synthesize DATA --draft-schema'" in done.output

@@ -80,7 +80,7 @@ def test_no_line_of_a_csv_file_fails_or_is_quoted(tmp_path, line, header):
         assert not quoted(attempt(lambda: encode(read(path, schema=SCHEMA), SCHEMA)))
     assert not quoted(attempt(lambda: draft_schema(read(path))))
     for more in ([], ["--paid"], ["-o", str(tmp_path / "s.toml")]):
-        found = CliRunner().invoke(main, ["schema", str(path), *more])
+        found = CliRunner().invoke(main, ["synthesize", str(path), "--draft-schema", *more])
         assert not quoted(found.output + said(found.exception))
 
 

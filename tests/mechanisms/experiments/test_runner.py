@@ -145,13 +145,8 @@ def test_damaged_rows_are_errors_that_name_the_file(digits, tmp_path):
     whole = path.read_text()
     for damaged in (whole[:40], "{}", json.dumps({**json.loads(whole), "accuracy": 1.5})):
         path.write_text(damaged)
-        found, problems = rows.read_all(tmp_path)
-        assert len(found) == 3
-        assert path.name in problems[0]
         with pytest.raises(ValueError, match=path.name):
             rows.read_row(path)
-    with pytest.raises(ValueError, match="to have results of rdpkit evaluate, got none"):
-        rows.read_all(tmp_path / "small" / "rows")
 
 
 @pytest.mark.thorough

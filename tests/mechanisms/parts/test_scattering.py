@@ -38,7 +38,12 @@ def test_a_constant_image_has_only_its_mean():
 
 
 @settings(max_examples=15, deadline=None)
-@given(seed=st.integers(0, 2**32 - 1), before=st.integers(0, 20), factor=st.floats(0, 1e3))
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    before=st.integers(0, 20),
+    # Squares of much smaller numbers are 0 in single precision.
+    factor=st.just(0.0) | st.floats(1e-6, 1e3),
+)
 def test_an_image_alone_decides_its_features(seed, before, factor):
     """To the last bit, wherever it is among other images: what a sensitivity rests on."""
     images = np.random.default_rng(seed).random((before + 3, 12, 8)).astype(np.float32)

@@ -13,10 +13,9 @@ import rdpkit
 from rdpkit.formats.tables import event_from_table, event_to_table
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.releases.manifest import Manifest, load_manifest
 from rdpkit.mechanisms.releases.release import (
-    Manifest,
     check_arrays,
-    load_manifest,
     load_release,
     release,
     release_without_guarantee,

@@ -13,9 +13,9 @@ from rdpkit.mechanisms.evaluation.utility.marginal_errors import MarginalError
 from rdpkit.mechanisms.evaluation.utility.outputs.html_text import escaped
 
 _WIDTH, _HEIGHT = 320, 110
-_CELL = 24
+_CELL = 24  # Side of a square of the map
 MOST_NUMBERED = 24
-_DARKEST = 0.5
+_DARKEST = 0.5  # The error of a full square
 
 
 def histogram(shown: Histogram) -> str:

@@ -14,7 +14,7 @@ from rdpkit.mechanisms.evaluation.utility.membership import MembershipTest
 from rdpkit.mechanisms.evaluation.utility.report import UtilityReport
 from rdpkit.mechanisms.evaluation.utility.trained import TargetScores
 
-_WORST = 10
+_WORST = 10  # Rows of tables that show the largest errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,19 +1,29 @@
-"""Pictures of results: accuracy against what was varied, and samples beside originals."""
+"""Figures of experiments: accuracy against what was varied, and samples beside originals."""
 
 from __future__ import annotations
 
 import io
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit.formats.files import write_whole
-from rdpkit.mechanisms.experiments.experiment import short
-from rdpkit.mechanisms.experiments.rows import Summary
+from rdpkit.mechanisms.cli.experiment_options import (
+    chosen_experiment,
+    experiment_options,
+    file_option,
+    running,
+)
+from rdpkit.mechanisms.experiments.experiment import Experiment, selected, short
+from rdpkit.mechanisms.experiments.preparation import training_records
+from rdpkit.mechanisms.experiments.rows import Summary, summarise
+from rdpkit.mechanisms.experiments.runner import Runner
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +35,8 @@ FORMATS = ("svg", "png")
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _SETTINGS: Any = {"svg.hashsalt": "rdpkit", "svg.fonttype": "path", "font.family": "DejaVu Sans"}
+# Images of each row of samples: one of each of the first classes.
+_COLUMNS = 10
 _LABELS = {
     "privacy.target_epsilon": "target epsilon",
     "mechanism.order_of_mixture": "order of mixture l",
@@ -34,39 +46,24 @@ _LABELS = {
 
 
 def check_format(path: Path) -> str:
-    """The file's ending, one of :data:`FORMATS`.
-
-    Raises
-    ------
-    ValueError
-        If it is another one.
-    """
+    """The file's ending, one of :data:`FORMATS`."""
     suffix = path.suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
         raise ValueError(f"Expected {path} to end in .svg or .png, got {path.suffix!r}.")
     return suffix
 
 
-def draw_accuracy(path: Path, summaries: Sequence[Summary], *, title: str) -> None:
+def draw_accuracy(
+    path: Path,  # SVG or PNG, by its ending
+    summaries: Sequence[Summary],  # Summaries of one experiment that varies at least one number
+    *,
+    title: str,  # Title of the picture
+) -> None:
     """Draw accuracy against the varied key with most values; other varied keys give more lines.
 
     The bars are one standard deviation over seeds; hollow points are what the source printed.
     Where the noise is stated, and not calibrated to a target, epsilon depends on what was varied,
     and a second axis shows it.
-
-    Parameters
-    ----------
-    path : Path
-        SVG or PNG, by its ending.
-    summaries : sequence of Summary
-        Summaries of one experiment that varies at least one number.
-    title : str
-        Title of the picture.
-
-    Raises
-    ------
-    ValueError
-        If no number was varied, or the ending is another one.
     """
     kind = check_format(path)
     key = _axis(summaries)
@@ -174,30 +171,14 @@ def _draw_epsilon(
 
 
 def draw_samples(
-    path: Path,
+    path: Path,  # SVG or PNG, by its ending
+    # Images by the label of their row: originals first; shape (k, d)
     rows: Mapping[str, NDArray[np.float32]],
     *,
-    image_shape: tuple[int, int, int],
-    title: str,
+    image_shape: tuple[int, int, int],  # Channels (1 or 3), height and width
+    title: str,  # Title of the grid
 ) -> None:
-    """A grid of images, one labelled row after the other, each with its own range of grey.
-
-    Parameters
-    ----------
-    path : Path
-        SVG or PNG, by its ending.
-    rows : mapping of str to array of shape (k, d)
-        Images by the label of their row: originals first.
-    image_shape : (int, int, int)
-        Channels (1 or 3), height and width.
-    title : str
-        Title of the grid.
-
-    Raises
-    ------
-    ValueError
-        If records are no images of 1 or 3 channels, or the ending is another one.
-    """
+    """A grid of images, one labelled row after the other, each with its own range of grey."""
     kind = check_format(path)
     if image_shape[0] not in (1, 3):
         raise ValueError(f"Expected images of 1 or 3 channels to draw, got {image_shape[0]}.")
@@ -264,3 +245,89 @@ def _axis(summaries: Sequence[Summary]) -> str:
     if not several:
         raise ValueError("Expected a number that the experiment varies to draw against, got none.")
     return max(several, key=lambda key: several[key])
+
+
+def one_of_each(labels: NDArray[Any]) -> list[int]:
+    """Numbers of the first records of the first classes; classes without records are left out."""
+    found, firsts = np.unique(labels, return_index=True)
+    return [int(first) for label, first in zip(found, firsts, strict=True) if label < _COLUMNS]
+
+
+def sample_rows(
+    experiment: Experiment, runner: Runner, seed: int
+) -> tuple[dict[str, NDArray[np.float32]], tuple[int, int, int]]:
+    """Images of every setting beside originals, by the label of their row, and their shape."""
+    rows: dict[str, Any] = {}
+    shapes: dict[str, tuple[int, int, int]] = {}
+    for number, cell in enumerate(experiment.cells):
+        scaled = runner.data(cell)
+        if scaled.data.image_shape is None:
+            raise ValueError("Expected images to draw, got records of a table.")
+        name = cell.dataset["name"]
+        if name not in shapes:
+            shapes[name] = scaled.data.image_shape
+            rows[f"{name} original"] = scaled.train[one_of_each(scaled.data.train_labels)]
+        made = runner.synthesize(cell, seed)
+        records = training_records(cell, made)
+        if records.shape[1] != scaled.train.shape[1]:
+            raise ValueError(f"Expected images to draw, but {cell.mechanism} releases none.")
+        hard = made.labels if made.labels.ndim == 1 else made.labels.argmax(axis=1)
+        words = ", ".join(f"{k.split('.')[-1]} {short(v)}" for k, v in cell.varied.items())
+        label = f"{name} {words or cell.mechanism}"
+        label = label if label not in rows else f"{label} ({number + 1})"
+        rows[label] = records[one_of_each(hard)]
+    if len(set(shapes.values())) > 1:
+        raise ValueError("Expected images of one size: draw each data set on its own.")
+    return rows, next(iter(shapes.values()))
+
+
+@click.command()
+@click.argument("kind", type=click.Choice(["accuracy", "samples"]))
+@file_option("-o", "--output", "output", metavar="FILE.svg", text="An SVG or PNG file.")
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("results"),
+    show_default=True,
+    help="The folder of results of rdpkit evaluate; runs that it lacks are made.",
+)
+@click.option("--seeds", type=click.IntRange(min=1), help="Only so many of the seeds.")
+@click.option("--where", "conditions", multiple=True, metavar="KEY=VALUE", help="Only these.")
+@experiment_options
+def experiment_figures(
+    *,
+    kind: str,
+    output: Path | None,
+    results: Path,
+    seeds: int | None,
+    conditions: tuple[str, ...],
+    experiment: str | None,
+    list_them: bool,
+    data_dir: Path | None,
+    device: str | None,
+    output_format: str,
+) -> None:
+    """Draw the accuracy of EXPERIMENT, or samples of each of its settings beside originals.
+
+    Samples show private records beside released ones, so they are for public data.
+    """
+    found = chosen_experiment(experiment, list_them=list_them, output_format=output_format)
+    if found is None:
+        return
+    if output is None:
+        raise ValueError("Expected --output: the SVG or PNG file to draw to.")
+    check_format(output)
+    if conditions:
+        found = selected(found, conditions)
+    found = replace(found, seeds=found.seeds[:seeds])
+    title = found.title or found.name
+    with running(data_dir, device) as runner:
+        if kind == "accuracy":
+            draw_accuracy(output, summarise(runner.run(found, results).rows), title=title)
+            return
+        rows, shape = sample_rows(found, runner, found.seeds[0])
+    draw_samples(output, rows, image_shape=shape, title=title)
+
+
+if __name__ == "__main__":
+    experiment_figures()

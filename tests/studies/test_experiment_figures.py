@@ -1,8 +1,10 @@
+import experiment_figures as figures
 import numpy as np
 import pytest
 
-from rdpkit.mechanisms.experiments import plots
 from rdpkit.mechanisms.experiments.rows import Summary
+from tests.mechanisms.cli.test_commands import NOISELESS, run
+from tests.mechanisms.conftest import digits  # noqa: F401 - a fixture
 
 pytest.importorskip("matplotlib", reason="pictures need matplotlib")
 
@@ -12,7 +14,7 @@ def summary(varied, mean, published=None):
 
 
 def drawn(path, summaries):
-    plots.draw_accuracy(path, summaries, title="T")
+    figures.draw_accuracy(path, summaries, title="T")
     return path.read_bytes()
 
 
@@ -34,7 +36,7 @@ def test_keys_that_vary_together_are_one_axis(tmp_path):
     both = [
         summary({"mechanism": {"feature_noise": s, "label_noise": s}}, 0.5) for s in (0.1, 0.2, 0.3)
     ]
-    assert plots._label(both[0], "mechanism.feature_noise") == ""
+    assert figures._label(both[0], "mechanism.feature_noise") == ""
     drawn(tmp_path / "a.svg", both)
 
 
@@ -53,8 +55,8 @@ def test_epsilon_has_an_axis_where_the_noise_is_stated(tmp_path):
     from matplotlib.figure import Figure
 
     axes = Figure().subplots()
-    assert plots._draw_epsilon(axes, "mechanism.feature_noise", {"": stated(30.0)}) is None
-    (line,), (label,) = plots._draw_epsilon(axes, "mechanism.feature_noise", {"": stated(None)})
+    assert figures._draw_epsilon(axes, "mechanism.feature_noise", {"": stated(30.0)}) is None
+    (line,), (label,) = figures._draw_epsilon(axes, "mechanism.feature_noise", {"": stated(None)})
     np.testing.assert_allclose(line.get_xydata(), [[0.3, 30.0], [0.6, 15.0], [9.0, 1.0]])
     assert label == "epsilon, upper bound"
     assert line.axes.get_yscale() == "log"
@@ -79,7 +81,7 @@ def test_the_axis_of_epsilon_names_only_what_all_curves_share():
         ]  # fmt: skip
 
     lines = {"delta 1e-05": curve(1e-5), "delta 1e-06": curve(1e-6)}
-    _, labels = plots._draw_epsilon(axes := Figure().subplots(), "mechanism.feature_noise", lines)
+    _, labels = figures._draw_epsilon(axes := Figure().subplots(), "mechanism.feature_noise", lines)
     assert labels == ["delta 1e-05: epsilon, upper bound", "delta 1e-06: epsilon, upper bound"]
     assert axes.figure.axes[1].get_ylabel() == "epsilon (replace one)"
 
@@ -101,10 +103,22 @@ def test_samples_are_drawn_row_by_row(tmp_path, channels):
         "few": rng.random((2, channels * 12)).astype(np.float32),
         "flat": np.zeros((3, channels * 12), np.float32),
     }
-    plots.draw_samples(tmp_path / "g.png", rows, image_shape=(channels, 3, 4), title="T")
+    figures.draw_samples(tmp_path / "g.png", rows, image_shape=(channels, 3, 4), title="T")
     assert (tmp_path / "g.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_images_of_two_channels_cannot_be_drawn(tmp_path):
     with pytest.raises(ValueError, match="Expected images of 1 or 3 channels"):
-        plots.draw_samples(tmp_path / "g.png", {}, image_shape=(2, 3, 4), title="T")
+        figures.draw_samples(tmp_path / "g.png", {}, image_shape=(2, 3, 4), title="T")
+
+
+@pytest.mark.thorough
+def test_the_command_draws_what_an_experiment_measured_and_its_samples(digits, tmp_path):  # noqa: F811
+    path, common = digits(*NOISELESS), ("--results", tmp_path / "r", "--device", "cpu")
+    for kind in ("accuracy", "samples"):
+        run(figures.experiment_figures, kind, path, *common, "-o", tmp_path / f"{kind}.png")
+        assert (tmp_path / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
+    refused = run(figures.experiment_figures, "samples", path, "-o", "x.pdf", status=2)
+    assert "to end in .svg or .png" in refused
+    refused = run(figures.experiment_figures, "accuracy", path, status=2)
+    assert "Expected --output: the SVG or PNG file" in refused
