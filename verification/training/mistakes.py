@@ -78,21 +78,14 @@ class TrainingMistakeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingMistake:
-    """A mistake that was found in a training.
-
-    Parameters
-    ----------
-    kind : TrainingMistakeKind
-        What it is.
-    message : str
-        What was seen, with numbers.
-    advice : str
-        What to do about it.
-    """
+    """A mistake that was found in a training."""
 
     kind: TrainingMistakeKind
+    """What it is."""
     message: str
+    """What was seen, with numbers."""
     advice: str
+    """What to do about it."""
 
     def describe(self) -> str:
         """In words."""

@@ -156,25 +156,18 @@ def _weights(family: Leaks, told: float, others: int) -> Array:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndependentLowerBound:
-    """A lower bound on mu of Gaussian differential privacy from independent scores.
-
-    Parameters
-    ----------
-    mu : float
-        The lower bound.
-    epsilon : float
-        The epsilon of a Gaussian with this mu at ``delta``: a lower bound if the mechanism leaks
-        like some Gaussian.
-    delta : float
-        In (0, 1).
-    confidence : float
-        In (0, 1).
-    """
+    """A lower bound on mu of Gaussian differential privacy from independent scores."""
 
     mu: float
+    """The lower bound."""
     epsilon: float
+    """The epsilon of a Gaussian with this mu at ``delta``: a lower bound if the mechanism leaks
+    like some Gaussian.
+    """
     delta: float
+    """In (0, 1)."""
     confidence: float
+    """In (0, 1)."""
 
 
 def one_run_independent_audit(

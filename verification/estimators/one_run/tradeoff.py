@@ -100,31 +100,22 @@ def one_run_leak(found: Guesses, *, family: LeakFamily, failure: float) -> float
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakLowerBound:
-    """A lower bound on the leak of a family of trade-off curves, and on epsilon.
-
-    Parameters
-    ----------
-    leak : float
-        The lower bound.
-    leak_name : str
-        What it is.
-    epsilon : float
-        The epsilon of the family's member with this leak at ``delta``: a lower bound if the
-        mechanism leaks like a member of the family, more or less.
-    delta : float
-        In (0, 1).
-    confidence : float
-        In (0, 1).
-    found : Guesses
-        The guesses that told most.
-    """
+    """A lower bound on the leak of a family of trade-off curves, and on epsilon."""
 
     leak: float
+    """The lower bound."""
     leak_name: str
+    """What it is."""
     epsilon: float
+    """The epsilon of the family's member with this leak at ``delta``: a lower bound if the
+    mechanism leaks like a member of the family, more or less.
+    """
     delta: float
+    """In (0, 1)."""
     confidence: float
+    """In (0, 1)."""
     found: Guesses
+    """The guesses that told most."""
 
 
 def one_run_tradeoff_audit(
