@@ -14,7 +14,11 @@ from typing import Any
 import numpy as np
 
 from rdpkit.verification.training.checks.trials import Trials
-from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
+from rdpkit.verification.training.mistakes import (
+    TrainingMistake,
+    TrainingMistakeKind,
+    mistake_of,
+)
 from rdpkit.verification.training.state import Held
 from rdpkit.verification.training.trainer import Batch
 
@@ -58,13 +62,7 @@ def carried_mistakes(
     shown = [place for place in clean if _shows(trials, one, place, after["other"][place], seed)]
     if shown:
         names = ", ".join(shown[:_SHOWN]) + (" and others" if len(shown) > _SHOWN else "")
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.STATE_HOLDS_DATA,
-            message=f"After a step, {names} depends on the batch and not on the noise, and the "
-            "next update depends on it: what is kept of a batch is released without noise.",
-            advice="Compute averages, momentum, moments and clipping norms from noisy gradients "
-            "alone, or add noise to them that is accounted for.",
-        )
+        yield mistake_of(TrainingMistakeKind.STATE_HOLDS_DATA, names=names)
 
 
 def _alike(one: dict[str, Held], other: dict[str, Held]) -> bool:

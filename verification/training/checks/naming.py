@@ -13,7 +13,11 @@ import numpy as np
 from rdpkit.formats.numbers import how_many
 from rdpkit.verification.training.checks.effects import Effect, Effects
 from rdpkit.verification.training.checks.noise import NoiseMeasured
-from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
+from rdpkit.verification.training.mistakes import (
+    TrainingMistake,
+    TrainingMistakeKind,
+    mistake_of,
+)
 from rdpkit.verification.training.told import Told
 from rdpkit.verification.training.trainer import PrivateTraining
 
@@ -92,27 +96,13 @@ def dependence_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
     }
     bare = [name for name in evidence.noise.missing() if name in moved]
     if bare:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.NO_NOISE_ON_PARAMETERS,
-            message=f"{_names(bare)} move with the records and have no noise.",
-            advice="Clip and add noise over all parameters that are trained, or freeze these.",
-        )
+        yield mistake_of(TrainingMistakeKind.NO_NOISE_ON_PARAMETERS, names=_names(bare))
     normalised = _batch_norms(evidence.training)
     if normalised:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.BATCH_STATISTICS,
-            message=f"{_names(normalised)} normalise with the statistics of the batch: each "
-            "record changes the gradients of all others, and running statistics hold records "
-            "without noise.",
-            advice="Use GroupNorm, LayerNorm or InstanceNorm without running statistics.",
-        )
+        yield mistake_of(TrainingMistakeKind.BATCH_STATISTICS, "layers", names=_names(normalised))
         return
     if any(effect.buffers > 0.0 for effect in evidence.effects):
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.BUFFERS_HOLD_DATA,
-            message="Buffers of the model change with the records, and no noise is added to them.",
-            advice="Remove the buffers, or do not publish them and do not use them in training.",
-        )
+        yield mistake_of(TrainingMistakeKind.BUFFERS_HOLD_DATA)
     worst = _least_additive(evidence)
     # What is not clipped says more than that it is also averaged, or left over.
     said = bare or evidence.divided or _grown(evidence)
@@ -196,37 +186,17 @@ def _not_additive(evidence: StepEvidence, one: Effect, other: Effect) -> Trainin
     lengths = [float(np.linalg.norm(effect.change)) for effect in (one, other)]
     mixes, same = _mixes(evidence), _same_for_copies(evidence)
     if mixes and same:
-        return TrainingMistake(
-            kind=TrainingMistakeKind.CLIPPED_AFTER_AVERAGING,
-            message="Copies of one record give the update of the record alone, and two records "
-            "together do not give the mean of what each gives: the gradient of the batch is "
-            "clipped, and not that of each record.",
-            advice="Clip the gradient of each record, then add them, then add noise.",
-        )
+        return mistake_of(TrainingMistakeKind.CLIPPED_AFTER_AVERAGING)
     if same:
-        return TrainingMistake(
-            kind=TrainingMistakeKind.BATCH_DEPENDENT_SCALE,
-            message=f"A batch of copies of one record gives the same update as the record alone, "
-            f"and one record counts {lengths[0] / max(lengths[1], 1e-300):.3g} times as much in a "
-            f"batch of {len(probe.bases[0])} as in one of {len(probe.bases[1])}: gradients are "
-            "divided by the number of records at hand.",
-            advice="Divide the sum by the expected batch size, which is public.",
+        few, many = map(len, probe.bases)
+        ratio = lengths[0] / max(lengths[1], 1e-300)
+        return mistake_of(
+            TrainingMistakeKind.BATCH_DEPENDENT_SCALE, "records", ratio=ratio, few=few, many=many
         )
     if not mixes:
-        return TrainingMistake(
-            kind=TrainingMistakeKind.NO_CLIPPING,
-            message="Beside the sum of clipped gradients, the update holds a mean over the records "
-            "at hand that is not clipped.",
-            advice="Look for a gradient that the backward pass left over, and set it to zero "
-            "before the private one is written.",
-        )
-    return TrainingMistake(
-        kind=TrainingMistakeKind.BATCH_STATISTICS,
-        message="What one record changes depends on the other records of its batch (by "
-        f"{lengths[0]:.3g} in one batch and {lengths[1]:.3g} in another, at different angles): "
-        "records change each other's gradients, or the norm at which they are clipped.",
-        advice="Compute each record's gradient by itself, and clip it at a norm that depends on "
-        "no record.",
+        return mistake_of(TrainingMistakeKind.NO_CLIPPING, "left_over")
+    return mistake_of(
+        TrainingMistakeKind.BATCH_STATISTICS, "effects", one=lengths[0], other=lengths[1]
     )
 
 
@@ -272,13 +242,7 @@ def clipping_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
         return
     grown = _grown(evidence)
     if _unlimited(evidence):
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.NO_CLIPPING,
-            message="One record with 100 times the features moves the update "
-            f"{_growth(evidence):.3g} times as far as one with ten times the features: gradients "
-            "are not clipped.",
-            advice="Clip the gradient of each record before they are added.",
-        )
+        yield mistake_of(TrainingMistakeKind.NO_CLIPPING, "grows", growth=_growth(evidence))
         return
     if not grown and (worst := _least_additive(evidence)) is not None:
         if _so_again(evidence, worst[1]):
@@ -290,12 +254,7 @@ def clipping_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
             return
     outside = grown or ([] if _clipped_apart(evidence) else _left_out(evidence))
     if outside:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.UNCLIPPED_PARAMETERS,
-            message=f"{_names(outside)} are left out of clipping: without them, one record moves "
-            "the update as far as was told, and with them further.",
-            advice="Take the norm over all parameters that are trained, and scale all of them.",
-        )
+        yield mistake_of(TrainingMistakeKind.UNCLIPPED_PARAMETERS, names=_names(outside))
         return
     yield _too_small(evidence)
 
@@ -418,13 +377,8 @@ def _too_small(evidence: StepEvidence) -> TrainingMistake:
     told = evidence.account.noise_multiplier
     assert told is not None
     seen = 1.0 / evidence.distance()
-    return TrainingMistake(
-        kind=TrainingMistakeKind.NOISE_TOO_SMALL,
-        message=f"The noise is at most {seen:.4g} times what one record changes; {told:.4g} times "
-        f"was accounted for.{_why_too_small(evidence, seen / told)}",
-        advice="The standard deviation of the noise on the sum of clipped gradients must be the "
-        "noise multiplier times the clipping norm, once for each step.",
-    )
+    why = _why_too_small(evidence, seen / told)
+    return mistake_of(TrainingMistakeKind.NOISE_TOO_SMALL, seen=seen, told=told, why=why)
 
 
 def _why_too_small(evidence: StepEvidence, share: float) -> str:

@@ -17,7 +17,11 @@ from rdpkit.verification.training.canaries.leaks import EventLeaks
 from rdpkit.verification.training.canaries.noisy_sum import noisy_sum_run
 from rdpkit.verification.training.canaries.opacus import takes_gradient_canaries
 from rdpkit.verification.training.canaries.white_box import WhiteBoxRun, white_box_run
-from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
+from rdpkit.verification.training.mistakes import (
+    TrainingMistake,
+    TrainingMistakeKind,
+    mistake_of,
+)
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CanaryScores, CheckResult, TrainingLowerBound
 from rdpkit.verification.training.told import ALLOCATED, SHUFFLE, UNKNOWN, Told, told
@@ -134,7 +138,7 @@ def _of_white_box(
     ]
     as_told = leaks.epsilon(1.0, training.delta)
     shown = _shown(test, leaks, training, options, as_told=as_told, until=until)
-    mistakes = [] if shown is None else [_leaks_more(shown, as_told, training, made)]
+    mistakes = [] if shown is None else [_leaks_more(shown, as_told, training, run.updates)]
     measured = [
         ("canaries", f"{run.coins.size}, of which {int(run.coins.sum())} were in; white box"),
         ("updates", str(run.updates)),
@@ -195,7 +199,7 @@ def _of_black_box(run: BlackBoxRun, options: TrainingOptions, began: float) -> C
     upper = _upper(event, training)
     mistakes = []
     if stricter.epsilon > min(upper, math.inf if training.epsilon is None else training.epsilon):
-        mistakes.append(_leaks_more(stricter.epsilon, upper, training, made))
+        mistakes.append(_leaks_more(stricter.epsilon, upper, training, run.updates))
     return CheckResult(
         name="run",
         false_alarm_rate=options.rate_of_a_check,
@@ -278,15 +282,16 @@ def _by_guesses(
 
 
 def _leaks_more(
-    shown: float, accounted: float, training: PrivateTraining, made: str
+    shown: float, accounted: float, training: PrivateTraining, updates: int
 ) -> TrainingMistake:
     claimed = "" if training.epsilon is None else f" and {training.epsilon:.4g} was claimed"
-    return TrainingMistake(
-        kind=TrainingMistakeKind.LEAKS_MORE,
-        message=f"{made[0].upper()}{made[1:]} leak at least epsilon {shown:.4g} at delta "
-        f"{training.delta:g}, where {accounted:.4g} was accounted for{claimed}.",
-        advice="Look at what the checks of the step and of the sampler say: clipping, noise, or "
-        "the number of updates is not what the accountant was told.",
+    return mistake_of(
+        TrainingMistakeKind.LEAKS_MORE,
+        updates=updates,
+        shown=shown,
+        delta=training.delta,
+        accounted=accounted,
+        claimed=claimed,
     )
 
 

@@ -25,7 +25,11 @@ from rdpkit.verification.training.checks.sampling.draws import (
 )
 from rdpkit.verification.training.checks.sampling.naming import mistakes_of_draws
 from rdpkit.verification.training.error_budget import ErrorBudget
-from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
+from rdpkit.verification.training.mistakes import (
+    TrainingMistake,
+    TrainingMistakeKind,
+    mistake_of,
+)
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult
 from rdpkit.verification.training.rhythm import Rhythm, rhythm_of
@@ -192,14 +196,8 @@ def _same_start(
     )
     if p >= seen.level or same < 0.5 * compared:
         return None
-    return TrainingMistake(
-        kind=TrainingMistakeKind.REPEATED_BATCHES,
-        message=f"A second training, started with other random seeds, drew the same records: "
-        f"{same} of {how_many(compared, 'batch', 'batches')} are identical. The sampler has a "
-        "generator of its own, and its seed is a constant.",
-        advice="Seed the sampler from the operating system. Whoever knows the code knows the "
-        "batches otherwise, and sampling then hides nothing.",
-    )
+    batches = how_many(compared, "batch", "batches")
+    return mistake_of(TrainingMistakeKind.REPEATED_BATCHES, "start", same=same, compared=batches)
 
 
 def _independent(draws: Draws, in_epochs: bool) -> list[Positions]:

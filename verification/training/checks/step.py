@@ -41,7 +41,11 @@ from rdpkit.verification.training.checks.noise import (
 )
 from rdpkit.verification.training.checks.trials import Trials
 from rdpkit.verification.training.error_budget import ErrorBudget
-from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
+from rdpkit.verification.training.mistakes import (
+    TrainingMistake,
+    TrainingMistakeKind,
+    mistake_of,
+)
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult, TrainingLowerBound
 from rdpkit.verification.training.rhythm import Rhythm, rhythm_of, splits_batches
@@ -152,7 +156,8 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     evidence = _evidence(moment, level, divided=scale is not None and scale.divided)
     mistakes = [*_carried(moment, options.seed)]
     if scale is not None:
-        mistakes.append(_clipped_after_noise(scale.ratio) if scaled else _scale_mistake(scale))
+        drowned = TrainingMistakeKind.CLIPPED_AFTER_NOISE
+        mistakes.append(mistake_of(drowned, ratio=scale.ratio) if scaled else _scale_mistake(scale))
     if changed is None:
         mistakes += [
             *dependence_mistakes(evidence),
@@ -293,20 +298,14 @@ def _later_mistakes(
 def _mistakes_of_moment(first: Moment, moment: Moment, level: float) -> Iterator[TrainingMistake]:
     """What is wrong later, and was not at the beginning."""
     if moment.noise.nowhere:
-        yield _no_noise()
+        yield mistake_of(TrainingMistakeKind.NO_NOISE)
         return
     evidence = _evidence(moment, level)
     found = list(clipping_mistakes(evidence))
     further = moment.farthest / max(first.farthest, 1e-300)
     same_noise = abs(moment.noise.typical / first.noise.typical - 1.0) < _SAME_NOISE
     if found and same_noise and further > 1.0 + _SAME_NOISE:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.NO_CLIPPING,
-            message=f"A record moves the update {further:.3g} times as far as at the beginning, "
-            "and the noise is the same: clipping has ended, or its norm has grown.",
-            advice="Clip the gradient of each record in every step, and let the noise grow with "
-            "the clipping norm.",
-        )
+        yield mistake_of(TrainingMistakeKind.NO_CLIPPING, "later", further=further)
         return
     yield from found
     yield from dependence_mistakes(evidence)
@@ -366,12 +365,12 @@ def _without_noise(
     first, second = (trials.observed(batches[0]).vector for _ in range(2))
     mistakes, inconclusive = [], ""
     if length <= 3.0 * moved or float((np.abs(entries) > 1e-6).mean()) <= 0.9:
-        mistakes.append(_no_noise())
+        mistakes.append(mistake_of(TrainingMistakeKind.NO_NOISE))
     else:
         if float(np.linalg.norm(first - second)) < 0.5 * length:
-            mistakes.append(_repeated("All steps"))
+            mistakes.append(mistake_of(TrainingMistakeKind.NOISE_REPEATED, "all"))
         if _noise_of_another_start(maker, moment, vectors[0], options) <= 0.5 * length:
-            mistakes.append(_fixed("the update is the same whatever the random seed is"))
+            mistakes.append(mistake_of(TrainingMistakeKind.NOISE_FIXED_SEED, "update"))
         elif not mistakes:
             inconclusive = _DRAWN_BEFORE
     return CheckResult(
@@ -405,31 +404,6 @@ def _noise_of_another_start(
     width = moment.width or 1
     trials = Trials(training, records=max(4, width), rhythm=moment.trials.rhythm)
     return float(np.linalg.norm(trials.update(_of_width(trials, 0, width), 0).vector - vector))
-
-
-def _no_noise() -> TrainingMistake:
-    return TrainingMistake(
-        kind=TrainingMistakeKind.NO_NOISE,
-        message="The update is the same whatever the random seed is: no noise is added.",
-        advice="Add Gaussian noise to the sum of clipped gradients, before the optimiser's step.",
-    )
-
-
-def _repeated(which: str) -> TrainingMistake:
-    return TrainingMistake(
-        kind=TrainingMistakeKind.NOISE_REPEATED,
-        message=f"{which} have the same noise: the generator is seeded anew between them.",
-        advice="Seed the generator once, before the first step, from the operating system.",
-    )
-
-
-def _fixed(seen: str) -> TrainingMistake:
-    return TrainingMistake(
-        kind=TrainingMistakeKind.NOISE_FIXED_SEED,
-        message=f"{seen[0].upper()}{seen[1:]}: its generator is seeded with a constant.",
-        advice="Seed the generator of the noise from the operating system. Whoever knows the code "
-        "can otherwise subtract the noise.",
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -472,22 +446,12 @@ def _other_scale(
 
 def _scale_mistake(scale: _Scale) -> TrainingMistake:
     cause = "divided by the number of records in the batch" if scale.divided else "not constant"
-    return TrainingMistake(
-        kind=TrainingMistakeKind.BATCH_DEPENDENT_SCALE,
-        message=f"The noise has {scale.ratio:.3g} times the standard deviation for "
-        f"{scale.batches}: it is {cause}.",
-        advice="Divide by the expected batch size, which is public, and never by the size "
-        "of the batch at hand; let clipping norm and noise depend on no record.",
-    )
-
-
-def _clipped_after_noise(ratio: float) -> TrainingMistake:
-    return TrainingMistake(
-        kind=TrainingMistakeKind.CLIPPED_AFTER_NOISE,
-        message="All updates have the same length, and beside a record of 100 times the features "
-        f"the noise has {ratio:.3g} times the standard deviation: noise is added first, and the "
-        "sum is clipped, so that a large gradient drowns the noise.",
-        advice="Clip the gradient of each record, then add them, then add noise.",
+    return mistake_of(
+        TrainingMistakeKind.BATCH_DEPENDENT_SCALE,
+        "noise",
+        ratio=scale.ratio,
+        batches=scale.batches,
+        cause=cause,
     )
 
 
@@ -504,29 +468,14 @@ def _laws(moment: Moment, level: float, seed: int, notes: list[str]) -> tuple[Tr
 def _law_mistakes(noise: NoiseMeasured, rate: float) -> Iterator[TrainingMistake]:
     alike = shared_noise(noise, between=rate, within=rate)
     if alike is not None:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.NOISE_SHARED,
-            message=f"The noise of one update comes twice: {alike}.",
-            advice="Draw fresh noise for every parameter and on every worker; never seed the "
-            "generator between them.",
-        )
+        yield mistake_of(TrainingMistakeKind.NOISE_SHARED, alike=alike)
         return
-    advice = "Draw from a normal distribution, or account for the noise that is drawn."
+    kind = TrainingMistakeKind.NOISE_NOT_GAUSSIAN
     distance = not_gaussian(noise, rate)
     if distance is not None:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.NOISE_NOT_GAUSSIAN,
-            message=f"The noise is not Gaussian: its distribution differs by {distance:.2g} at "
-            "some point.",
-            advice=advice,
-        )
+        yield mistake_of(kind, "distance", distance=distance)
     elif (largest := cut_off(noise, rate)) is not None:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.NOISE_NOT_GAUSSIAN,
-            message=f"The noise is cut off: none of {noise.draws.size} draws is larger than "
-            f"{largest:.3g} standard deviations, and draws of Gaussian noise would be.",
-            advice=advice,
-        )
+        yield mistake_of(kind, "cut_off", draws=noise.draws.size, largest=largest)
 
 
 def _repetition_mistakes(
@@ -557,13 +506,14 @@ def _repetition_mistakes(
     rates = {"limits": rate, "distances": rate, "spread": moment.noise.spread}
     pair = repeated([one for one, _ in runs[0]], [noise for _, noise in runs[0]], **rates)
     if pair is not None:
-        yield _repeated(f"Steps {pair[0] + 1} and {pair[1] + 1} of one run")
+        one, other = (place + 1 for place in pair)
+        yield mistake_of(TrainingMistakeKind.NOISE_REPEATED, "two", one=one, other=other)
     if not maker.repeats:
         notes.append("no second training could be made, so a fixed seed was not looked for")
         return
     starts = [runs[0][0], runs[1][0]]
     if repeated([one for one, _ in starts], [noise for _, noise in starts], **rates) is not None:
-        yield _fixed("the noise of the first step is the same whenever training is started")
+        yield mistake_of(TrainingMistakeKind.NOISE_FIXED_SEED, "start")
 
 
 def _started_anew(maker: TrainingMaker, notes: list[str]) -> PrivateTraining:
