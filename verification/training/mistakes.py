@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-import tomllib
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib import resources
 from typing import Any
+
+from rdpkit.verification.blackbox.mistakes import said_of
 
 
 class TrainingMistakeKind(StrEnum):
@@ -99,18 +98,7 @@ class TrainingMistake:
         return {"kind": self.kind.value, "message": self.message, "advice": self.advice}
 
 
-@functools.cache
-def words() -> dict[str, Any]:
-    """What is said of each kind of mistake, and of each way in which it is seen."""
-    return tomllib.loads(resources.files(__package__).joinpath("mistakes.toml").read_text("utf-8"))
-
-
 def mistake_of(kind: TrainingMistakeKind, way: str = "", /, **measured: object) -> TrainingMistake:
     """A mistake in the words of the table, with what was measured in the places of its braces."""
-    said = words()[kind.value]
-    said = {**said, **said[way]} if way else said
-    return TrainingMistake(
-        kind=kind,
-        message=said["message"].format(**measured),
-        advice=said["advice"].format(**measured),
-    )
+    assert __package__
+    return TrainingMistake(kind=kind, **said_of(__package__, kind, way, measured))

@@ -8,21 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rdpkit import _validate
-from rdpkit.verification.blackbox.mistakes import MistakeKind
+from rdpkit.verification.blackbox.mistakes import Mistake
 from rdpkit.verification.estimators.base import Array, OutputScore, check_scores
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
-    """What a score says about the mechanism if a claim is rejected by it.
-
-    It is evidence of nothing by itself: correct mechanisms have rare values, grids and constant
-    outputs too. Only the test of the claim decides.
-    """
-
-    kind: MistakeKind  # The mistake that such outputs come from
-    message: str  # What was seen, with numbers
-    advice: str  # What to do about it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +26,7 @@ class NamedScore:
     """The kind of score: a stable identifier such as "linear" or "covariance"."""
     share: float = 1.0
     """The prior weight of its bets, > 0; the shares of a list are relative to each other."""
-    explanation: Explanation | None = None
+    explanation: Mistake | None = None
     """What is wrong with the mechanism if a claim is rejected by this score; None if the score does
     not say.
     """

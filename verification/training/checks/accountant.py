@@ -18,6 +18,7 @@ import rdpkit
 from rdpkit.adjacency import Adjacency
 from rdpkit.formats.numbers import how_many, rounded_down, rounded_up
 from rdpkit.pairs.claim_check import Soundness
+from rdpkit.verification.estimators.error_budget import ErrorBudget
 from rdpkit.verification.training.checks import real_events
 from rdpkit.verification.training.checks.counting import (
     Counted,
@@ -26,7 +27,6 @@ from rdpkit.verification.training.checks.counting import (
     history_of,
 )
 from rdpkit.verification.training.checks.moment import look_at
-from rdpkit.verification.training.error_budget import ErrorBudget
 from rdpkit.verification.training.mistakes import (
     TrainingMistake,
     TrainingMistakeKind,

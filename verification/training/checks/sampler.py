@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rdpkit.formats.numbers import how_many
+from rdpkit.verification.estimators.error_budget import ErrorBudget
 from rdpkit.verification.training.checks.held_out import Contents, look_at_contents
 from rdpkit.verification.training.checks.sampling import inclusion_tests
 from rdpkit.verification.training.checks.sampling.bounds import Found, bounds_of_draws
@@ -24,7 +25,6 @@ from rdpkit.verification.training.checks.sampling.draws import (
     see_draws,
 )
 from rdpkit.verification.training.checks.sampling.naming import mistakes_of_draws
-from rdpkit.verification.training.error_budget import ErrorBudget
 from rdpkit.verification.training.mistakes import (
     TrainingMistake,
     TrainingMistakeKind,

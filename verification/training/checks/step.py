@@ -18,6 +18,7 @@ import numpy as np
 import rdpkit
 from rdpkit import Event, _validate
 from rdpkit.formats.numbers import how_many
+from rdpkit.verification.estimators.error_budget import ErrorBudget
 from rdpkit.verification.training.batches import size
 from rdpkit.verification.training.checks.after_noise import (
     Changed,
@@ -40,7 +41,6 @@ from rdpkit.verification.training.checks.noise import (
     shared_noise,
 )
 from rdpkit.verification.training.checks.trials import Trials
-from rdpkit.verification.training.error_budget import ErrorBudget
 from rdpkit.verification.training.mistakes import (
     TrainingMistake,
     TrainingMistakeKind,
