@@ -154,13 +154,7 @@ def _counted(p: Array | Hashes, q: Array | Hashes) -> _Counted | None:
 
 
 def atom_scores(training: TrainingOutputs) -> list[NamedScore]:
-    """Scores of single columns, of several, and of whole rows, where values repeat.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs to learn from.
-    """
+    """Scores of single columns, of several, and of whole rows, where values repeat."""
     some = training.within(_MOST_VALUES)
     width = training.p.shape[1]
     screened = {

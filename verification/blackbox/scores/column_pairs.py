@@ -58,13 +58,7 @@ def _unit(standard_units: Standard, outputs: Array, *, signs: bool) -> Array:
 
 
 def pair_scores(training: TrainingOutputs) -> list[NamedScore]:
-    """Scores of products of columns, and of products of their signs.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs to learn from.
-    """
+    """Scores of products of columns, and of products of their signs."""
     width = int(training.is_number.sum())
     if not 1 < width <= _MOST_COLUMNS or training.runs < _FEWEST:
         return []

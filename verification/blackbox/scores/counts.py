@@ -77,13 +77,7 @@ _EVERY = ("zeros", "negative values", "smallest value", "largest value", "range"
 
 
 def count_scores(training: TrainingOutputs) -> list[NamedScore]:
-    """Summaries of outputs, the clearest first, as one half of the outputs shows them.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs to learn from.
-    """
+    """Summaries of outputs, the clearest first, as one half of the outputs shows them."""
     columns = training.numbers
     if len(columns) < 2:
         return []

@@ -81,13 +81,7 @@ class LogSquares:
 
 
 def covariance_scores(training: TrainingOutputs) -> list[NamedScore]:
-    """Scores of squares along directions, along the records that differ, and of columns.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs to learn from.
-    """
+    """Scores of squares along directions, along the records that differ, and of columns."""
     if training.runs < _FEWEST or not training.is_number.any():
         return []
     found = []

@@ -91,13 +91,7 @@ class BitTables:
 
 
 def last_bits_scores(training: TrainingOutputs) -> list[NamedScore]:
-    """Scores of the bit patterns whose probabilities differ, those that differ most first.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs to learn from.
-    """
+    """Scores of the bit patterns whose probabilities differ, those that differ most first."""
     columns = _of_many_digits(training)
     if not len(columns) or training.runs < _FEWEST:
         return []

@@ -285,13 +285,7 @@ class OfStandard:
 
 
 def linear_scores(training: TrainingOutputs) -> list[NamedScore]:
-    """A linear score of all numbers, and one that is robust against heavy tails.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs to learn from.
-    """
+    """A linear score of all numbers, and one that is robust against heavy tails."""
     columns = training.numbers
     if not len(columns):
         return []

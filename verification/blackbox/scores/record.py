@@ -106,13 +106,7 @@ class Coincidences:
 
 
 def record_scores(training: TrainingOutputs) -> list[NamedScore]:
-    """Distances to, and coincidences with, the records that differ; the clearest comes first.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs to learn from.
-    """
+    """Distances to, and coincidences with, the records that differ; the clearest comes first."""
     if training.pair is None:
         return []
     first, second = differing_records(training.pair)

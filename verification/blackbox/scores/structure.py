@@ -203,13 +203,7 @@ def _distance(values: Array, origin: float, step: float) -> Array:
 
 
 def structure_scores(training: TrainingOutputs) -> list[NamedScore]:
-    """Scores of the exact structure that the columns of numbers have.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs to learn from.
-    """
+    """Scores of the exact structure that the columns of numbers have."""
     some = training.thinned(_MOST_ROWS)
     largest = np.maximum(np.abs(some.p).max(axis=0), np.abs(some.q).max(axis=0))
     # The squares of larger numbers are no doubles.
