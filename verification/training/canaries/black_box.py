@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rdpkit.verification.training.batches import joined, leaves, records_of, rows, size
-from rdpkit.verification.training.canaries.joining import Mask
+from rdpkit.verification.training.canaries.joining import CanaryRun, ended_early
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.state import seed_everything
 from rdpkit.verification.training.told import Told
@@ -25,15 +25,11 @@ _FEWEST_CANARIES = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BlackBoxRun:
-    """What a run with records as canaries showed."""
+class BlackBoxRun(CanaryRun):
+    """What a run with records as canaries showed; a score is how much the loss of one fell."""
 
     training: PrivateTraining  # The training with the canaries among its records
-    coins: Mask  # Which canaries are in
-    scores: Vector  # How much the loss of each canary fell
-    updates: int  # How many updates were made
     kind: str  # What the canaries are, in words
-    notes: tuple[str, ...]  # Remarks
 
 
 def black_box_run(
@@ -77,15 +73,13 @@ def black_box_run(
         return f"training with canaries among the records raised {type(error).__name__}: {error}"
     if not before.shape == after.shape == coins.shape:
         return "losses() did not return one number for each record"
-    if made < wanted:
-        notes.append(f"the time was enough for {made} of {wanted} updates")
     return BlackBoxRun(
         training=with_them,
         coins=coins,
         scores=before - after,
         updates=made,
         kind=kind,
-        notes=tuple(notes),
+        notes=(*notes, *ended_early(made, wanted)),
     )
 
 

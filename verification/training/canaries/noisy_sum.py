@@ -9,7 +9,7 @@ import numpy as np
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
-from rdpkit.verification.training.canaries.joining import Joining
+from rdpkit.verification.training.canaries.joining import Joining, ended_early
 from rdpkit.verification.training.canaries.white_box import OTHERS, WhiteBoxRun
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.state import TrainingState, seed_everything
@@ -63,21 +63,16 @@ def noisy_sum_run(
         joining.seen(_summed(training, rows)[places] / noise)
         made += 1
     scores = joining.scores()
-    own = scores[:canaries]
     notes = [_NOTE]
     if canaries < options.canaries:
         notes.append(f"{canaries} canaries in place of {options.canaries}: half of the parameters")
-    if made < wanted:
-        notes.append(f"the time was enough for {made} of {wanted} updates")
     return WhiteBoxRun(
-        inside=own[coins],
-        outside=own[~coins],
-        others=scores[canaries:],
         coins=coins,
-        scores=own,
+        scores=scores[:canaries],
+        others=scores[canaries:],
         updates=made,
         multiplier=noise / effect,
-        notes=tuple(notes),
+        notes=(*notes, *ended_early(made, wanted)),
     )
 
 
