@@ -79,11 +79,11 @@ def words(package: str) -> dict[str, Any]:
     return tomllib.loads(resources.files(package).joinpath("mistakes.toml").read_text("utf-8"))
 
 
-def said_of(package: str, kind: StrEnum, way: str, measured: dict[str, object]) -> dict[str, str]:
+def said_of(package: str, kind: StrEnum, way: str, measured: dict[str, object]) -> tuple[str, str]:
     """The message and the advice of a mistake, with what was measured in the places of braces."""
     said = words(package)[kind.value]
     said = {**said, **said[way]} if way else said
-    return {name: said[name].format(**measured) for name in ("message", "advice")}
+    return said["message"].format(**measured), said["advice"].format(**measured)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,8 @@ class Mistake:
     def seen(cls, kind: MistakeKind, way: str = "", /, **measured: object) -> Mistake:
         """A mistake in the words of the table, without evidence yet."""
         assert __package__
-        return cls(kind=kind, **said_of(__package__, kind, way, measured))
+        message, advice = said_of(__package__, kind, way, measured)
+        return cls(kind=kind, message=message, advice=advice)
 
     def describe(self) -> str:
         """In words, with its e-value."""

@@ -101,4 +101,5 @@ class TrainingMistake:
 def mistake_of(kind: TrainingMistakeKind, way: str = "", /, **measured: object) -> TrainingMistake:
     """A mistake in the words of the table, with what was measured in the places of its braces."""
     assert __package__
-    return TrainingMistake(kind=kind, **said_of(__package__, kind, way, measured))
+    message, advice = said_of(__package__, kind, way, measured)
+    return TrainingMistake(kind=kind, message=message, advice=advice)

@@ -18,7 +18,6 @@ from rdpkit import (
 from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.zoo.base import (
-    Array,
     Indicators,
     SummedLogRatio,
     ZooMechanism,
@@ -29,6 +28,7 @@ from rdpkit.verification.blackbox.zoo.base import (
     subset_sums,
     worst_pair_of,
 )
+from rdpkit.verification.estimators.base import Array
 
 _RECORDS, _STEPS, _DIMENSION = 12, 4, 2
 _BATCH = 3

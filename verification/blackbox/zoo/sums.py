@@ -12,7 +12,6 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox.candidate_pairs import OFF_GRID
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.zoo.base import (
-    Array,
     Draw,
     NoisySum,
     SummedLogRatio,
@@ -21,6 +20,7 @@ from rdpkit.verification.blackbox.zoo.base import (
     entry,
     worst_pair_of,
 )
+from rdpkit.verification.estimators.base import Array
 
 _RECORDS, _DIMENSION = 8, 2
 _LAYERS = 2
