@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from rdpkit.verification.training.checks.effects import CLEAR
 from rdpkit.verification.training.checks.trials import Trials
 from rdpkit.verification.training.mistakes import (
     TrainingMistake,
@@ -83,4 +84,4 @@ def _shows(trials: Trials, batch: Batch, place: str, exchanged: Held, seed: int)
     first, second = updates
     apart = float(np.linalg.norm(first.vector - second.vector))
     length = float(np.linalg.norm(first.vector))
-    return bool(apart > max(_DIFFERS * length, 20.0 * (first.rounding + second.rounding)))
+    return bool(apart > max(_DIFFERS * length, CLEAR * (first.rounding + second.rounding)))

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from rdpkit.formats.numbers import how_many
-from rdpkit.verification.training.checks.effects import Effect, Effects
+from rdpkit.verification.training.checks.effects import (
+    CLEAR,
+    MOVED,
+    ROUNDED,
+    ROUNDED_LEAST,
+    Effect,
+    Effects,
+)
 from rdpkit.verification.training.checks.noise import NoiseMeasured
 from rdpkit.verification.training.mistakes import (
     TrainingMistake,
@@ -21,10 +28,15 @@ from rdpkit.verification.training.mistakes import (
 from rdpkit.verification.training.told import Told
 from rdpkit.verification.training.trainer import PrivateTraining
 
-_ADDITIVE = 0.02
+# Two differences are the same up to this part of them. Clipped gradients of one record are, but for
+# the small constants that libraries add to norms; mistakes change them by a half and more.
+_ADDITIVE, _COPIES = 0.02, 0.05
+# Ten times the features move an update that is clipped as far as before, and one that is not ten
+# times as far; biases, and features that saturate, are in between.
 _GROWTH = 3.0
-_NEAR = 0.04
-_NEAR_COUNT = 0.015
+# A cause is only named, beside a mistake that a test has found, if the numbers fit as nearly as the
+# estimate of the noise allows: some thousand draws have a standard error of about 2 percent.
+_NEAR, _NEAR_COUNT = 0.04, 0.015
 _MOST_NAMES, _CHECKED = 4, 4
 
 
@@ -56,7 +68,7 @@ class StepEvidence:
         found = {}
         for name, place in self.noise.places.items():
             moved = float(np.linalg.norm(effect.change[place]))
-            moved = max(0.0, moved - 3.0 * effect.rounding)
+            moved = max(0.0, moved - ROUNDED_LEAST * effect.rounding)
             limit = self.limits[name]
             found[name] = 0.0 if moved == 0.0 else (moved / limit if limit > 0.0 else math.inf)
         return found
@@ -92,7 +104,7 @@ def dependence_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
         name
         for effect in evidence.effects
         for name, place in evidence.noise.places.items()
-        if float(np.linalg.norm(effect.change[place])) > 10.0 * effect.rounding
+        if float(np.linalg.norm(effect.change[place])) > MOVED * effect.rounding
     }
     bare = [name for name in evidence.noise.missing() if name in moved]
     if bare:
@@ -139,10 +151,10 @@ def _between_batches(evidence: StepEvidence) -> Iterator[tuple[float, Effect, Ef
         other = first.get((effect.record, effect.factor))
         if effect.base == 0 or other is None:
             continue
-        length = max(float(np.linalg.norm(effect.change)), float(np.linalg.norm(other.change)))
+        length = max(effect.length, other.length)
         rounding = effect.rounding + other.rounding
-        if length > 20.0 * rounding:
-            apart = float(np.linalg.norm(effect.change - other.change)) - 5.0 * rounding
+        if length > CLEAR * rounding:
+            apart = float(np.linalg.norm(effect.change - other.change)) - ROUNDED * rounding
             yield apart / length, other, effect
 
 
@@ -170,7 +182,7 @@ def _so_again(evidence: StepEvidence, worst: Effect) -> bool:
     for place in places:
         found = [again.of(place, worst.factor, base) for base in range(2)]
         effects = [effect for effect in found if effect is not None]
-        if any(float(np.linalg.norm(one.change)) > 20.0 * one.rounding for one in effects):
+        if any(one.length > CLEAR * one.rounding for one in effects):
             seen = dataclasses.replace(evidence, effects=effects)
             differ.append(_least_additive(seen) is not None)
     return any(differ) and 2 * sum(differ) >= len(differ)
@@ -183,7 +195,7 @@ def _microbatches(training: PrivateTraining) -> int:
 def _not_additive(evidence: StepEvidence, one: Effect, other: Effect) -> TrainingMistake:
     """Why one record's effect depends on the others of its batch."""
     probe = evidence.probe
-    lengths = [float(np.linalg.norm(effect.change)) for effect in (one, other)]
+    lengths = [effect.length for effect in (one, other)]
     mixes, same = _mixes(evidence), _same_for_copies(evidence)
     if mixes and same:
         return mistake_of(TrainingMistakeKind.CLIPPED_AFTER_AVERAGING)
@@ -215,8 +227,8 @@ def _mixes(evidence: StepEvidence) -> bool:
         if one is None or other is None:
             continue
         apart, between, rounding = probe.mixture(one, other)
-        if between > 20.0 * rounding:
-            worst = max(worst, (apart - 5.0 * rounding) / between)
+        if between > CLEAR * rounding:
+            worst = max(worst, (apart - ROUNDED * rounding) / between)
     return worst > _ADDITIVE
 
 
@@ -230,8 +242,8 @@ def _same_for_copies(evidence: StepEvidence) -> bool:
         return True
     place = probe.records[0]
     change, rounding = probe.copies(place)
-    usual = max(float(np.linalg.norm(e.change)) for e in evidence.effects if e.record == place)
-    return change < 0.05 * usual + 5.0 * rounding
+    usual = max(e.length for e in evidence.effects if e.record == place)
+    return change < _COPIES * usual + ROUNDED * rounding
 
 
 def clipping_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
@@ -266,7 +278,7 @@ def _by_factor(evidence: StepEvidence, factor: float) -> list[Effect]:
 def _growth(evidence: StepEvidence) -> float:
     """How much further the largest features move an update than those of a tenth the size."""
     ten, hundred = (
-        max((float(np.linalg.norm(e.change)) for e in _by_factor(evidence, factor)), default=0.0)
+        max((e.length for e in _by_factor(evidence, factor)), default=0.0)
         for factor in (10.0, 100.0)
     )
     return hundred / ten if ten > 0.0 else 0.0

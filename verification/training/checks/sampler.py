@@ -39,6 +39,10 @@ from rdpkit.verification.training.trainer import TrainingMaker
 
 _SHARE_OF_TIME = 0.06
 _BATCHES_OF_A_START = 60
+# A test shows that two starts have batches in common; that the sampler repeats is said if most are.
+_MOST = 0.5
+# For a note, and no mistake: where eight draws of a record are expected, e^-8 of them have none.
+_NEVER, _EXPECTED = 0.02, 8.0
 ANOTHER_START, NEVER_DRAWN = "batches of another start", "records that are never drawn"
 _NOT_COMPARED = (
     "neither the rate nor which records are drawn could be compared with what was told, and the "
@@ -194,7 +198,7 @@ def _same_start(
     p, same, compared = inclusion_tests.again_at_each_start(
         _independent(draws, in_epochs), _independent(other, in_epochs), draws.records
     )
-    if p >= seen.level or same < 0.5 * compared:
+    if p >= seen.level or same < _MOST * compared:
         return None
     batches = how_many(compared, "batch", "batches")
     return mistake_of(TrainingMistakeKind.REPEATED_BATCHES, "start", same=same, compared=batches)
@@ -221,7 +225,7 @@ def _notes(seen: Seen, account: Told) -> Iterator[str]:
             )
     if draws.known and len(draws.sizes):
         never = draws.records - len(np.unique(np.concatenate(draws.batches)))
-        if never > 0.02 * draws.records and seen.rate * len(draws.sizes) > 8.0:
+        if never > _NEVER * draws.records and seen.rate * len(draws.sizes) > _EXPECTED:
             yield f"{how_many(never, 'record')} of {draws.records} were never drawn"
 
 

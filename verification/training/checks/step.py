@@ -82,6 +82,11 @@ _SHARE_OF_TIME = 0.3
 # Rounding and the small constants that libraries add to norms; a mistake is larger than this.
 _TOLERANCE = 2e-3
 _LEAST_MULTIPLIER = 0.05
+# Updates that are equal for all seeds are a gradient, unless they are this many times as long as
+# what records change in them, in this part of their entries: then they are noise from a fixed seed.
+_DROWNS, _FILLED = 3.0, 0.9
+# Seen where the rates differ by more than chance, a scale counts as another one from here on.
+_OTHER_SCALE = 0.05
 _NOT_CANCELLED = (
     "the same seed does not give the same noise with another batch (randomness from the operating "
     "system, or drawn for each record), so what one record changes was not looked at"
@@ -364,7 +369,7 @@ def _without_noise(
     trials.state.restore()
     first, second = (trials.observed(batches[0]).vector for _ in range(2))
     mistakes, inconclusive = [], ""
-    if length <= 3.0 * moved or float((np.abs(entries) > 1e-6).mean()) <= 0.9:
+    if length <= _DROWNS * moved or float((np.abs(entries) > 1e-6).mean()) <= _FILLED:
         mistakes.append(mistake_of(TrainingMistakeKind.NO_NOISE))
     else:
         if float(np.linalg.norm(first - second)) < 0.5 * length:
@@ -435,7 +440,9 @@ def _other_scale(
         other = measure_noise(trials, batch, pairs=12, seed=seed + 10_000, until=until)
         ratio = other.typical / noise.typical
         spread = math.sqrt(0.5 / max(1, other.freedom) + 0.5 / max(1, noise.freedom))
-        limit = max(0.05, 2.0 * spread * math.sqrt(2.0 * math.log(8.0 / rate)))
+        # A normal variable is beyond this root with probability at most a quarter of the rate;
+        # twice, because the logarithm of a ratio of estimates is only nearly normal.
+        limit = max(_OTHER_SCALE, 2.0 * spread * math.sqrt(2.0 * math.log(8.0 / rate)))
         if abs(math.log(max(ratio, 1e-300))) > limit + drowned:
             divided = joins and not scaled and abs(ratio * many / few - 1.0) < 0.1
             return _Scale(
@@ -557,7 +564,7 @@ def _measured(evidence: StepEvidence, trials: Trials) -> Iterator[tuple[str, str
     parameters = how_many(len(evidence.noise.std), "parameter")
     yield "noise", f"standard deviation {std:.4g} (estimate, in gradient units) on {parameters}"
     if evidence.effects:
-        largest = max(float(np.linalg.norm(one.change)) for one in evidence.effects)
+        largest = max(one.length for one in evidence.effects)
         yield "largest change", f"{largest:.4g} by one record, in the same units"
     yield "trials", f"{trials.made} steps"
 

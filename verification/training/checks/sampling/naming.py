@@ -23,6 +23,9 @@ from rdpkit.verification.training.told import (
     Told,
 )
 
+# Where a test has shown that neighbours come together, batches are blocks of the data if most do;
+# otherwise records are drawn in groups. The name depends on it, and whether there is one does not.
+_BLOCKS = 0.5
 _WORDS = {
     POISSON: "Poisson samples",
     FIXED: "samples of fixed size",
@@ -85,7 +88,7 @@ def _comes_again(seen: Seen) -> bool:
 
 def in_order_of_data(seen: Seen) -> bool:
     """Whether batches are blocks of the data as it stands."""
-    return seen.adjacent[0] < seen.level and seen.adjacent[1] > 0.5
+    return seen.adjacent[0] < seen.level and seen.adjacent[1] > _BLOCKS
 
 
 def _other(account: Told) -> TrainingMistakeKind:
