@@ -131,17 +131,7 @@ def fresh_evidence(
 
 
 def evidence_of(releases: Releases, claim: PrivacyClaim, *, count: int) -> FreshEvidence | None:
-    """Bet on releases of new processes, one on each data set at a time.
-
-    Parameters
-    ----------
-    releases : callable
-        Makes them.
-    claim : PrivacyClaim
-        What is claimed.
-    count : int
-        The most new processes on each data set.
-    """
+    """Bet on releases of new processes, one on each data set at a time."""
     bets = RepeatBets(claim)
     while bets.pairs < count and not bets.done:
         both = [releases(side, bets.pairs, 1) for side in (0, 1)]

@@ -21,6 +21,7 @@ _MADE, _SHARE_OF_TIME = 14, 0.3
 _PARTS = {"step": 0.35, "sampler": 0.2, "accountant": 0.15, "run": 0.5}
 _LEAST_SHARE = 0.25
 Check = Callable[[TrainingMaker, TrainingOptions], CheckResult]
+"""Of a maker of trainings that are alike, and of options with a seed, an error rate and a time."""
 
 
 def verify_training(

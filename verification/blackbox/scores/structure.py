@@ -79,13 +79,7 @@ class Structure:
 
 
 def structure_of(p_outputs: Array, q_outputs: Array) -> Structure:
-    """The structure of outputs on D and on D'; nothing is reported for fewer than 20 of them.
-
-    Parameters
-    ----------
-    p_outputs, q_outputs : ndarray, shape (n, d) and (m, d)
-        Outputs of independent runs.
-    """
+    """The structure of outputs on D and on D'; nothing is reported for fewer than 20 of them."""
     if min(len(p_outputs), len(q_outputs)) < _FEWEST:
         return Structure()
     return Structure(

@@ -62,13 +62,6 @@ def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckRes
     probability at most ``options.rate_of_a_check``. All of it is counted, and has a false-alarm
     rate of 0, but for the number of records in an update, which is random with Poisson samples.
 
-    Parameters
-    ----------
-    maker : TrainingMaker
-        Makes trainings that are alike.
-    options : TrainingOptions
-        The error rate, the time and the seed.
-
     Raises
     ------
     ValueError

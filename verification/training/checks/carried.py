@@ -30,17 +30,7 @@ _SHOWN = 3
 def carried_mistakes(
     trials: Trials, one: Batch, other: Batch, *, seed: int
 ) -> Iterator[TrainingMistake]:
-    """State that changes with the batch, not with the noise, and that the next update shows.
-
-    Parameters
-    ----------
-    trials : Trials
-        Makes the steps.
-    one, other : batch
-        Two batches that differ by records.
-    seed : int
-        Of the noise.
-    """
+    """State that changes with the batch, not with the noise, and that the next update shows."""
     after = {}
     for name, batch, noise in (
         ("one", one, seed),

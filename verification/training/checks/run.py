@@ -61,13 +61,6 @@ def check_run(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     most ``options.rate_of_a_check``. Each lower bound is too large with probability at most
     1 - ``options.confidence``, if what it is given is true.
 
-    Parameters
-    ----------
-    maker : TrainingMaker
-        Makes trainings that are alike.
-    options : TrainingOptions
-        The number of canaries and steps, the error rates, the time and the seed.
-
     Raises
     ------
     ValueError

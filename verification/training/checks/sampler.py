@@ -67,13 +67,6 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
     The loader's random generator draws independent uniform numbers, and draws in this check are
     like those in training.
 
-    Parameters
-    ----------
-    maker : TrainingMaker
-        Makes trainings that are alike.
-    options : TrainingOptions
-        The error rate, the time and the seed.
-
     Source
     ------
     rdpkit, theory page "Checks of a training".

@@ -119,13 +119,6 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     told multiple of it to the sum, is rejected with probability at most
     ``options.rate_of_a_check``.
 
-    Parameters
-    ----------
-    maker : TrainingMaker
-        Makes trainings that are alike.
-    options : TrainingOptions
-        The error rate, the time and the seed.
-
     Raises
     ------
     ValueError

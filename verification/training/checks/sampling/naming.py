@@ -36,15 +36,7 @@ _WORDS = {
 
 
 def mistakes_of_draws(seen: Seen, account: Told) -> Iterator[TrainingMistake]:
-    """Everything that was accounted for differently.
-
-    Parameters
-    ----------
-    seen : Seen
-        What tests say of the draws.
-    account : Told
-        What the accountant was told.
-    """
+    """Everything that was accounted for differently."""
     if account.sampling == UNKNOWN:
         return
     if account.sampling == FULL:
