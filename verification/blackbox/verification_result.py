@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -165,55 +166,47 @@ class VerificationResult:
 
     def rows(self) -> list[tuple[str, str]]:
         """The result in words: headings, and what is said under each."""
-        test = self.outcome
-        assert test.log_e_value is not None
-        bound = test.bound
-        rate = f"{test.false_alarm_rate:g}"
-        return [
-            ("target", self.target),
-            ("claim", test.claim),
-            ("verdict", f"{self.verdict} (false-alarm rate {rate})"),
-            *([("inconclusive", self.inconclusive)] if self.inconclusive else []),
-            *(("mistake", m.describe()) for m in self.mistakes),
-            (
-                "runs",
-                f"{self.releases}{'' if self.runs else ' in new processes'} in {self.seconds:.1f} "
-                f"s; {_WHY[test.stop]}",
-            ),
-            *(
-                [("score", f"{self.score}, of {len(self.scores)} tested together")]
-                if self.scores
-                else []
-            ),
-            *([("witness", test.witness)] if test.witness else []),
-            (
-                "evidence",
-                f"e-value {math.exp(min(self.final_log_e_value, 700.0)):.4g} at the end; rejecting "
-                f"takes {1.0 / test.false_alarm_rate:g} at any time; p-value {self.p_value:.2g} "
-                "(one over the largest e-value)",
-            ),
-            *(
-                []
-                if bound is None
-                else [
-                    (
-                        "epsilon",
-                        f"at least {bound.epsilon:.4g} at delta {bound.delta:.4g} (lower bound, "
-                        f"confidence {bound.confidence:g})",
-                    )
-                ]
-            ),
-            (
-                "mu",
-                f"at least {self.mu.mu:.4g} (lower bound on Gaussian DP, confidence "
-                f"{self.mu.confidence:g})",
-            ),
-            *([] if self.detectable is None else [("detectable", self.detectable.describe())]),
-            *(("" if index else "pair", line) for index, line in enumerate(self.pair)),
-            *(("diagnostic", f"{d.kind.value}: {d.message} {d.advice}") for d in self.diagnostics),
-            *(("note", text) for text in self.notes),
-            *([] if self.rejected else [("note", "a claim that is not rejected is not proven")]),
-        ]
+        return list(self._rows())
+
+    def _rows(self) -> Iterator[tuple[str, str]]:
+        test, bound = self.outcome, self.outcome.bound
+        where = "" if self.runs else " in new processes"
+        yield "target", self.target
+        yield "claim", test.claim
+        yield "verdict", f"{self.verdict} (false-alarm rate {test.false_alarm_rate:g})"
+        if self.inconclusive:
+            yield "inconclusive", self.inconclusive
+        yield from (("mistake", mistake.describe()) for mistake in self.mistakes)
+        yield "runs", f"{self.releases}{where} in {self.seconds:.1f} s; {_WHY[test.stop]}"
+        if self.scores:
+            yield "score", f"{self.score}, of {len(self.scores)} tested together"
+        if test.witness:
+            yield "witness", test.witness
+        yield (
+            "evidence",
+            f"e-value {math.exp(min(self.final_log_e_value, 700.0)):.4g} at the end; rejecting "
+            f"takes {1.0 / test.false_alarm_rate:g} at any time; p-value {self.p_value:.2g} (one "
+            "over the largest e-value)",
+        )
+        if bound is not None:
+            yield (
+                "epsilon",
+                f"at least {bound.epsilon:.4g} at delta {bound.delta:.4g} (lower bound, confidence "
+                f"{bound.confidence:g})",
+            )
+        yield (
+            "mu",
+            f"at least {self.mu.mu:.4g} (lower bound on Gaussian DP, confidence "
+            f"{self.mu.confidence:g})",
+        )
+        if self.detectable is not None:
+            yield "detectable", self.detectable.describe()
+        yield from (("" if index else "pair", line) for index, line in enumerate(self.pair))
+        for found in self.diagnostics:
+            yield "diagnostic", f"{found.kind.value}: {found.message} {found.advice}"
+        yield from (("note", text) for text in self.notes)
+        if not self.rejected:
+            yield "note", "a claim that is not rejected is not proven"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON; the same for the same seed."""

@@ -48,6 +48,12 @@ class TrainingOptions:
         """The false-alarm rate of each check, so that all together have theirs."""
         return self.false_alarm_rate / len(CHECKS)
 
+    @property
+    def known_seed(self) -> int:
+        """The seed, of options that have one: see :meth:`seeded`."""
+        assert self.seed is not None
+        return self.seed
+
     def seeded(self) -> TrainingOptions:
         """The same options with a seed."""
         if self.seed is not None:

@@ -42,8 +42,7 @@ def black_box_run(
     BlackBoxRun or str
         Why there was none, in words.
     """
-    assert options.seed is not None
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     training = maker.fresh()
     if training.with_records is None or training.losses is None:
         return (
@@ -51,7 +50,7 @@ def black_box_run(
             "records, and there is no noisy_sum(); no records as canaries: with_records() and "
             "losses() are needed"
         )
-    rng = np.random.default_rng([options.seed, 4])
+    rng = np.random.default_rng([options.known_seed, 4])
     found = _canaries(training, options.canaries, rng)
     if found is None:
         return "no records can be canaries: neither held-out records nor labels were found"

@@ -40,14 +40,13 @@ def noisy_sum_run(
     ValueError
         If the function raises, or does not return one number for each parameter.
     """
-    assert options.seed is not None
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     training = maker.fresh()
     size = sum(values.size for values in parameters_of(training).values())
-    effect, noise = _measured(training, size, options.seed)
+    effect, noise = _measured(training, size, options.known_seed)
     if effect <= 0.0 or noise <= 0.0:
         return None
-    rng = np.random.default_rng([options.seed, 5])
+    rng = np.random.default_rng([options.known_seed, 5])
     canaries = max(2, min(options.canaries, size // 2))
     places = rng.permutation(size)[: canaries + OTHERS]
     coins = rng.random(canaries) < 0.5
@@ -55,7 +54,7 @@ def noisy_sum_run(
     joining = Joining(account, signed=signed, effects=np.full(places.size, effect / noise), rng=rng)
     wanted = options.steps or account.updates or 1
     made = 0
-    seed_everything(options.seed + 1)
+    seed_everything(options.known_seed + 1)
     while made < wanted and (made == 0 or time.perf_counter() < until):
         there = np.flatnonzero(joining.draw(canaries) & (coins | signed))
         rows = np.zeros((there.size, size))

@@ -57,14 +57,13 @@ def white_box_run(
     WhiteBoxRun or None
         None if canaries have no effect, or there is no noise to measure.
     """
-    assert options.seed is not None
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     training = maker.fresh()
     parameters = trainable(training)
-    measured = _measured(training, parameters, options.seed)
+    measured = _measured(training, parameters, options.known_seed)
     if measured is None:
         return None
-    rng = np.random.default_rng([options.seed, 3])
+    rng = np.random.default_rng([options.known_seed, 3])
     usable = measured.effects > _NEGLIGIBLE * measured.effects.max()
     canaries, notes = _how_many(parameters, usable, account, options)
     coordinates = _drawn(parameters, usable, canaries + OTHERS, rng)

@@ -68,8 +68,7 @@ def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckRes
         If the step or the training fails.
     """
     began = time.perf_counter()
-    assert options.seed is not None
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     training = maker.fresh()
     account = told(training.event)
     notes: list[str] = []
@@ -77,9 +76,9 @@ def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckRes
     level = rates.equally("records of an update")
     budget = _SHARE_OF_TIME * options.seconds
     state = TrainingState(training)
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     rhythm = rhythm_of(maker.fresh(), until=began + 0.3 * budget)
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     most = min(_MOST_BATCHES, rhythm.calls * (account.updates or _MOST_BATCHES))
     steps = count_steps(training, most=most, calls=rhythm.calls, until=time.perf_counter() + budget)
     told_of_noise = list(_noise_mistakes(training, steps, account))
@@ -163,10 +162,9 @@ def _run(
     if training.model is None:
         notes.append("train() was not run: without torch, updates in it cannot be counted")
         return None
-    assert options.seed is not None
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     fresh = maker.fresh()
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     state = TrainingState(fresh)
     found = count_training(fresh, until=time.perf_counter() + budget, leading=before)
     state.restore()
@@ -183,11 +181,10 @@ def _seed_mistakes(
     """A seed that ``train`` sets: its first update is the same whatever was seeded before it."""
     if run is None or not run.first or not maker.repeats:
         return
-    assert options.seed is not None
     # The same weights at the beginning, and other random numbers from there.
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     fresh = maker.fresh()
-    seed_everything(options.seed + 1)
+    seed_everything(options.known_seed + 1)
     again = count_training(fresh, until=math.inf, most=1 + before, leading=before)
     if again.first == run.first:
         yield mistake_of(TrainingMistakeKind.NOISE_FIXED_SEED, "train")

@@ -66,8 +66,7 @@ def look_at(
     there: Batch | None = None,
 ) -> Moment:
     """Measure the noise, and what records change, from the present state."""
-    assert options.seed is not None
-    seed, now = options.seed, time.perf_counter()
+    seed, now = options.known_seed, time.perf_counter()
     account = told(training.event)
     trials = Trials(training, records=_RECORDS, rhythm=rhythm, found=there)
     width = _only_width(trials)

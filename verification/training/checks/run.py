@@ -67,7 +67,6 @@ def check_run(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         If the step fails.
     """
     began = time.perf_counter()
-    assert options.seed is not None
     training = maker.fresh()
     account = told(training.event)
     until = began + _TRAINED * options.seconds
@@ -105,13 +104,12 @@ def _of_white_box(
     options: TrainingOptions,
     began: float,
 ) -> CheckResult:
-    assert options.seed is not None
     event = of_updates(training.event, account, run.updates)
     leaks = EventLeaks(event, training.adjacency)
     test = RankTest(
         run.inside,
         np.concatenate([run.others, run.outside]) if not _signed(training) else run.outside,
-        seed=options.seed,
+        seed=options.known_seed,
         weights=leaks,
         told=1.0,
         failure=options.rate_of_a_check,

@@ -72,12 +72,11 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
     rdpkit, theory page "Checks of a training".
     """
     began = time.perf_counter()
-    assert options.seed is not None
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     training = maker.fresh()
     account = told(training.event)
     state = TrainingState(training)
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     budget = _SHARE_OF_TIME * options.seconds
     rhythm = _rhythm(maker, options, time.perf_counter() + budget)
     rates = ErrorBudget(options.rate_of_a_check)
@@ -98,7 +97,7 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
         draws = dataclasses.replace(
             draws, known=False, units=False, notes=(*draws.notes, _IRREGULAR)
         )
-    rng = np.random.default_rng(options.seed)
+    rng = np.random.default_rng(options.known_seed)
     seen = look(draws, account, level=level, rng=rng)
     notes = [*draws.notes, *contents.notes, *_notes(seen, account)]
     mistakes = [*mistakes_of_draws(seen, account), *contents.mistakes]
@@ -139,14 +138,13 @@ def _compared(draws: Draws, account: Told) -> bool:
 
 def _rhythm(maker: TrainingMaker, options: TrainingOptions, until: float) -> Rhythm:
     """How many batches an update is made from; one, where the steps cannot say."""
-    assert options.seed is not None
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     try:
         return rhythm_of(maker.fresh(), until=until)
     except ValueError:
         return Rhythm()
     finally:
-        seed_everything(options.seed)
+        seed_everything(options.known_seed)
 
 
 def _without_draws(contents: Contents, options: TrainingOptions, began: float) -> CheckResult:
@@ -178,10 +176,9 @@ def _same_start(
     calls: int,
 ) -> TrainingMistake | None:
     """Whether another training, with other global seeds, draws the same batches."""
-    assert options.seed is not None
-    seed_everything(options.seed + 1)
+    seed_everything(options.known_seed + 1)
     second = maker.fresh()
-    seed_everything(options.seed + 1)
+    seed_everything(options.known_seed + 1)
     other = see_draws(
         second, until=until, batches=_BATCHES_OF_A_START, calls=calls, level=seen.level
     )

@@ -125,11 +125,10 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         If the step fails, or the loader yields too few records.
     """
     began = time.perf_counter()
-    assert options.seed is not None
     until = began + _SHARE_OF_TIME * options.seconds
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     rhythm = rhythm_of(maker.fresh(), until=began + 0.2 * (until - began))
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     training = maker.fresh()
     budget = ErrorBudget(options.rate_of_a_check)
     later = (f"{test} {place + 1}" for test in LATER for place in range(len(_MOMENTS)))
@@ -141,7 +140,7 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         return dataclasses.replace(found, spent=budget.spent)
     if moment.noise.uneven:
         notes.append(_UNEVEN)
-    changed = changed_after_noise(moment, options.seed)
+    changed = changed_after_noise(moment, options.known_seed)
     if changed is not None and training.noisy_sum is not None:
         beneath = _beneath(moment, options, until=until)
         if beneath is not None:
@@ -150,9 +149,11 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     scaled = changed is Changed.SCALED
     scale = None
     if changed is None or scaled:
-        scale = _other_scale(moment, seed=options.seed, rate=level, scaled=scaled, until=until)
+        scale = _other_scale(
+            moment, seed=options.known_seed, rate=level, scaled=scaled, until=until
+        )
     evidence = _evidence(moment, level, divided=scale is not None and scale.divided)
-    mistakes = [*_carried(moment, options.seed)]
+    mistakes = [*_carried(moment, options.known_seed)]
     if scale is not None:
         drowned = TrainingMistakeKind.CLIPPED_AFTER_NOISE
         mistakes.append(mistake_of(drowned, ratio=scale.ratio) if scaled else _scale_mistake(scale))
@@ -160,11 +161,13 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         mistakes += [
             *dependence_mistakes(evidence),
             *clipping_mistakes(evidence),
-            *(laws := _laws(moment, level, options.seed, notes)),
+            *(laws := _laws(moment, level, options.known_seed, notes)),
         ]
         # Entries that are the same noise are no independent evidence of what comes again.
         if TrainingMistakeKind.NOISE_SHARED not in {one.kind for one in laws}:
-            mistakes += _repetition_mistakes(maker, moment, level, options.seed, notes, until=until)
+            mistakes += _repetition_mistakes(
+                maker, moment, level, options.known_seed, notes, until=until
+            )
     if not mistakes and changed is None:
         mistakes += _later_mistakes(maker, moment, level, options, notes, until=until)
     return CheckResult(
@@ -182,14 +185,13 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
 
 def _beneath(moment: Moment, options: TrainingOptions, *, until: float) -> Moment | None:
     """The noisy sums that a step asks its own function for; None if they are not all it uses."""
-    assert options.seed is not None
     training = moment.trials.training
     moment.trials.state.restore()
     if not uses_sums_alone(training, moment.small, moment.strongest):
         return None
     sums = dataclasses.replace(moment.trials.rhythm, before=0, sums=True)
     found = look_at(training, sums, options, [], until=until)
-    if found.noise.nowhere or changed_after_noise(found, options.seed) is not None:
+    if found.noise.nowhere or changed_after_noise(found, options.known_seed) is not None:
         return None
     return found
 
@@ -246,17 +248,16 @@ def _later_mistakes(
     until: float,
 ) -> Iterator[TrainingMistake]:
     """The same at later moments of a training that goes on."""
-    assert options.seed is not None
     updates = first.account.updates or 1
     if updates < 2 or not first.found:
         return
     if splits_batches(maker.fresh().loader):
         notes.append("steps were looked at in the first update alone: the loader splits batches")
         return
-    seed_everything(options.seed + 1)
+    seed_everything(options.known_seed + 1)
     training = maker.fresh()
     _dropout_off(training)
-    TrainingState(training).reseed(options.seed + 1)
+    TrainingState(training).reseed(options.known_seed + 1)
     began = TrainingState(training)
     before, rhythm = first.trials.rhythm.before, first.trials.rhythm
     made = _advance(training, before, rhythm.calls, until=until)
@@ -278,7 +279,7 @@ def _later_mistakes(
             records=_TRIED_LATER,
             there=first.trials.records,
         )
-        if changed_after_noise(later, options.seed) is not None:
+        if changed_after_noise(later, options.known_seed) is not None:
             notes.append("later updates are changed after noise was added, and were not compared")
             break
         reached = (made - before) // rhythm.calls
@@ -395,8 +396,7 @@ def _noise_of_another_start(
     """
     if not maker.repeats:
         return math.inf
-    assert options.seed is not None
-    seed_everything(options.seed + _ANOTHER_START)
+    seed_everything(options.known_seed + _ANOTHER_START)
     training = maker.started_anew()
     _dropout_off(training)
     width = moment.width or 1
