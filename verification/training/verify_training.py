@@ -160,10 +160,10 @@ def _cost(seconds: float, options: TrainingOptions) -> str:
 
 def checks() -> dict[str, Check]:
     """Every check by its name, in the order in which they are made."""
+    from rdpkit.verification.training.canaries.run import check_run  # noqa: PLC0415 - heavy
     from rdpkit.verification.training.checks.accountant import (  # noqa: PLC0415 - heavy
         check_accountant,
     )
-    from rdpkit.verification.training.checks.run import check_run  # noqa: PLC0415 - heavy
     from rdpkit.verification.training.checks.sampler import (  # noqa: PLC0415 - heavy
         check_sampler,
     )
