@@ -17,13 +17,13 @@ from rdpkit.verification.estimators.error_budget import ErrorBudget
 from rdpkit.verification.training.checks.held_out import Contents, look_at_contents
 from rdpkit.verification.training.checks.sampling import inclusion_tests
 from rdpkit.verification.training.checks.sampling.bounds import Found, bounds_of_draws
-from rdpkit.verification.training.checks.sampling.drawn import TESTS, Seen, look
 from rdpkit.verification.training.checks.sampling.draws import (
     BATCH_SAMPLER,
     Draws,
     Positions,
     see_draws,
 )
+from rdpkit.verification.training.checks.sampling.evidence import TESTS, DrawEvidence, evidence_of
 from rdpkit.verification.training.checks.sampling.naming import mistakes_of_draws
 from rdpkit.verification.training.mistakes import (
     TrainingMistake,
@@ -98,7 +98,7 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
             draws, known=False, units=False, notes=(*draws.notes, _IRREGULAR)
         )
     rng = np.random.default_rng(options.known_seed)
-    seen = look(draws, account, level=level, rng=rng)
+    seen = evidence_of(draws, account, level=level, rng=rng)
     notes = [*draws.notes, *contents.notes, *_notes(seen, account)]
     mistakes = [*mistakes_of_draws(seen, account), *contents.mistakes]
     known_start = False
@@ -169,7 +169,7 @@ def _named(mistakes: list[TrainingMistake], *kinds: TrainingMistakeKind) -> bool
 def _same_start(
     maker: TrainingMaker,
     draws: Draws,
-    seen: Seen,
+    seen: DrawEvidence,
     options: TrainingOptions,
     until: float,
     *,
@@ -199,7 +199,7 @@ def _independent(draws: Draws, in_epochs: bool) -> list[Positions]:
     return [epoch[0] for epoch in draws.epochs if epoch] if in_epochs else draws.batches
 
 
-def _notes(seen: Seen, account: Told) -> Iterator[str]:
+def _notes(seen: DrawEvidence, account: Told) -> Iterator[str]:
     draws = seen.draws
     if account.sampling in (FULL, UNKNOWN):
         yield "the event says nothing of how batches are drawn, so that was not compared"
@@ -219,7 +219,7 @@ def _notes(seen: Seen, account: Told) -> Iterator[str]:
             yield f"{how_many(never, 'record')} of {draws.records} were never drawn"
 
 
-def _measured(draws: Draws, seen: Seen, account: Told) -> Iterator[tuple[str, str]]:
+def _measured(draws: Draws, seen: DrawEvidence, account: Told) -> Iterator[tuple[str, str]]:
     sizes = draws.sizes
     yield (
         "batches",

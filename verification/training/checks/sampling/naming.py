@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rdpkit.formats.numbers import how_many
-from rdpkit.verification.training.checks.sampling.drawn import Seen
+from rdpkit.verification.training.checks.sampling.evidence import DrawEvidence
 from rdpkit.verification.training.checks.sampling.inclusion_tests import Distinct
 from rdpkit.verification.training.mistakes import (
     TrainingMistake,
@@ -35,7 +35,7 @@ _WORDS = {
 }
 
 
-def mistakes_of_draws(seen: Seen, account: Told) -> Iterator[TrainingMistake]:
+def mistakes_of_draws(seen: DrawEvidence, account: Told) -> Iterator[TrainingMistake]:
     """Everything that was accounted for differently."""
     if account.sampling == UNKNOWN:
         return
@@ -74,11 +74,11 @@ def _told(account: Told) -> str:
     return f"{_WORDS[account.sampling]} were accounted for"
 
 
-def _comes_again(seen: Seen) -> bool:
+def _comes_again(seen: DrawEvidence) -> bool:
     return seen.repeats is not None and seen.repeats.again
 
 
-def in_order_of_data(seen: Seen) -> bool:
+def in_order_of_data(seen: DrawEvidence) -> bool:
     """Whether batches are blocks of the data as it stands."""
     return seen.adjacent[0] < seen.level and seen.adjacent[1] > _BLOCKS
 
@@ -89,12 +89,12 @@ def _other(account: Told) -> TrainingMistakeKind:
     return TrainingMistakeKind.NOT_POISSON if poisson else TrainingMistakeKind.OTHER_SAMPLING
 
 
-def _order(seen: Seen, account: Told) -> TrainingMistake:
+def _order(seen: DrawEvidence, account: Told) -> TrainingMistake:
     share = seen.adjacent[1]
     return mistake_of(_other(account), "in_order", share=share, told=_told(account))
 
 
-def _repeats(seen: Seen, *, in_order: bool) -> Iterator[TrainingMistake]:
+def _repeats(seen: DrawEvidence, *, in_order: bool) -> Iterator[TrainingMistake]:
     again = seen.repeats
     if again is None or not again.again:
         return
@@ -115,7 +115,7 @@ def _repeats(seen: Seen, *, in_order: bool) -> Iterator[TrainingMistake]:
     )
 
 
-def _twice(seen: Seen) -> Iterator[TrainingMistake]:
+def _twice(seen: DrawEvidence) -> Iterator[TrainingMistake]:
     batches, most = seen.twice
     if batches:
         yield mistake_of(
@@ -126,7 +126,7 @@ def _twice(seen: Seen) -> Iterator[TrainingMistake]:
         )
 
 
-def _of_poisson(seen: Seen, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
+def _of_poisson(seen: DrawEvidence, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
     """Told Poisson samples."""
     sizes, told, kind = seen.draws.sizes, _told(account), TrainingMistakeKind.NOT_POISSON
     apart = _apart(seen)
@@ -154,13 +154,13 @@ def _of_poisson(seen: Seen, account: Told, in_order: bool) -> Iterator[TrainingM
         yield mistake_of(kind, "overlap", overlap=apart.overlap, expected=apart.expected)
 
 
-def _apart(seen: Seen) -> Distinct | None:
+def _apart(seen: DrawEvidence) -> Distinct | None:
     """How often records come again within epochs, if less often than in independent batches."""
     found = seen.distinct
     return found if found is not None and found.apart < seen.level else None
 
 
-def _of_fixed(seen: Seen, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
+def _of_fixed(seen: DrawEvidence, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
     """Told samples of fixed size, drawn anew for each batch."""
     if in_order:
         yield from _last(seen)
@@ -172,7 +172,7 @@ def _of_fixed(seen: Seen, account: Told, in_order: bool) -> Iterator[TrainingMis
     yield from _sizes(seen, account)
 
 
-def _of_shuffled(seen: Seen, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
+def _of_shuffled(seen: DrawEvidence, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
     """Told parts of a shuffled order."""
     if not in_order and seen.draws.known and not seen.once and not seen.twice[0]:
         yield mistake_of(TrainingMistakeKind.OTHER_SAMPLING, "shuffled", told=_told(account))
@@ -180,7 +180,7 @@ def _of_shuffled(seen: Seen, account: Told, in_order: bool) -> Iterator[Training
     yield from _sizes(seen, account)
 
 
-def _of_allocated(seen: Seen, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
+def _of_allocated(seen: DrawEvidence, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
     """Told random allocation."""
     same = seen.same[0] < seen.level and seen.all_the_same
     if in_order or not seen.draws.known:
@@ -198,7 +198,7 @@ def _of_allocated(seen: Seen, account: Told, in_order: bool) -> Iterator[Trainin
         )
 
 
-def _of_truncated(seen: Seen, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
+def _of_truncated(seen: DrawEvidence, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
     """Told Poisson samples that are cut."""
     largest, most = int(seen.draws.sizes.max()), account.largest_batch
     if most is not None and largest > most:
@@ -211,7 +211,7 @@ def _of_truncated(seen: Seen, account: Told, in_order: bool) -> Iterator[Trainin
         yield from _last(seen)
 
 
-def _sizes(seen: Seen, account: Told) -> Iterator[TrainingMistake]:
+def _sizes(seen: DrawEvidence, account: Told) -> Iterator[TrainingMistake]:
     """Batches that should all have one size."""
     smallest, largest = int(seen.draws.sizes.min()), int(seen.draws.sizes.max())
     if seen.partial is not None:
@@ -226,13 +226,13 @@ def _sizes(seen: Seen, account: Told) -> Iterator[TrainingMistake]:
         )
 
 
-def _last(seen: Seen) -> Iterator[TrainingMistake]:
+def _last(seen: DrawEvidence) -> Iterator[TrainingMistake]:
     if seen.partial is not None:
         common, end = seen.partial
         yield mistake_of(TrainingMistakeKind.PARTIAL_BATCH, end=end, common=common)
 
 
-def _rates(seen: Seen, account: Told) -> Iterator[TrainingMistake]:
+def _rates(seen: DrawEvidence, account: Told) -> Iterator[TrainingMistake]:
     """Records that are in batches more often than was accounted for."""
     rate = account.rate
     if rate is None:
@@ -265,7 +265,7 @@ def _rates(seen: Seen, account: Told) -> Iterator[TrainingMistake]:
         )
 
 
-def _dependence(seen: Seen, account: Told) -> Iterator[TrainingMistake]:
+def _dependence(seen: DrawEvidence, account: Told) -> Iterator[TrainingMistake]:
     """Records whose places in batches depend on each other."""
     p, (one, other), both, mean = seen.pair
     if seen.adjacent[0] < seen.level:
