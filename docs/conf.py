@@ -7,10 +7,13 @@ docstrings formulas are plain text, because a terminal shows them too.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from pathlib import Path
 from typing import Any
+
+from sphinx.pycode import ModuleAnalyzer
 
 from rdpkit import __version__
 
@@ -96,6 +99,21 @@ def _formulas_as_literals(*event: Any) -> None:
     lines[:] = found
 
 
+def _fields_as_parameters(*event: Any) -> None:
+    """Show what a record says of its fields, each where it is declared, as its parameters."""
+    kind, lines = event[3], event[-1]
+    if not (isinstance(kind, type) and dataclasses.is_dataclass(kind)) or "Parameters" in lines:
+        return
+    said = ModuleAnalyzer.for_module(kind.__module__).find_attr_docs()
+    fields = [field for field in dataclasses.fields(kind) if field.init]
+    if not any((kind.__qualname__, field.name) in said for field in fields):
+        return
+    lines += ["", "Parameters", "----------"]
+    for field in fields:
+        lines.append(f"{field.name} : {field.type}")
+        lines += [f"    {line}" for line in said.get((kind.__qualname__, field.name), [])]
+
+
 _ACCESSIBLE = {
     # What is wider than the page can be scrolled with the keyboard.
     '<div class="highlight"><pre>': '<div class="highlight"><pre tabindex="0">',
@@ -114,6 +132,7 @@ def _accessible(*event: Any) -> None:
 
 
 def setup(app: Any) -> None:
-    """Register the hooks; that for docstrings is ahead of the one for numpydoc sections (500)."""
+    """Register the hooks; those for docstrings are ahead of the one for numpydoc sections (500)."""
     app.connect("html-page-context", _accessible, priority=900)
+    app.connect("autodoc-process-docstring", _fields_as_parameters, priority=300)
     app.connect("autodoc-process-docstring", _formulas_as_literals, priority=400)

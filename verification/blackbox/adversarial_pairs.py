@@ -67,22 +67,6 @@ class LabelLayout:
 class DataDomain:
     """The data that a claim is about, as far as it is known.
 
-    Parameters
-    ----------
-    dimension : int
-        Number of features.
-    record_norm : float
-        The L2 norm of a record that the claim is for, or by default 1.
-    bounded : bool
-        Whether the code is only ever given records within that norm. Otherwise the norm is one that
-        the code is claimed to clip to, and some records are longer.
-    records : int, optional
-        The number of records of the larger data set, if it is fixed. By default it varies.
-    classes : int, optional
-        Labels are 0, ..., classes - 1. By default there are two classes.
-    layout : LabelLayout, optional
-        All labels, if the claim states how many records each class has.
-
     Raises
     ------
     ValueError
@@ -90,11 +74,19 @@ class DataDomain:
     """
 
     dimension: int
+    """Number of features."""
     record_norm: float = USUAL_NORM
+    """The L2 norm of a record that the claim is for, or by default 1."""
     bounded: bool = False
+    """Whether the code is only ever given records within that norm. Otherwise the norm is one that
+    the code is claimed to clip to, and some records are longer.
+    """
     records: int | None = None
+    """The number of records of the larger data set, if it is fixed. By default it varies."""
     classes: int | None = None
+    """Labels are 0, ..., classes - 1. By default there are two classes."""
     layout: LabelLayout | None = None
+    """All labels, if the claim states how many records each class has."""
 
     def __post_init__(self) -> None:
         _validate.integer("dimension", self.dimension)

@@ -343,13 +343,7 @@ def _union(structures: Sequence[ReleaseStructure]) -> Iterator[LayoutField]:
 
 
 def points_of(pair: Neighbours) -> tuple[tuple[float, ...], ...]:
-    """The features on which models are asked: where the pair differs, and a few others.
-
-    Parameters
-    ----------
-    pair : Neighbours
-        The data sets that models are trained on.
-    """
+    """The features on which models are asked: where the pair differs, and a few others."""
     one, two = pair.first.records(), pair.second.records()
     differing = [
         row

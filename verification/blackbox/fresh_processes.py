@@ -36,6 +36,7 @@ from scipy.stats import hypergeom
 
 from rdpkit.verification.blackbox.checks.repeats import Digests, RepeatBets, RepeatedEvent
 from rdpkit.verification.blackbox.encoding import ReleaseLayout, points_of
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.runs import MechanismError, Part, digests_of
 from rdpkit.verification.blackbox.targets import TargetReference
@@ -55,12 +56,6 @@ _SECONDS_BETWEEN_LOOKS = 0.2
 # imported once, before the copies are made, if the target imports them.
 _SLOW_PACKAGES = ("pandas", "scipy", "sklearn", "torch")
 _THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-
-SEEDED_ADVICE = (
-    "Draw the noise from the generator that is passed to the mechanism; look for one that is "
-    "seeded when a module is imported."
-)
-"""What to do about noise that repeats in every new process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,17 +131,7 @@ def fresh_evidence(
 
 
 def evidence_of(releases: Releases, claim: PrivacyClaim, *, count: int) -> FreshEvidence | None:
-    """Bet on releases of new processes, one on each data set at a time.
-
-    Parameters
-    ----------
-    releases : callable
-        Makes them.
-    claim : PrivacyClaim
-        What is claimed.
-    count : int
-        The most new processes on each data set.
-    """
+    """Bet on releases of new processes, one on each data set at a time."""
     bets = RepeatBets(claim)
     while bets.pairs < count and not bets.done:
         both = [releases(side, bets.pairs, 1) for side in (0, 1)]
@@ -172,7 +157,7 @@ def evidence_of(releases: Releases, claim: PrivacyClaim, *, count: int) -> Fresh
         message=bets.describe(),
         note=f"all {bets.pairs} new processes on {' and on '.join(repeated)} began with the same "
         "release, although releases vary within a process: the noise of every new process may be "
-        f"the same. {SEEDED_ADVICE}"
+        f"the same. {Mistake.seen(MistakeKind.SEED_AT_IMPORT, seen='').advice}"
         if repeated
         else "",
     )

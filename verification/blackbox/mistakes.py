@@ -7,11 +7,15 @@ have constant outputs, rounded outputs and rare outputs as well.
 
 from __future__ import annotations
 
+import functools
 import math
+import tomllib
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib import resources
+from typing import Any
 
-from rdpkit.verification.training.error_budget import ErrorBudget
+from rdpkit.verification.estimators.error_budget import ErrorBudget
 
 
 class MistakeKind(StrEnum):
@@ -69,9 +73,22 @@ class NamingLevels:
         return self.budget.spend(f"score {k}", self._for_scores / (k * (k + 1.0)))
 
 
+@functools.cache
+def words(package: str) -> dict[str, Any]:
+    """What the file ``mistakes.toml`` of a package says of each kind of mistake."""
+    return tomllib.loads(resources.files(package).joinpath("mistakes.toml").read_text("utf-8"))
+
+
+def said_of(package: str, kind: StrEnum, way: str, measured: dict[str, object]) -> tuple[str, str]:
+    """The message and the advice of a mistake, with what was measured in the places of braces."""
+    said = words(package)[kind.value]
+    said = {**said, **said[way]} if way else said
+    return said["message"].format(**measured), said["advice"].format(**measured)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mistake:
-    """A mistake that was found in outputs."""
+    """A mistake that outputs show, if a claim is rejected by the score that says so."""
 
     kind: MistakeKind
     """What it is."""
@@ -79,10 +96,17 @@ class Mistake:
     """What was seen, with numbers."""
     advice: str
     """What to do about it."""
-    log_e_value: float
+    log_e_value: float = 0.0
     """The evidence against the claim that scores of this kind found by themselves: the natural
     logarithm of what a unit of capital has become that was bet on them.
     """
+
+    @classmethod
+    def seen(cls, kind: MistakeKind, way: str = "", /, **measured: object) -> Mistake:
+        """A mistake in the words of the table, without evidence yet."""
+        assert __package__
+        message, advice = said_of(__package__, kind, way, measured)
+        return cls(kind=kind, message=message, advice=advice)
 
     def describe(self) -> str:
         """In words, with its e-value."""

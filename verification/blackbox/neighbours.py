@@ -30,13 +30,6 @@ class LabelledData:
 
     The arrays are read-only: a mechanism that changed them would change the data of its next run.
 
-    Parameters
-    ----------
-    features : array_like, shape (n, d)
-        One record a row; n may be 0.
-    labels : array_like of int, shape (n,), optional
-        Classes; by default all 0.
-
     Raises
     ------
     ValueError
@@ -50,7 +43,9 @@ class LabelledData:
     """
 
     features: Array
+    """One record a row, shape (n, d); n may be 0."""
     labels: Labels
+    """Classes, integers of shape (n,); by default all 0."""
 
     def __init__(self, *, features: ArrayLike, labels: ArrayLike | None = None) -> None:
         condition = "to be finite numbers of shape (n, d) with d >= 1"
@@ -104,18 +99,6 @@ class LabelledData:
 class Neighbours:
     """Two neighbouring data sets, D and D'.
 
-    Parameters
-    ----------
-    first, second : LabelledData
-        D and D'.
-    adjacency : Adjacency or str
-        The neighbouring relation that they are neighbours in.
-    description : tuple of str
-        What they are, in words, line by line.
-    beyond_norm : bool
-        Whether a record is longer than the norm that the claim is for. Such a pair shows whether
-        the code clips; it says nothing about code that is only ever given records within the norm.
-
     Raises
     ------
     ValueError
@@ -132,8 +115,13 @@ class Neighbours:
     first: LabelledData
     second: LabelledData
     adjacency: Adjacency
+    """The neighbouring relation that they are neighbours in."""
     description: tuple[str, ...] = ()
+    """What they are, in words, line by line."""
     beyond_norm: bool = False
+    """Whether a record is longer than the norm that the claim is for. Such a pair shows whether the
+    code clips; it says nothing about code that is only ever given records within the norm.
+    """
 
     def __post_init__(self) -> None:
         relation = ordinary(

@@ -30,17 +30,6 @@ def pairs_of_target(
     A target may state what it is given by attributes ``dimension``, ``records``, ``record_norm``
     and ``classes``, which options of the same names overrule.
 
-    Parameters
-    ----------
-    subject : TargetReference
-        What is tested.
-    claim : ClaimUnderTest
-        The claim that it is tested against.
-    options : VerificationOptions
-        With a seed, from which pairs are drawn.
-    delta : float, optional
-        The delta at which a worst-case pair is looked up.
-
     Raises
     ------
     ValueError

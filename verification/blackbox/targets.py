@@ -47,23 +47,16 @@ class TargetDescription:
     Whether it has a description or not, a target may have a method ``summary(release)`` that makes
     of a release what is tested in its place, such as an array: for releases that are none of the
     kinds that are known, or of which only a part is published.
-
-    Parameters
-    ----------
-    event : Event
-        What it claims to release.
-    adjacency : Adjacency
-        The neighbouring relation of the claim.
-    neighbours : callable
-        Makes its own pairs of data sets, or the event's worst-case pair if it brings none.
-    score : NamedScore or None
-        A score that is tested in addition to those that are learnt.
     """
 
     event: Event
+    """What it claims to release."""
     adjacency: Adjacency
+    """The neighbouring relation of the claim."""
     neighbours: Callable[[], list[Neighbours]]
+    """Makes its own pairs of data sets, or the event's worst-case pair if it brings none."""
     score: NamedScore | None = None
+    """A score that is tested in addition to those that are learnt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,77 +34,56 @@ class VerificationResult:
     ``false_alarm_rate``, over the randomness of the mechanism. Mistakes only explain a rejection,
     so the rate is that of the whole verdict. Where runs depend on each other no rate holds: then
     nothing is rejected, the evidence is that of no test, and the verdict is inconclusive.
-
-    Parameters
-    ----------
-    target : str
-        What was verified.
-    claim : ClaimUnderTest
-        What was claimed.
-    outcome : Verdict
-        The verdict of the test, with its diagnostics.
-    checks : tuple of Diagnostic
-        Whether runs depend on each other, and whether a method ``many`` differs from single calls,
-        where that was seen. Each is a false alarm with probability at most 1e-3.
-    mistakes : tuple of Mistake
-        Mistakes that explain the rejection; empty if the claim was not rejected.
-    mu : MuLowerBound
-        A lower bound on mu of Gaussian differential privacy. The lower bound on epsilon is
-        ``outcome.bound``. Both hold whenever the test stopped, each with its own confidence.
-    detectable : DetectableViolation or None
-        What would have been rejected; None if the claim was rejected.
-    notes : tuple of str
-        Further remarks for the reader.
-    pair : tuple of str
-        The pair of data sets in words.
-    shape : str
-        The shape of a release.
-    scores : tuple of str
-        Names of the scores that were tested together.
-    score : str
-        The score that spoke most clearly against the claim.
-    runs : int
-        Runs of the mechanism on both data sets, in all stages.
-    pairs : int
-        How many pairs of data sets were tried.
-    training : int
-        How many runs on each data set of a pair were made before the first bet.
-    processes : int
-        How many new processes were started on each data set.
-    final_log_e_value : float
-        The logarithm of the capital at the end. Unlike the largest capital, it may be multiplied
-        with that of later tests of the same code and claim.
-    seed : int
-        All randomness comes from it.
-    seconds : float
-        How long the verification took.
-    neighbours : Neighbours or None
-        The pair of data sets that most runs were made on.
-    asked : int
-        How many runs were asked for; 0 if as many as the time allows.
     """
 
     target: str
+    """What was verified."""
     claim: ClaimUnderTest
+    """What was claimed."""
     outcome: Verdict
+    """The verdict of the test, with its diagnostics."""
     checks: tuple[Diagnostic, ...]
+    """Whether runs depend on each other, and whether a method ``many`` differs from single calls,
+    where that was seen. Each is a false alarm with probability at most 1e-3.
+    """
     mistakes: tuple[Mistake, ...]
+    """Mistakes that explain the rejection; empty if the claim was not rejected."""
     mu: MuLowerBound
+    """A lower bound on mu of Gaussian differential privacy. The lower bound on epsilon is
+    ``outcome.bound``. Both hold whenever the test stopped, each with its own confidence.
+    """
     detectable: DetectableViolation | None
+    """What would have been rejected; None if the claim was rejected."""
     notes: tuple[str, ...]
+    """Further remarks for the reader."""
     pair: tuple[str, ...]
+    """The pair of data sets in words."""
     shape: str
+    """The shape of a release."""
     scores: tuple[str, ...]
+    """Names of the scores that were tested together."""
     score: str
+    """The score that spoke most clearly against the claim."""
     runs: int
+    """Runs of the mechanism on both data sets, in all stages."""
     pairs: int
+    """How many pairs of data sets were tried."""
     training: int
+    """How many runs on each data set of a pair were made before the first bet."""
     processes: int
+    """How many new processes were started on each data set."""
     final_log_e_value: float
+    """The logarithm of the capital at the end. Unlike the largest capital, it may be multiplied
+    with that of later tests of the same code and claim.
+    """
     seed: int
+    """All randomness comes from it."""
     seconds: float
+    """How long the verification took."""
     neighbours: Neighbours | None = None
+    """The pair of data sets that most runs were made on."""
     asked: int = 0
+    """How many runs were asked for; 0 if as many as the time allows."""
 
     def without_rate(self, found: Diagnostic) -> VerificationResult:
         """The same test without its stated rate, because its runs depend on each other."""
@@ -186,55 +166,47 @@ class VerificationResult:
 
     def rows(self) -> list[tuple[str, str]]:
         """The result in words: headings, and what is said under each."""
-        test = self.outcome
-        assert test.log_e_value is not None
-        bound = test.bound
-        rate = f"{test.false_alarm_rate:g}"
-        return [
-            ("target", self.target),
-            ("claim", test.claim),
-            ("verdict", f"{self.verdict} (false-alarm rate {rate})"),
-            *([("inconclusive", self.inconclusive)] if self.inconclusive else []),
-            *(("mistake", m.describe()) for m in self.mistakes),
-            (
-                "runs",
-                f"{self.releases}{'' if self.runs else ' in new processes'} in {self.seconds:.1f} "
-                f"s; {_WHY[test.stop]}",
-            ),
-            *(
-                [("score", f"{self.score}, of {len(self.scores)} tested together")]
-                if self.scores
-                else []
-            ),
-            *([("witness", test.witness)] if test.witness else []),
-            (
-                "evidence",
-                f"e-value {math.exp(min(self.final_log_e_value, 700.0)):.4g} at the end; rejecting "
-                f"takes {1.0 / test.false_alarm_rate:g} at any time; p-value {self.p_value:.2g} "
-                "(one over the largest e-value)",
-            ),
-            *(
-                []
-                if bound is None
-                else [
-                    (
-                        "epsilon",
-                        f"at least {bound.epsilon:.4g} at delta {bound.delta:.4g} (lower bound, "
-                        f"confidence {bound.confidence:g})",
-                    )
-                ]
-            ),
-            (
-                "mu",
-                f"at least {self.mu.mu:.4g} (lower bound on Gaussian DP, confidence "
-                f"{self.mu.confidence:g})",
-            ),
-            *([] if self.detectable is None else [("detectable", self.detectable.describe())]),
-            *(("" if index else "pair", line) for index, line in enumerate(self.pair)),
-            *(("diagnostic", f"{d.kind.value}: {d.message} {d.advice}") for d in self.diagnostics),
-            *(("note", text) for text in self.notes),
-            *([] if self.rejected else [("note", "a claim that is not rejected is not proven")]),
-        ]
+        return list(self._rows())
+
+    def _rows(self) -> Iterator[tuple[str, str]]:
+        test, bound = self.outcome, self.outcome.bound
+        where = "" if self.runs else " in new processes"
+        yield "target", self.target
+        yield "claim", test.claim
+        yield "verdict", f"{self.verdict} (false-alarm rate {test.false_alarm_rate:g})"
+        if self.inconclusive:
+            yield "inconclusive", self.inconclusive
+        yield from (("mistake", mistake.describe()) for mistake in self.mistakes)
+        yield "runs", f"{self.releases}{where} in {self.seconds:.1f} s; {_WHY[test.stop]}"
+        if self.scores:
+            yield "score", f"{self.score}, of {len(self.scores)} tested together"
+        if test.witness:
+            yield "witness", test.witness
+        yield (
+            "evidence",
+            f"e-value {math.exp(min(self.final_log_e_value, 700.0)):.4g} at the end; rejecting "
+            f"takes {1.0 / test.false_alarm_rate:g} at any time; p-value {self.p_value:.2g} (one "
+            "over the largest e-value)",
+        )
+        if bound is not None:
+            yield (
+                "epsilon",
+                f"at least {bound.epsilon:.4g} at delta {bound.delta:.4g} (lower bound, confidence "
+                f"{bound.confidence:g})",
+            )
+        yield (
+            "mu",
+            f"at least {self.mu.mu:.4g} (lower bound on Gaussian DP, confidence "
+            f"{self.mu.confidence:g})",
+        )
+        if self.detectable is not None:
+            yield "detectable", self.detectable.describe()
+        yield from (("" if index else "pair", line) for index, line in enumerate(self.pair))
+        for found in self.diagnostics:
+            yield "diagnostic", f"{found.kind.value}: {found.message} {found.advice}"
+        yield from (("note", text) for text in self.notes)
+        if not self.rejected:
+            yield "note", "a claim that is not rejected is not proven"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON; the same for the same seed."""

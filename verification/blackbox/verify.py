@@ -8,6 +8,7 @@ of runs may not show what is wrong. Diagnostics say so where that can be recogni
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 import time
@@ -33,11 +34,7 @@ from rdpkit.verification.blackbox.betting.search import (
 )
 from rdpkit.verification.blackbox.betting.steps import Progress
 from rdpkit.verification.blackbox.checks.dependence import dependence
-from rdpkit.verification.blackbox.fresh_processes import (
-    SEEDED_ADVICE,
-    FreshEvidence,
-    fresh_evidence,
-)
+from rdpkit.verification.blackbox.fresh_processes import FreshEvidence, fresh_evidence
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, NamingLevels
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.options import (
@@ -49,7 +46,6 @@ from rdpkit.verification.blackbox.options import (
 from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target
 from rdpkit.verification.blackbox.runs import MechanismError, MechanismRunner
 from rdpkit.verification.blackbox.scores import NamedScore, has_classifiers
-from rdpkit.verification.blackbox.scores.atoms import LIKELY_VALUE
 from rdpkit.verification.blackbox.targets import Mechanism, TargetReference
 from rdpkit.verification.blackbox.targets import target as find_target
 from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest, event_claim
@@ -420,12 +416,7 @@ def _named_mistakes(
         return ()
     found = [] if fresh is None else _of_new_processes(fresh, leader.levels.processes)
     found += [
-        Mistake(
-            kind=slot.score.explanation.kind,
-            message=slot.score.explanation.message,
-            advice=slot.score.explanation.advice,
-            log_e_value=slot.log_gain,
-        )
+        dataclasses.replace(slot.score.explanation, log_e_value=slot.log_gain)
         for slot in sorted(leader.slots, key=lambda slot: -slot.log_weight)
         if slot.score.explanation is not None and slot.log_gain >= slot.log_to_name
     ]
@@ -437,10 +428,10 @@ def _of_new_processes(fresh: FreshEvidence, level: float) -> list[Mistake]:
     """What repeats in new processes: their beginnings, a part without noise, or a likely value."""
     if level * math.exp(min(fresh.log_e_value, 700.0)) < 1.0:
         return []
-    kind, message, advice = MistakeKind.CATEGORIES_TOO_LIKELY, fresh.message, LIKELY_VALUE
     if fresh.seeded <= level:
-        kind, advice = MistakeKind.SEED_AT_IMPORT, SEEDED_ADVICE
+        found = Mistake.seen(MistakeKind.SEED_AT_IMPORT, seen=fresh.message)
     elif fresh.constant:
-        kind, advice = MistakeKind.NO_NOISE, "Add noise to all that is released."
-        message += " It does not vary within a process either."
-    return [Mistake(kind=kind, message=message, advice=advice, log_e_value=fresh.log_e_value)]
+        found = Mistake.seen(MistakeKind.NO_NOISE, "processes", seen=fresh.message)
+    else:
+        found = Mistake.seen(MistakeKind.CATEGORIES_TOO_LIKELY, "processes", seen=fresh.message)
+    return [dataclasses.replace(found, log_e_value=fresh.log_e_value)]

@@ -54,13 +54,6 @@ class Proposal:
 class GaussianDensity:
     """A Gaussian with equal standard deviation in every direction.
 
-    Parameters
-    ----------
-    mean : array_like, shape (d,)
-        The mean.
-    std : float
-        > 0.
-
     Examples
     --------
     >>> import numpy as np
@@ -69,8 +62,8 @@ class GaussianDensity:
     -0.918939
     """
 
-    mean: Array
-    std: float
+    mean: Array  # The mean
+    std: float  # > 0
 
     def __init__(self, *, mean: ArrayLike, std: float) -> None:
         checked = _validate.real_array("mean", mean, "to be finite numbers of shape (d,)")

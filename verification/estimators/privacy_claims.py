@@ -44,13 +44,6 @@ class PrivacyClaim(ABC):
 class DpClaim(PrivacyClaim):
     """P(E) <= e^epsilon Q(E) + delta for every event E and all neighbours, in both directions.
 
-    Parameters
-    ----------
-    epsilon : float
-        In nats, in [0, 350].
-    delta : float
-        In [0, 1).
-
     Examples
     --------
     >>> DpClaim(epsilon=1.0, delta=1e-5).describe()
@@ -58,7 +51,9 @@ class DpClaim(PrivacyClaim):
     """
 
     epsilon: float
+    """In nats, in [0, 350]."""
     delta: float
+    """In [0, 1)."""
 
     def __post_init__(self) -> None:
         epsilon = _validate.non_negative("epsilon", self.epsilon)
@@ -80,13 +75,6 @@ class DpClaim(PrivacyClaim):
 class ProfileClaim(PrivacyClaim):
     """A privacy profile, or any list of (epsilon, delta) pairs that are all claimed.
 
-    Parameters
-    ----------
-    epsilons : array_like, shape (k,)
-        In nats, each in [0, 350].
-    deltas : array_like, shape (k,)
-        Each in [0, 1).
-
     Examples
     --------
     >>> claim = ProfileClaim(epsilons=[0.5, 1.0], deltas=[1e-2, 1e-3])
@@ -95,7 +83,9 @@ class ProfileClaim(PrivacyClaim):
     """
 
     epsilons: Array
+    """In nats, each in [0, 350]."""
     deltas: Array
+    """Each in [0, 1)."""
 
     def __init__(self, *, epsilons: ArrayLike, deltas: ArrayLike) -> None:
         condition = "to be numbers of shape (k,) with k >= 1"

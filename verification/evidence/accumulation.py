@@ -18,27 +18,18 @@ from rdpkit.verification.evidence.store import EvidenceStore, Position
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceOptions:
-    """How tests of code use a file of evidence.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    rate : float or None
-        The rate of the file; None for the file's own, or 0.05 for a new one.
-    control : str or None
-        "fwer" or "fdr", what it is a rate of; None for the file's own, or "fwer" for a new one.
-    again : bool
-        Whether a claim that is rejected already, for this very code, is tested again.
-    skip_unchanged : bool
-        Whether a claim is left out if this very code has been tested before.
-    """
+    """How tests of code use a file of evidence."""
 
     path: Path
+    """The file."""
     rate: float | None = None
+    """The rate of the file; None for the file's own, or 0.05 for a new one."""
     control: str | None = None
+    """"fwer" or "fdr", what it is a rate of; None for the file's own, or "fwer" for a new one."""
     again: bool = False
+    """Whether a claim that is rejected already, for this very code, is tested again."""
     skip_unchanged: bool = False
+    """Whether a claim is left out if this very code has been tested before."""
 
     def store(self) -> EvidenceStore:
         """The file, opened.

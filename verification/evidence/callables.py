@@ -43,11 +43,6 @@ def contents_of(function: Callable[..., Any]) -> CallableContents:
     -------
     Objects are what their attributes say, or what their pickles say if they have none.
 
-    Parameters
-    ----------
-    function : callable
-        It is not called.
-
     Raises
     ------
     ValueError

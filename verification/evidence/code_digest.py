@@ -51,11 +51,6 @@ def code_digest(subject: TargetReference) -> CodeDigest:
     -------
     Data files that the code reads do not decide what it releases.
 
-    Parameters
-    ----------
-    subject : TargetReference
-        The target.
-
     Raises
     ------
     ValueError

@@ -64,15 +64,7 @@ class LikelyCause:
 
 
 def likely_cause(request: VerificationRequest, result: VerificationResult) -> LikelyCause:
-    """What probably explains a rejection. The mechanism is run some more, for up to two seconds.
-
-    Parameters
-    ----------
-    request : VerificationRequest
-        The test.
-    result : VerificationResult
-        Its result, a rejection.
-    """
+    """What probably explains a rejection. The mechanism is run some more, for up to two seconds."""
     pair = result.neighbours
     measured = None if pair is None else measured_outputs(request, pair, seed=result.seed)
     if result.mistakes:

@@ -99,11 +99,6 @@ class ClaimOptions:
     def claim(self, own: TargetDescription | None) -> ClaimUnderTest:
         """What is tested.
 
-        Parameters
-        ----------
-        own : TargetDescription or None
-            What the target says of itself.
-
         Raises
         ------
         ValueError

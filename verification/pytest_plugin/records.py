@@ -18,46 +18,32 @@ from rdpkit.verification.replay.findings import ReplayResult
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteRecord:
-    """One test of a mechanism.
-
-    Parameters
-    ----------
-    view : CodeView
-        The test in words, as files show it.
-    runs : int
-        Runs of the mechanism.
-    p_value : float or None
-        None if it was not tested.
-    test_seed : int or None
-        The seed of this test.
-    lower_epsilon, delta : float or None
-        A lower bound on epsilon at this delta.
-    said : str
-        What was found, or what would have been, in a few words.
-    test_rate : float or None
-        The false-alarm rate of this test.
-    rate, tests, seed, evidence
-        Those of the run.
-    repeated : bool
-        Whether it repeats a test of an earlier run.
-    inconclusive : str
-        Why nothing could have been noticed; empty if a wrong claim could have been.
-    """
+    """One test of a mechanism."""
 
     view: CodeView
+    """The test in words, as files show it."""
     runs: int
+    """Runs of the mechanism."""
     p_value: float | None
+    """None if it was not tested."""
     test_seed: int | None
+    """The seed of this test."""
+    # A lower bound on epsilon at this delta.
     lower_epsilon: float | None
     delta: float | None
     said: str
+    """What was found, or what would have been, in a few words."""
     test_rate: float | None
+    """The false-alarm rate of this test."""
+    # Those of the run.
     rate: float
     tests: int
     seed: int
     evidence: str
     repeated: bool
+    """Whether it repeats a test of an earlier run."""
     inconclusive: str = ""
+    """Why nothing could have been noticed; empty if a wrong claim could have been."""
 
     @classmethod
     def of(

@@ -40,33 +40,22 @@ class InconclusiveWarning(pytest.PytestWarning):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
-    """What all tests of mechanisms of a run share.
-
-    Parameters
-    ----------
-    rate : float
-        The error rate of the run.
-    tests : int
-        How many tests share it.
-    seed : int
-        The seeds of the tests are made from it.
-    evidence : EvidenceOptions or None
-        The file of evidence, whose rate takes the place of that of the run.
-    repeat : Repeat or None
-        What one test is to repeat.
-    folder : Path
-        Where pytest was started.
-    strict : bool
-        Whether a test fails that is inconclusive.
-    """
+    """What all tests of mechanisms of a run share."""
 
     rate: float
+    """The error rate of the run."""
     tests: int
+    """How many tests share it."""
     seed: int
+    """The seeds of the tests are made from it."""
     evidence: EvidenceOptions | None
+    """The file of evidence, whose rate takes the place of that of the run."""
     repeat: Repeat | None
+    """What one test is to repeat."""
     folder: Path
+    """Where pytest was started."""
     strict: bool = False
+    """Whether a test fails that is inconclusive."""
 
     @classmethod
     def of(

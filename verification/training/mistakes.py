@@ -1,10 +1,12 @@
-"""The mistakes that the checks of a training can name."""
+"""The mistakes that checks of a training can name; ``mistakes.toml`` has what is said of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from rdpkit.verification.blackbox.mistakes import said_of
 
 
 class TrainingMistakeKind(StrEnum):
@@ -78,21 +80,14 @@ class TrainingMistakeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingMistake:
-    """A mistake that was found in a training.
-
-    Parameters
-    ----------
-    kind : TrainingMistakeKind
-        What it is.
-    message : str
-        What was seen, with numbers.
-    advice : str
-        What to do about it.
-    """
+    """A mistake that was found in a training."""
 
     kind: TrainingMistakeKind
+    """What it is."""
     message: str
+    """What was seen, with numbers."""
     advice: str
+    """What to do about it."""
 
     def describe(self) -> str:
         """In words."""
@@ -101,3 +96,10 @@ class TrainingMistake:
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {"kind": self.kind.value, "message": self.message, "advice": self.advice}
+
+
+def mistake_of(kind: TrainingMistakeKind, way: str = "", /, **measured: object) -> TrainingMistake:
+    """A mistake in the words of the table, with what was measured in the places of its braces."""
+    assert __package__
+    message, advice = said_of(__package__, kind, way, measured)
+    return TrainingMistake(kind=kind, message=message, advice=advice)

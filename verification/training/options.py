@@ -14,33 +14,22 @@ CHECKS = ("step", "sampler", "accountant", "run")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingOptions:
-    """How a training is checked.
-
-    Parameters
-    ----------
-    checks : tuple of str
-        Which of "step", "sampler", "accountant" and "run" are made.
-    false_alarm_rate : float
-        How often a correct training may be rejected, by all checks together; in (0, 1).
-    confidence : float
-        Of each lower bound, in (0, 1).
-    canaries : int
-        How many canaries the run has; at least 2.
-    steps : int or None
-        How many steps the run makes; None for those of the event, or what the time allows.
-    seconds : float
-        About how long all checks may take; above 0.
-    seed : int or None
-        All choices of the checks come from it; None for one from the operating system.
-    """
+    """How a training is checked."""
 
     checks: tuple[str, ...] = CHECKS
+    """Which of "step", "sampler", "accountant" and "run" are made."""
     false_alarm_rate: float = 0.01
+    """How often a correct training may be rejected, by all checks together; in (0, 1)."""
     confidence: float = 0.95
+    """Of each lower bound, in (0, 1)."""
     canaries: int = 1000
+    """How many canaries the run has; at least 2."""
     steps: int | None = None
+    """How many steps the run makes; None for those of the event, or what the time allows."""
     seconds: float = 60.0
+    """About how long all checks may take; above 0."""
     seed: int | None = None
+    """All choices of the checks come from it; None for one from the operating system."""
 
     def __post_init__(self) -> None:
         for name in self.checks:
@@ -58,6 +47,12 @@ class TrainingOptions:
     def rate_of_a_check(self) -> float:
         """The false-alarm rate of each check, so that all together have theirs."""
         return self.false_alarm_rate / len(CHECKS)
+
+    @property
+    def known_seed(self) -> int:
+        """The seed, of options that have one: see :meth:`seeded`."""
+        assert self.seed is not None
+        return self.seed
 
     def seeded(self) -> TrainingOptions:
         """The same options with a seed."""

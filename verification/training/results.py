@@ -13,32 +13,24 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingLowerBound:
-    """A lower bound on the epsilon of a training.
-
-    Parameters
-    ----------
-    epsilon : float
-        The training has at least this epsilon at ``delta``, except with probability
-        1 - ``confidence``, if what ``given`` says is true.
-    delta : float
-        In [0, 1).
-    confidence : float
-        In (0, 1].
-    given : str
-        What is assumed besides what was measured, as a sentence.
-    mu : float or None
-        The same as a lower bound on mu of Gaussian differential privacy, where there is one.
-    family : str
-        The family of trainings that it is a lower bound for; empty if for all. It may be above the
-        truth for others, and is named by that.
-    """
+    """A lower bound on the epsilon of a training."""
 
     epsilon: float
+    """The training has at least this epsilon at ``delta``, except with probability 1 -
+    ``confidence``, if what ``given`` says is true.
+    """
     delta: float
+    """In [0, 1)."""
     confidence: float
+    """In (0, 1]."""
     given: str
+    """What is assumed besides what was measured, as a sentence."""
     mu: float | None = None
+    """The same as a lower bound on mu of Gaussian differential privacy, where there is one."""
     family: str = ""
+    """The family of trainings that it is a lower bound for; empty if for all. It may be above the
+    truth for others, and is named by that.
+    """
 
     def describe(self) -> str:
         """In words."""
@@ -64,14 +56,9 @@ class TrainingLowerBound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CanaryScores:
-    """The scores of the canaries of a run, for a picture.
+    """The scores of the canaries of a run, for a picture."""
 
-    Parameters
-    ----------
-    inside, outside : tuple of float
-        Scores of canaries that were in the training and of those that were not.
-    """
-
+    # Scores of canaries that were in the training and of those that were not.
     inside: tuple[float, ...]
     outside: tuple[float, ...]
 
@@ -88,44 +75,30 @@ class CheckResult:
     ---------
     A training that does what was accounted for is rejected by the check with probability at most
     ``false_alarm_rate``.
-
-    Parameters
-    ----------
-    name : str
-        Which check it is.
-    false_alarm_rate : float
-        How often the check rejects a correct training, at most.
-    mistakes : tuple of TrainingMistake
-        What is wrong; the check rejects if there is any.
-    measured : tuple of (str, str)
-        What was measured: a heading, and the value in words.
-    bounds : tuple of TrainingLowerBound
-        Lower bounds on epsilon, the most telling first.
-    notes : tuple of str
-        What could not be looked at, and further remarks.
-    skipped : str
-        Why the check was not made; empty if it was.
-    inconclusive : str
-        Why not even a large mistake would have been noticed; empty if one would.
-    scores : CanaryScores or None
-        Scores of canaries.
-    seconds : float
-        How long it took.
-    spent : dict
-        How much of the false-alarm rate each of its tests has.
     """
 
     name: str
+    """Which check it is."""
     false_alarm_rate: float
+    """How often the check rejects a correct training, at most."""
     mistakes: tuple[TrainingMistake, ...] = ()
+    """What is wrong; the check rejects if there is any."""
     measured: tuple[tuple[str, str], ...] = ()
+    """What was measured: a heading, and the value in words."""
     bounds: tuple[TrainingLowerBound, ...] = ()
+    """Lower bounds on epsilon, the most telling first."""
     notes: tuple[str, ...] = ()
+    """What could not be looked at, and further remarks."""
     skipped: str = ""
+    """Why the check was not made; empty if it was."""
     inconclusive: str = ""
+    """Why not even a large mistake would have been noticed; empty if one would."""
     scores: CanaryScores | None = None
+    """Scores of canaries."""
     seconds: float = 0.0
+    """How long it took."""
     spent: dict[str, float] = field(default_factory=dict)
+    """How much of the false-alarm rate each of its tests has."""
 
     def __post_init__(self) -> None:
         if math.fsum(self.spent.values()) > self.false_alarm_rate * (1.0 + _ROUNDING):
@@ -173,35 +146,24 @@ class TrainingVerification:
     ---------
     A training that does what was accounted for is rejected with probability at most
     ``false_alarm_rate``. A training that is not rejected is not proven.
-
-    Parameters
-    ----------
-    name : str
-        What was checked.
-    event : str
-        What the accountant was told, in words.
-    claim : str
-        The claim, in words.
-    false_alarm_rate : float
-        Of all checks together.
-    checks : tuple of CheckResult
-        One for each check that was asked for.
-    seed : int
-        All choices came from it.
-    seconds : float
-        How long it took.
-    notes : tuple of str
-        Remarks on all checks.
     """
 
     name: str
+    """What was checked."""
     event: str
+    """What the accountant was told, in words."""
     claim: str
+    """The claim, in words."""
     false_alarm_rate: float
+    """Of all checks together."""
     checks: tuple[CheckResult, ...]
+    """One for each check that was asked for."""
     seed: int
+    """All choices came from it."""
     seconds: float
+    """How long it took."""
     notes: tuple[str, ...] = ()
+    """Remarks on all checks."""
 
     @property
     def rejected(self) -> bool:

@@ -50,13 +50,7 @@ class Told:
 
 
 def told(event: Event) -> Told:
-    """Read an event of DP-SGD.
-
-    Parameters
-    ----------
-    event : Event
-        :class:`rdpkit.DPSGD`, or a repeated sampled Gaussian.
-    """
+    """Read an event of DP-SGD."""
     if isinstance(event, DPSGD):
         return _of_dpsgd(event)
     count, inner = 1, event

@@ -23,61 +23,6 @@ Batch = Any
 class PrivateTraining:
     """One training: how it makes an update, where batches come from, what was accounted for.
 
-    Parameters
-    ----------
-    step : callable
-        ``step(batch)`` makes one noisy update from one batch: clipping, noise and optimiser, as
-        the training does it. What it returns is ignored.
-    loader : iterable
-        Yields the batches of one epoch, anew each time that it is iterated.
-    event : Event
-        What the accountant was told, usually :class:`rdpkit.DPSGD`.
-    adjacency : Adjacency or str
-        The neighbouring relation of the claim.
-    delta : float
-        The claim's delta, in (0, 1).
-    epsilon : float, optional
-        The claimed epsilon; by default what ``event`` implies.
-    model : torch.nn.Module, optional
-        What is trained. Needed unless ``parameters`` is given.
-    parameters : callable, optional
-        Returns the present parameters as a dictionary of arrays, for training without torch.
-    optimizer : torch.optim.Optimizer, optional
-        Put back between trials; with Opacus it also takes gradient canaries.
-    accountant : object, optional
-        With a list ``history`` of (noise multiplier, sampling rate, steps), as in Opacus.
-    records : sequence, optional
-        The training records; by default ``loader.dataset``.
-    held_out : sequence, optional
-        Records that are kept for evaluation and must not be trained on.
-    indices : callable, optional
-        Returns an iterable of the batches of one epoch as arrays of positions in ``records``; by
-        default what ``loader.batch_sampler`` yields, or what is found by comparing batches with
-        records.
-    train : callable, optional
-        Makes the whole training; by default the loader is iterated until the steps of ``event``
-        are made.
-    losses : callable, optional
-        ``losses(batch)`` returns the loss of each record under the present model, for canaries in
-        the black box.
-    with_records : callable, optional
-        ``with_records(extra)`` returns a new training whose records are these and, after them, the
-        given ones (a list, each like the training's own), for canaries in the black box.
-    noisy_sum : callable, optional
-        ``noisy_sum(gradients)`` clips, adds and adds noise: the function that ``step`` calls with
-        the gradients of its records, one a row over all parameters. With it canaries are gradients,
-        as with Opacus.
-    reseed : callable, optional
-        ``reseed(seed)`` seeds random numbers that neither the global generators nor generators
-        among the training's own attributes draw, such as keys of jax.
-    max_grad_norm : float, optional
-        The clipping norm; only said to the reader.
-    objects : tuple
-        Further objects that a step changes, such as random generators; they are put back between
-        trials.
-    name : str
-        How reports call it.
-
     Raises
     ------
     ValueError
@@ -85,26 +30,65 @@ class PrivateTraining:
     """
 
     step: Callable[[Batch], Any]
+    """``step(batch)`` makes one noisy update from one batch: clipping, noise and optimiser, as the
+    training does it. What it returns is ignored.
+    """
     loader: Iterable[Batch]
+    """Yields the batches of one epoch, anew each time that it is iterated."""
     event: Event
+    """What the accountant was told, usually :class:`rdpkit.DPSGD`."""
     adjacency: Adjacency
+    """The neighbouring relation of the claim."""
     delta: float
+    """The claim's delta, in (0, 1)."""
     epsilon: float | None = None
+    """The claimed epsilon; by default what ``event`` implies."""
     model: Any = None
+    """What is trained. Needed unless ``parameters`` is given."""
     parameters: Callable[[], dict[str, Any]] | None = None
+    """Returns the present parameters as a dictionary of arrays, for training without torch."""
     optimizer: Any = None
+    """Put back between trials; with Opacus it also takes gradient canaries."""
     accountant: Any = None
+    """With a list ``history`` of (noise multiplier, sampling rate, steps), as in Opacus."""
     records: Any = None
+    """The training records; by default ``loader.dataset``."""
     held_out: Any = None
+    """Records that are kept for evaluation and must not be trained on."""
     indices: Callable[[], Iterable[Any]] | None = None
+    """Returns an iterable of the batches of one epoch as arrays of positions in ``records``; by
+    default what ``loader.batch_sampler`` yields, or what is found by comparing batches with
+    records.
+    """
     train: Callable[[], Any] | None = None
+    """Makes the whole training; by default the loader is iterated until the steps of ``event`` are
+    made.
+    """
     losses: Callable[[Batch], Any] | None = None
+    """``losses(batch)`` returns the loss of each record under the present model, for canaries in
+    the black box.
+    """
     with_records: Callable[[Any], PrivateTraining] | None = None
+    """``with_records(extra)`` returns a new training whose records are these and, after them, the
+    given ones (a list, each like the training's own), for canaries in the black box.
+    """
     noisy_sum: Callable[[Any], Any] | None = None
+    """``noisy_sum(gradients)`` clips, adds and adds noise: the function that ``step`` calls with
+    the gradients of its records, one a row over all parameters. With it canaries are gradients, as
+    with Opacus.
+    """
     reseed: Callable[[int], Any] | None = None
+    """``reseed(seed)`` seeds random numbers that neither the global generators nor generators among
+    the training's own attributes draw, such as keys of jax.
+    """
     max_grad_norm: float | None = None
+    """The clipping norm; only said to the reader."""
     objects: tuple[Any, ...] = ()
+    """Further objects that a step changes, such as random generators; they are put back between
+    trials.
+    """
     name: str = "training"
+    """How reports call it."""
 
     def __post_init__(self) -> None:
         for name in (
@@ -209,24 +193,16 @@ def as_training(what: Any) -> PrivateTraining:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingMaker:
-    """Makes the same training again and again, as every check needs a fresh one.
-
-    Parameters
-    ----------
-    make : callable
-        Called without arguments; returns what :func:`as_training` reads.
-    name : str
-        How reports call it.
-    repeats : bool
-        False if ``make`` returns the same object each time, so that no fresh one can be had.
-    anew : callable, optional
-        Imports the module again, and returns what makes a training there.
-    """
+    """Makes the same training again and again, as every check needs a fresh one."""
 
     make: Callable[[], Any]
+    """Called without arguments; returns what :func:`as_training` reads."""
     name: str
+    """How reports call it."""
     repeats: bool = True
+    """False if ``make`` returns the same object each time, so that no fresh one can be had."""
     anew: Callable[[], Callable[[], Any]] | None = None
+    """Imports the module again, and returns what makes a training there."""
 
     def started_anew(self) -> PrivateTraining:
         """A training as a new process would make it, with what its module does at import.

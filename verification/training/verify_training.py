@@ -21,6 +21,7 @@ _MADE, _SHARE_OF_TIME = 14, 0.3
 _PARTS = {"step": 0.35, "sampler": 0.2, "accountant": 0.15, "run": 0.5}
 _LEAST_SHARE = 0.25
 Check = Callable[[TrainingMaker, TrainingOptions], CheckResult]
+"""Of a maker of trainings that are alike, and of options with a seed, an error rate and a time."""
 
 
 def verify_training(
@@ -159,10 +160,10 @@ def _cost(seconds: float, options: TrainingOptions) -> str:
 
 def checks() -> dict[str, Check]:
     """Every check by its name, in the order in which they are made."""
+    from rdpkit.verification.training.canaries.run import check_run  # noqa: PLC0415 - heavy
     from rdpkit.verification.training.checks.accountant import (  # noqa: PLC0415 - heavy
         check_accountant,
     )
-    from rdpkit.verification.training.checks.run import check_run  # noqa: PLC0415 - heavy
     from rdpkit.verification.training.checks.sampler import (  # noqa: PLC0415 - heavy
         check_sampler,
     )

@@ -73,6 +73,7 @@ def test_the_number_of_processes_does_not_matter(mechanism, monkeypatch):
         assert np.array_equal(one, two)
 
 
+@pytest.mark.thorough
 def test_other_processes(monkeypatch):
     # A callable without a name that could be imported travels too.
     def scaled(dataset, rng):

@@ -11,9 +11,9 @@ pytest.importorskip("torch")
 
 import torch
 
-from rdpkit.verification.training.checks.run import check_run
+from rdpkit.verification.estimators.error_budget import ErrorBudget
+from rdpkit.verification.training.canaries.run import check_run
 from rdpkit.verification.training.checks.step import _started_anew
-from rdpkit.verification.training.error_budget import ErrorBudget
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult
 from rdpkit.verification.training.rhythm import rhythm_of

@@ -41,27 +41,19 @@ class DetectableViolation:
 
     The numbers are estimates from a simulation of the test. They hold for a violation that shows
     in a threshold event of a score that was tested, on the pair that most runs were made on.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        What is claimed.
-    excess : float or None
-        x, for the kind of event that is hardest to see; None if no violation would have been.
-    rare_excess : float or None
-        x, for an event that never happens on one of the data sets.
-    power : float
-        The probability of a rejection.
-    runs : int
-        On each data set of the pair.
     """
 
+    # What is claimed.
     epsilon: float
     delta: float
     excess: float | None
+    """x, for the kind of event that is hardest to see; None if no violation would have been."""
     rare_excess: float | None
+    """x, for an event that never happens on one of the data sets."""
     power: float
+    """The probability of a rejection."""
     runs: int
+    """On each data set of the pair."""
 
     @property
     def notices_tenfold(self) -> bool:

@@ -32,24 +32,16 @@ Bound = Callable[[Array, Array], Array]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MuLowerBound:
-    """A lower bound on the mu of Gaussian differential privacy, from samples.
-
-    Parameters
-    ----------
-    mu : float
-        At least 0. Unless the bound failed, the mechanism is not mu'-GDP for any smaller mu'.
-    confidence : float
-        ``mu`` is a lower bound with at least this probability.
-    samples : tuple of int
-        How many outputs on D and on D' its event was counted in.
-    event : ThresholdEvent or None
-        The event; None if none showed a mu above 0.
-    """
+    """A lower bound on the mu of Gaussian differential privacy, from samples."""
 
     mu: float
+    """At least 0. Unless the bound failed, the mechanism is not mu'-GDP for any smaller mu'."""
     confidence: float
+    """``mu`` is a lower bound with at least this probability."""
     samples: tuple[int, int]
+    """How many outputs on D and on D' its event was counted in."""
     event: ThresholdEvent | None = None
+    """The event; None if none showed a mu above 0."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

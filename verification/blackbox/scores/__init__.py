@@ -8,12 +8,11 @@ are tested together. Each family of scores sees one kind of leak
 from rdpkit.verification.blackbox.scores.learned import has_classifiers
 from rdpkit.verification.blackbox.scores.library import candidate_scores
 from rdpkit.verification.blackbox.scores.linear import linear
-from rdpkit.verification.blackbox.scores.named_score import Explanation, NamedScore
+from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.scores.structure import structure_of
 from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
 
 __all__ = [
-    "Explanation",
     "NamedScore",
     "TrainingOutputs",
     "candidate_scores",

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from rdpkit.verification.blackbox.mistakes import MistakeKind
-from rdpkit.verification.blackbox.scores.named_score import Explanation, NamedScore
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
+from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs, thinned
 from rdpkit.verification.estimators.base import Array
 
@@ -33,11 +33,6 @@ _CLEAR = 3.0
 # Added to each count.
 _SMOOTHING = 0.5
 _SHARE = 2.0
-LIKELY_VALUE = (
-    "Compare the probabilities of single values with the claim: look for a missing factor in a "
-    "selection's exponent, or for values that are released without noise."
-)
-"""What to do about a value that is too likely on one of the data sets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -159,13 +154,7 @@ def _counted(p: Array | Hashes, q: Array | Hashes) -> _Counted | None:
 
 
 def atom_scores(training: TrainingOutputs) -> list[NamedScore]:
-    """Scores of single columns, of several, and of whole rows, where values repeat.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs to learn from.
-    """
+    """Scores of single columns, of several, and of whole rows, where values repeat."""
     some = training.within(_MOST_VALUES)
     width = training.p.shape[1]
     screened = {
@@ -236,13 +225,7 @@ def _of_few_levels(training: TrainingOutputs, columns: list[int]) -> list[NamedS
             name="values that were seen before",
             score=AtomSum(tables=tuple(tables)),
             family="atoms",
-            explanation=Explanation(
-                kind=MistakeKind.COARSE_NOISE,
-                message="Values of the outputs come again, and others on D than on D': the noise "
-                "has few levels, which the data move.",
-                advice="Draw noise with all digits of a double, or round the noisy value to a "
-                "fixed grid before it is released.",
-            ),
+            explanation=Mistake.seen(MistakeKind.COARSE_NOISE, "levels"),
         )
     ]
 
@@ -261,13 +244,6 @@ def kind_scores(training: TrainingOutputs, kinds: str) -> list[NamedScore]:
     counted = _counted(training.p[:, column], training.q[:, column])
     if counted is None:
         return []
-    explanation = Explanation(
-        kind=MistakeKind.KIND_OF_RELEASE,
-        message=f"What kind of release there is depends on the data: {kinds}.",
-        advice="Return the same kind of release for all data sets: catch errors and replace what "
-        "is no number in a way that depends on no single record, and keep keys, shapes and orders "
-        "fixed.",
-    )
     values = np.asarray(counted.values, dtype=np.float64)
     table = AtomTable(column=column, values=values, log_ratios=counted.log_ratios)
     return [
@@ -276,7 +252,7 @@ def kind_scores(training: TrainingOutputs, kinds: str) -> list[NamedScore]:
             score=table,
             family="atoms",
             share=_SHARE,
-            explanation=explanation,
+            explanation=Mistake.seen(MistakeKind.KIND_OF_RELEASE, kinds=kinds),
         )
     ]
 
@@ -303,14 +279,17 @@ def _of_rows(training: TrainingOutputs, columns: NDArray[np.intp]) -> list[Named
     ]
 
 
-def _explained(counted: _Counted, subject: str) -> Explanation:
+def _explained(counted: _Counted, subject: str) -> Mistake:
     weight = np.abs(counted.log_ratios) * np.sqrt(counted.p + counted.q)
     clearest = int(np.argmax(weight))
     value = counted.values[clearest]
-    named = f"{value:.6g}" if isinstance(value, np.float64) else "the same"
-    return Explanation(
-        kind=MistakeKind.CATEGORIES_TOO_LIKELY,
-        message=f"{subject} was {named} in {counted.p[clearest]} of {counted.n} runs on D and in "
-        f"{counted.q[clearest]} of {counted.m} runs on D'.",
-        advice=LIKELY_VALUE,
+    return Mistake.seen(
+        MistakeKind.CATEGORIES_TOO_LIKELY,
+        "value",
+        subject=subject,
+        value=f"{value:.6g}" if isinstance(value, np.float64) else "the same",
+        hits=counted.p[clearest],
+        runs=counted.n,
+        other_hits=counted.q[clearest],
+        other_runs=counted.m,
     )

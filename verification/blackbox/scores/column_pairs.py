@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.verification.blackbox.mistakes import MistakeKind
-from rdpkit.verification.blackbox.scores.named_score import Explanation, NamedScore
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
+from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.scores.standard import Standard, standard
 from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
 from rdpkit.verification.estimators.base import Array
@@ -58,13 +58,7 @@ def _unit(standard_units: Standard, outputs: Array, *, signs: bool) -> Array:
 
 
 def pair_scores(training: TrainingOutputs) -> list[NamedScore]:
-    """Scores of products of columns, and of products of their signs.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs to learn from.
-    """
+    """Scores of products of columns, and of products of their signs."""
     width = int(training.is_number.sum())
     if not 1 < width <= _MOST_COLUMNS or training.runs < _FEWEST:
         return []
@@ -141,21 +135,21 @@ def _seen(one: Singles, two: Singles, level: float) -> float:
     return found
 
 
-def _explained(training: TrainingOutputs, score: PairProducts) -> Explanation:
+def _explained(training: TrainingOutputs, score: PairProducts) -> Mistake:
     upper = np.abs(np.triu(score.weights, 1))
     first, second = np.unravel_index(int(np.argmax(upper)), upper.shape)
     columns = [training.name(int(column)) for column in score.standard.columns[[first, second]]]
     clearest = score.standard.of(np.array([first, second], dtype=np.intp))
-    means = [
+    p, q = (
         float(np.prod(_unit(clearest, side, signs=score.signs), axis=1).mean())
         for side in (training.p, training.q)
-    ]
-    signs = "the signs of " if score.signs else ""
-    return Explanation(
-        kind=MistakeKind.COVARIANCE_OF_THE_DATA,
-        message=f"The product of {signs}outputs {columns[0]} and {columns[1]}, in standard units, "
-        f"has the mean {means[0]:.3g} on D and {means[1]:.3g} on D': the noise, or the dependence "
-        "of the outputs, is made from the data.",
-        advice="Draw noise whose covariance and signs do not depend on the data, or release that "
-        "covariance with noise of its own.",
+    )
+    return Mistake.seen(
+        MistakeKind.COVARIANCE_OF_THE_DATA,
+        "products",
+        signs="the signs of " if score.signs else "",
+        one=columns[0],
+        other=columns[1],
+        p=p,
+        q=q,
     )

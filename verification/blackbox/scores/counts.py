@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.verification.blackbox.mistakes import MistakeKind
-from rdpkit.verification.blackbox.scores.named_score import Explanation, NamedScore
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
+from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.scores.separation import clearness
 from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
 from rdpkit.verification.estimators.base import Array
@@ -77,13 +77,7 @@ _EVERY = ("zeros", "negative values", "smallest value", "largest value", "range"
 
 
 def count_scores(training: TrainingOutputs) -> list[NamedScore]:
-    """Summaries of outputs, the clearest first, as one half of the outputs shows them.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs to learn from.
-    """
+    """Summaries of outputs, the clearest first, as one half of the outputs shows them."""
     columns = training.numbers
     if len(columns) < 2:
         return []
@@ -132,11 +126,6 @@ def _summaries(
     return found
 
 
-def _explained(name: str, summary: OutputSummary, training: TrainingOutputs) -> Explanation:
+def _explained(name: str, summary: OutputSummary, training: TrainingOutputs) -> Mistake:
     p, q = (float(np.mean(summary(side) / 4.0)) * 4.0 for side in (training.p, training.q))
-    return Explanation(
-        kind=MistakeKind.SIZE_OF_RELEASE,
-        message=f"The summary of an output ({name}) is {p:.4g} on average on D and {q:.4g} on D'.",
-        advice="Look for a size, a number of records, a clipping level or a threshold that is "
-        "computed from the data and released without noise.",
-    )
+    return Mistake.seen(MistakeKind.SIZE_OF_RELEASE, name=name, p=p, q=q)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.verification.blackbox.mistakes import MistakeKind
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
 from rdpkit.verification.blackbox.scores.difference import directions
 from rdpkit.verification.blackbox.scores.linear import Linear, OfStandard, linear
-from rdpkit.verification.blackbox.scores.named_score import Explanation, NamedScore
+from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.scores.standard import Standard, standard
 from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
 from rdpkit.verification.estimators.base import Array, OutputScore
@@ -81,13 +81,7 @@ class LogSquares:
 
 
 def covariance_scores(training: TrainingOutputs) -> list[NamedScore]:
-    """Scores of squares along directions, along the records that differ, and of columns.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs to learn from.
-    """
+    """Scores of squares along directions, along the records that differ, and of columns."""
     if training.runs < _FEWEST or not training.is_number.any():
         return []
     found = []
@@ -119,16 +113,10 @@ def _named(name: str, score: OutputScore, training: TrainingOutputs) -> NamedSco
     )
 
 
-def _explained(name: str, score: OutputScore, training: TrainingOutputs) -> Explanation:
+def _explained(name: str, score: OutputScore, training: TrainingOutputs) -> Mistake:
     some = training.thinned(_MOST_EXPLAINED)
     p, q = (float(np.median(score(side))) for side in (some.p, some.q))
-    return Explanation(
-        kind=MistakeKind.COVARIANCE_OF_THE_DATA,
-        message=f"The score of the outputs' {name} has the median {p:.3g} on D and {q:.3g} on D': "
-        "the scale or the shape of the noise depends on the data.",
-        advice="Draw noise whose scale and covariance do not depend on the data; look for a scale, "
-        "a covariance or a local sensitivity that is computed from the records.",
-    )
+    return Mistake.seen(MistakeKind.COVARIANCE_OF_THE_DATA, "squares", name=name, p=p, q=q)
 
 
 def _of_directions(training: TrainingOutputs, units: Standard) -> Quadratic | None:

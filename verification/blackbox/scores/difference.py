@@ -88,11 +88,6 @@ def difference_scores(training: TrainingOutputs) -> list[NamedScore]:
     Each direction is taken as it is, and with every coordinate divided by the square of its spread,
     which is best if the noise has another scale in each coordinate. If there are several rows, the
     projections of the rows are also weighted by a learnt linear score.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs to learn from.
     """
     found = directions(training)
     if not found:

@@ -16,11 +16,6 @@ from rdpkit.verification.estimators.base import Array
 def differing_records(pair: Neighbours) -> tuple[Array | None, Array | None]:
     """The features of the record that only D has, and of the one that only D' has.
 
-    Parameters
-    ----------
-    pair : Neighbours
-        The data sets.
-
     Returns
     -------
     tuple of ndarray of shape (f,), or None

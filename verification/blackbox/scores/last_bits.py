@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.verification.blackbox.mistakes import MistakeKind
-from rdpkit.verification.blackbox.scores.named_score import Explanation, NamedScore
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
+from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
 from rdpkit.verification.estimators.base import Array
 
@@ -91,13 +91,7 @@ class BitTables:
 
 
 def last_bits_scores(training: TrainingOutputs) -> list[NamedScore]:
-    """Scores of the bit patterns whose probabilities differ, those that differ most first.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs to learn from.
-    """
+    """Scores of the bit patterns whose probabilities differ, those that differ most first."""
     columns = _of_many_digits(training)
     if not len(columns) or training.runs < _FEWEST:
         return []
@@ -134,13 +128,7 @@ def _named(name: str, score: BitTables, training: TrainingOutputs) -> NamedScore
         score=score,
         family="last-bits",
         share=_SHARE,
-        explanation=Explanation(
-            kind=MistakeKind.LOW_BITS,
-            message=f"The last bits ({name}) of the outputs {columns} have other probabilities on "
-            "D than on D'.",
-            advice="Round the noisy value to a fixed grid before it is released, or use a discrete "
-            "mechanism; look for a value that is encoded in the last bits.",
-        ),
+        explanation=Mistake.seen(MistakeKind.LOW_BITS, name=name, columns=columns),
     )
 
 

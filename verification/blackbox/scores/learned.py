@@ -33,15 +33,6 @@ def learned_scores(
     """A score from each classifier; none if there are too few outputs, or if they do not vary.
 
     Of many columns, those are used whose means or squares differ most.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs to learn from.
-    models : tuple of str
-        Classifiers to train: "logistic" and "boosting".
-    rng : numpy.random.Generator
-        All randomness of the training.
     """
     if training.runs < _LEAST_LEARNT or not models:
         return []

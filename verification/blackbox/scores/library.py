@@ -41,6 +41,7 @@ MOST_SCORES = 12
 """A list holds about this many scores at most."""
 
 Family = Callable[[TrainingOutputs], list[NamedScore]]
+"""Learns scores from outputs that are not tested with them; the most useful comes first."""
 
 # Families that are always tested, and how many scores of each.
 _ALWAYS: tuple[tuple[Family, int], ...] = (

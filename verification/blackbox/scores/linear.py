@@ -138,11 +138,6 @@ def linear(p_outputs: Array, q_outputs: Array) -> Linear:
     most clearly, and all columns, each weighted by itself. The second suits a large difference in a
     few columns, the third many small differences that are visible only in their sum. They are made
     on one half of the outputs, and the other half decides between them.
-
-    Parameters
-    ----------
-    p_outputs, q_outputs : ndarray, shape (n, d) and (m, d)
-        Training outputs.
     """
     units = _units(p_outputs, q_outputs)
     if units is not None:
@@ -285,13 +280,7 @@ class OfStandard:
 
 
 def linear_scores(training: TrainingOutputs) -> list[NamedScore]:
-    """A linear score of all numbers, and one that is robust against heavy tails.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs to learn from.
-    """
+    """A linear score of all numbers, and one that is robust against heavy tails."""
     columns = training.numbers
     if not len(columns):
         return []

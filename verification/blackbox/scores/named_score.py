@@ -8,57 +8,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from rdpkit import _validate
-from rdpkit.verification.blackbox.mistakes import MistakeKind
+from rdpkit.verification.blackbox.mistakes import Mistake
 from rdpkit.verification.estimators.base import Array, OutputScore, check_scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
-    """What a score says about the mechanism if a claim is rejected by it.
-
-    It is evidence of nothing by itself: correct mechanisms have rare values, grids and constant
-    outputs too. Only the test of the claim decides.
-
-    Parameters
-    ----------
-    kind : MistakeKind
-        The mistake that such outputs come from.
-    message : str
-        What was seen, with numbers.
-    advice : str
-        What to do about it.
-    """
-
-    kind: MistakeKind
-    message: str
-    advice: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class NamedScore:
-    """A score and its name.
-
-    Parameters
-    ----------
-    name : str
-        The name in words.
-    score : callable
-        Turns flattened outputs, shape (n, d), into scores, shape (n,). It can be pickled, because
-        it is sent to other processes.
-    family : str
-        The kind of score: a stable identifier such as "linear" or "covariance".
-    share : float
-        The prior weight of its bets, > 0; the shares of a list are relative to each other.
-    explanation : Explanation or None
-        What is wrong with the mechanism if a claim is rejected by this score; None if the score
-        does not say.
-    """
+    """A score and its name."""
 
     name: str
+    """The name in words."""
     score: OutputScore
+    """Turns flattened outputs, shape (n, d), into scores, shape (n,). It can be pickled, because it
+    is sent to other processes.
+    """
     family: str = "given"
+    """The kind of score: a stable identifier such as "linear" or "covariance"."""
     share: float = 1.0
-    explanation: Explanation | None = None
+    """The prior weight of its bets, > 0; the shares of a list are relative to each other."""
+    explanation: Mistake | None = None
+    """What is wrong with the mechanism if a claim is rejected by this score; None if the score does
+    not say.
+    """
 
     def __post_init__(self) -> None:
         if not 0.0 < self.share < math.inf:

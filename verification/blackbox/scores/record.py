@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.verification.blackbox.mistakes import MistakeKind
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
 from rdpkit.verification.blackbox.scores.differing_record import (
     differing_records,
     places_of_records,
 )
-from rdpkit.verification.blackbox.scores.named_score import Explanation, NamedScore
+from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.scores.separation import clearness
 from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
 from rdpkit.verification.estimators.base import Array
@@ -106,13 +106,7 @@ class Coincidences:
 
 
 def record_scores(training: TrainingOutputs) -> list[NamedScore]:
-    """Distances to, and coincidences with, the records that differ; the clearest comes first.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs to learn from.
-    """
+    """Distances to, and coincidences with, the records that differ; the clearest comes first."""
     if training.pair is None:
         return []
     first, second = differing_records(training.pair)
@@ -163,7 +157,7 @@ def record_scores(training: TrainingOutputs) -> list[NamedScore]:
             score=found[place][1],
             family="record",
             share=_SHARE,
-            explanation=_EXPLANATION,
+            explanation=Mistake.seen(MistakeKind.EXACT_RECORD_RELEASED),
         )
         for place in np.argsort(-np.array(clear), kind="stable")
     ]
@@ -188,11 +182,3 @@ def _own_coordinates(first: Array | None, second: Array | None) -> tuple[Array, 
     two = nothing if second is None else np.where(second == 0.0, np.nan, second)
     same = one == two
     return np.where(same, np.nan, one), np.where(same, np.nan, two)
-
-
-_EXPLANATION = Explanation(
-    kind=MistakeKind.EXACT_RECORD_RELEASED,
-    message="Releases on one of the data sets come nearer to the record in which the data sets "
-    "differ than the claim allows: sometimes the record, or a part of it, is released as it is.",
-    advice="Look for a branch, a fallback or a sample that returns records without noise.",
-)

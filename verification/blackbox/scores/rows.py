@@ -81,13 +81,7 @@ def _varies(p_outputs: Array, q_outputs: Array) -> NDArray[np.bool_]:
 
 
 def row_scores(training: TrainingOutputs) -> list[NamedScore]:
-    """A linear score of sums of rows, if there are rows of numbers to add up.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs to learn from.
-    """
+    """A linear score of sums of rows, if there are rows of numbers to add up."""
     if not training.is_number.all():
         return []
     score = row_sums(training.p, training.q, shapes=training.shapes)

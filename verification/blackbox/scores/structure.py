@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.verification.blackbox.mistakes import MistakeKind
-from rdpkit.verification.blackbox.scores.named_score import Explanation, NamedScore
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
+from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
 from rdpkit.verification.estimators.base import Array
 
@@ -79,13 +79,7 @@ class Structure:
 
 
 def structure_of(p_outputs: Array, q_outputs: Array) -> Structure:
-    """The structure of outputs on D and on D'; nothing is reported for fewer than 20 of them.
-
-    Parameters
-    ----------
-    p_outputs, q_outputs : ndarray, shape (n, d) and (m, d)
-        Outputs of independent runs.
-    """
+    """The structure of outputs on D and on D'; nothing is reported for fewer than 20 of them."""
     if min(len(p_outputs), len(q_outputs)) < _FEWEST:
         return Structure()
     return Structure(
@@ -203,13 +197,7 @@ def _distance(values: Array, origin: float, step: float) -> Array:
 
 
 def structure_scores(training: TrainingOutputs) -> list[NamedScore]:
-    """Scores of the exact structure that the columns of numbers have.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs to learn from.
-    """
+    """Scores of the exact structure that the columns of numbers have."""
     some = training.thinned(_MOST_ROWS)
     largest = np.maximum(np.abs(some.p).max(axis=0), np.abs(some.q).max(axis=0))
     # The squares of larger numbers are no doubles.
@@ -248,39 +236,18 @@ def _with_columns(noiseless: Noiseless, columns: NDArray[np.intp]) -> Noiseless:
     return dataclasses.replace(noiseless, columns=places)
 
 
-def _of_grid(grid: NoiseGrid, training: TrainingOutputs) -> Explanation:
-    return Explanation(
-        kind=MistakeKind.COARSE_NOISE,
-        message=f"Output {training.name(grid.column)} lies on a grid of step {grid.step:.3g}, "
-        f"which is shifted by {grid.shift:.3g} steps from one data set to the other: the noise has "
-        "fewer digits than the value that it is added to.",
-        advice="Draw the noise in the precision of the sum, round the noisy sum to a fixed "
-        "grid, or use a discrete Gaussian.",
-    )
+def _of_grid(grid: NoiseGrid, training: TrainingOutputs) -> Mistake:
+    column = training.name(grid.column)
+    kind = MistakeKind.COARSE_NOISE
+    return Mistake.seen(kind, "grid", column=column, step=grid.step, shift=grid.shift)
 
 
-def _of_noiseless(noiseless: Noiseless, training: TrainingOutputs) -> Explanation:
-    p_outputs, q_outputs = training.p, training.q
-    if all((side == side[0]).all() for side in (p_outputs, q_outputs)):
-        return Explanation(
-            kind=MistakeKind.FIXED_SEED,
-            message=f"All {len(p_outputs)} runs on D gave the same output, though each had a "
-            f"generator of its own, and all {len(q_outputs)} runs on D' gave another output.",
-            advice="Draw the noise from the generator that is passed to the mechanism; look for a "
-            "fixed seed in the code.",
-        )
-    columns = training.names(noiseless.columns)
+def _of_noiseless(noiseless: Noiseless, training: TrainingOutputs) -> Mistake:
+    p, q = training.p, training.q
+    if all((side == side[0]).all() for side in (p, q)):
+        return Mistake.seen(MistakeKind.FIXED_SEED, runs=len(p), others=len(q))
+    columns, gap = training.names(noiseless.columns), noiseless.gap
     if len(noiseless.columns) == 1:
-        return Explanation(
-            kind=MistakeKind.NO_NOISE,
-            message=f"Output {columns} does not vary, and is {noiseless.gap:.3g} larger or smaller "
-            "on the other data set.",
-            advice="Add noise to every output that depends on the data.",
-        )
-    return Explanation(
-        kind=MistakeKind.NOISE_REUSED,
-        message=f"A combination of the outputs {columns}"
-        + f" varies {noiseless.spread:.1g} times as much as its parts, and differs between the "
-        f"data sets by {noiseless.gap:.3g}: the parts have the same noise.",
-        advice="Draw noise for every part of the output; look for a random key or seed used twice.",
-    )
+        return Mistake.seen(MistakeKind.NO_NOISE, "column", columns=columns, gap=gap)
+    spread = noiseless.spread
+    return Mistake.seen(MistakeKind.NOISE_REUSED, columns=columns, spread=spread, gap=gap)

@@ -27,32 +27,25 @@ _MOST_NAMES = 4
 class TrainingOutputs:
     """Outputs of past runs on both data sets, and what is known about their columns.
 
-    Parameters
-    ----------
-    p, q : ndarray, shape (n, d) and (m, d)
-        Encoded outputs on D and on D'.
-    is_number : ndarray of bool, shape (d,)
-        Whether a column holds a number; False for codes of categories, of which only equality
-        means anything. By default all columns hold numbers.
-    shapes : tuple of tuple of int
-        The shapes of the arrays of a release, in the order in which they are flattened.
-    pair : Neighbours or None
-        The data sets; None if they are not known.
-    name : callable
-        The name of a column in a release; by default its number.
-
     Raises
     ------
     ValueError
         If the shapes do not match.
     """
 
+    # Encoded outputs on D and on D'.
     p: Array
     q: Array
     shapes: tuple[tuple[int, ...], ...]
+    """The shapes of the arrays of a release, in the order in which they are flattened."""
     is_number: NDArray[np.bool_] = field(default_factory=_none_known)
+    """Whether a column holds a number; False for codes of categories, of which only equality means
+    anything. By default all columns hold numbers.
+    """
     pair: Neighbours | None = None
+    """The data sets; None if they are not known."""
     name: Callable[[int], str] = str
+    """The name of a column in a release; by default its number."""
 
     def __post_init__(self) -> None:
         width = self.p.shape[1:]

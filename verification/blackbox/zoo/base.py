@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import resources
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit import Event, PoissonSampledGaussian, worst_pair
+from rdpkit import Event, worst_pair
 from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox.candidate_pairs import LEAST_DELTA, of_pair
 from rdpkit.verification.blackbox.mistakes import MistakeKind
@@ -18,6 +21,10 @@ from rdpkit.verification.estimators.base import Array, OutputScore
 
 # The largest number of values of an intermediate array.
 _ROOM = 4_000_000
+Draw = Callable[[np.random.Generator, tuple[int, int]], Array]
+"""Draws noise of a shape (count, d) from a random generator."""
+Indicators = Callable[[tuple[int, int, int], np.random.Generator], NDArray[np.bool_]]
+"""Draws which records join which sum: booleans of a shape (count, sums, records)."""
 
 
 class ZooMechanism(ABC):
@@ -36,99 +43,44 @@ class ZooMechanism(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZooEntry:
-    """A mistake, in code that makes it and in code that does not.
+    """A mistake, in code that makes it and in code that does not."""
 
-    Parameters
-    ----------
-    name : str
-        The name of the broken mechanism; the one without the mistake is called ``NAME-fixed``.
-    mistake : str
-        The mistake in words.
-    correction : str
-        What the fixed mechanism does instead.
-    seen_in : str
-        The code or the papers in which the mistake was found.
-    event : Event
-        What both mechanisms claim to release. Only the fixed one keeps the claim.
-    adjacency : Adjacency
-        The neighbouring relation of the claim.
-    broken, fixed : ZooMechanism
-        The code with and without the mistake.
-    neighbours : callable
-        Makes the pair of data sets that shows the mistake.
-    statistic : str
-        The score in words.
-    score : callable or None
-        Makes the score; None if scores that are learnt show the mistake.
-    mistakes : tuple of MistakeKind
-        How checks of the outputs name the mistake, apart from the test.
-    """
+    name: str  # Of the broken mechanism; the one without the mistake is called ``NAME-fixed``
+    mistake: str  # What is wrong, in words
+    correction: str  # What the fixed mechanism does instead
+    seen_in: str  # The code or the papers in which the mistake was found
+    event: Event  # What both mechanisms claim to release. Only the fixed one keeps the claim
+    adjacency: Adjacency  # The neighbouring relation of the claim
+    broken: ZooMechanism  # The code with the mistake
+    fixed: ZooMechanism  # The code without
+    neighbours: Callable[[], Neighbours]  # Makes the pair of data sets that shows the mistake
+    statistic: str  # The score in words
+    score: Callable[[], OutputScore] | None = None  # Makes it; None if learnt scores do
+    mistakes: tuple[MistakeKind, ...] = ()  # How checks of the outputs name the mistake
 
-    name: str
-    mistake: str
-    correction: str
-    seen_in: str
-    event: Event
-    adjacency: Adjacency
-    broken: ZooMechanism
-    fixed: ZooMechanism
-    neighbours: Callable[[], Neighbours]
-    statistic: str
-    score: Callable[[], OutputScore] | None = None
-    mistakes: tuple[MistakeKind, ...] = ()
+
+_WORDS = tomllib.loads(resources.files(__package__).joinpath("mistakes.toml").read_text("utf-8"))
+PLACES = {name: place for place, name in enumerate(_WORDS)}
+"""Where each entry is in the list."""
+
+
+def entry(name: str, **code: Any) -> ZooEntry:
+    """An entry: its row in the table of words, and its code."""
+    words = dict(_WORDS[name])
+    kinds = tuple(map(MistakeKind, words.pop("mistakes", ())))
+    return ZooEntry(name=name, mistakes=kinds, **words, **code)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisySum(ZooMechanism):
-    """The sum of the clipped records plus noise."""
+    """The sum of the records, clipped to an L2 norm of 1, plus noise."""
 
-    clip_norm: float
-    """The largest L2 norm of a clipped record."""
-    noise: Callable[[np.random.Generator, tuple[int, int]], Array]
-    """Draws noise of a shape (count, d) from a random generator."""
+    noise: Draw
 
     def many(self, dataset: LabelledData, rng: np.random.Generator, count: int) -> Array:
         """Releases, shape (count, d)."""
-        total = clipped(dataset.features, self.clip_norm).sum(axis=0)
+        total = clipped(dataset.features, 1.0).sum(axis=0)
         return np.asarray(total + self.noise(rng, (count, dataset.dimension)))
-
-
-def normal_noise(std: float) -> Callable[[np.random.Generator, tuple[int, int]], Array]:
-    """Draws independent normal noise with this standard deviation, for :class:`NoisySum`."""
-    return lambda rng, shape: rng.normal(0.0, std, shape)
-
-
-def poisson_samples(
-    shape: tuple[int, int, int], probability: float, rng: np.random.Generator
-) -> NDArray[np.bool_]:
-    """Whether each record joins each sum, independently with this probability."""
-    return rng.random(shape) < probability
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampledSums(ZooMechanism):
-    """Noisy sums over samples of the clipped records."""
-
-    step: PoissonSampledGaussian
-    """What each sum is claimed to be."""
-    steps: int
-    """The number of sums."""
-    samples: Callable[[tuple[int, int, int], float, np.random.Generator], NDArray[np.bool_]]
-    """Draws which records join which sum: booleans of a shape (count, steps, records), given that
-    shape, the sampling probability and a random generator.
-    """
-
-    def many(self, dataset: LabelledData, rng: np.random.Generator, count: int) -> Array:
-        """Releases, shape (count, steps, d)."""
-        records = clipped(dataset.features, self.step.record_norm)
-
-        def sums(size: int) -> Array:
-            shape = (size, self.steps, len(records))
-            joined = self.samples(shape, self.step.sampling_probability, rng)
-            return np.asarray(joined @ records)
-
-        total = in_pieces(count, self.steps * len(records), sums)
-        return np.asarray(total + rng.normal(0.0, self.step.noise_std, total.shape))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,8 +95,6 @@ class SummedLogRatio:
 
     shape: tuple[int, int]
     """(releases, d) of the flattened output."""
-    direction: tuple[float, ...]
-    """Unit vector of d coordinates."""
     centre: float
     """The projection of a release without the changed record."""
     distance: float
@@ -153,6 +103,8 @@ class SummedLogRatio:
     """z."""
     sampling_probability: float
     """q."""
+    direction: tuple[float, ...] = (1.0, 0.0)
+    """Unit vector of d coordinates."""
     touched: tuple[int, int] | None = None
     """(start, stop): the releases that the changed record can affect; by default all."""
 
@@ -214,20 +166,3 @@ def in_pieces(count: int, entries_each: int, one_piece: Callable[[int], Array]) 
     step = max(1, _ROOM // max(1, entries_each))
     parts = [one_piece(min(step, count - start)) for start in range(0, count, step)]
     return np.concatenate(parts)
-
-
-__all__ = [
-    "Array",
-    "NoisySum",
-    "SampledSums",
-    "SummedLogRatio",
-    "ZooEntry",
-    "ZooMechanism",
-    "clipped",
-    "in_pieces",
-    "normal_noise",
-    "poisson_samples",
-    "subset_indicators",
-    "subset_sums",
-    "worst_pair_of",
-]

@@ -102,14 +102,9 @@ GAUSSIAN = GaussianFamily()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProfileCurve:
-    """The trade-off curve below which (epsilon, delta)-DP at several epsilons keeps every attack.
+    """The trade-off curve below which (epsilon, delta)-DP at some epsilons keeps every attack."""
 
-    Parameters
-    ----------
-    epsilons, deltas : array_like
-        Points with delta(epsilon) at most the given delta, for both orders of two neighbours.
-    """
-
+    # Points with delta(epsilon) at most the given delta, for both orders of two neighbours.
     epsilons: Array
     deltas: Array
 

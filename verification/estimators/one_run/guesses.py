@@ -15,7 +15,7 @@ Steinke, Nasr and Jagielski, "Privacy auditing with one (1) training run", NeurI
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -175,19 +175,13 @@ def one_run_audit(
     ValueError
         If shapes do not match, or ``included`` is not boolean.
     """
-    s = check_scores("scores", scores)
-    coins = np.asarray(included)
-    if coins.dtype.kind != "b" or coins.shape != s.shape:
-        raise _validate.fail("included", f"to be booleans of shape ({s.size},)", included)
+    s, coins = checked_canaries(scores, included)
     ins = _validate.integer("guess_in", guess_in, minimum=0, maximum=s.size)
     outs = _validate.integer("guess_out", guess_out, minimum=0, maximum=s.size - ins)
-    order = ascending(s)
-    correct = int(np.count_nonzero(coins[order[s.size - ins :]]))
-    correct += int(np.count_nonzero(~coins[order[:outs]]))
-    found = Guesses(canaries=s.size, guesses=ins + outs, correct=correct)
+    found = guessed(coins[ascending(s)], ins, outs)
     epsilon = one_run_epsilon(found, delta=delta, confidence=confidence)
     diagnostics: tuple[Diagnostic, ...] = ()
-    best = Guesses(canaries=s.size, guesses=ins + outs, correct=ins + outs)
+    best = replace(found, correct=found.guesses)
     if one_run_p_value(best, epsilon=0.0, delta=delta) > 1.0 - confidence:
         diagnostics = (
             Diagnostic(
@@ -202,7 +196,8 @@ def one_run_audit(
         diagnostics = (
             Diagnostic(
                 kind=DiagnosticKind.NO_SEPARATION,
-                message=f"{correct} of {ins + outs} guesses were right, hardly more than half.",
+                message=f"{found.correct} of {ins + outs} guesses were right, hardly more than "
+                "half.",
                 advice="Check that canaries that are in tend to have larger scores.",
             ),
         )
@@ -214,6 +209,28 @@ def one_run_audit(
         samples=(inside, s.size - inside),
         diagnostics=diagnostics,
     )
+
+
+def checked_canaries(scores: ArrayLike, included: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
+    """Scores of canaries, and which of them were in.
+
+    Raises
+    ------
+    ArithmeticError
+        If a score is NaN.
+    ValueError
+        If shapes do not match, or ``included`` is not boolean.
+    """
+    s, coins = check_scores("scores", scores), np.asarray(included)
+    if coins.dtype.kind != "b" or coins.shape != s.shape:
+        raise _validate.fail("included", f"to be booleans of shape ({s.size},)", included)
+    return s, coins
+
+
+def guessed(ordered: NDArray[np.bool_], ins: int, outs: int) -> Guesses:
+    """How many guesses are right: the last ones are guessed to be in, and the first to be out."""
+    right = np.count_nonzero(ordered[ordered.size - ins :]) + np.count_nonzero(~ordered[:outs])
+    return Guesses(canaries=ordered.size, guesses=ins + outs, correct=int(right))
 
 
 def ascending(scores: Array) -> NDArray[np.intp]:

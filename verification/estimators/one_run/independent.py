@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from rdpkit import _validate
 from rdpkit.verification.estimators.base import Array, check_scores
 from rdpkit.verification.estimators.one_run.families import GAUSSIAN
+from rdpkit.verification.estimators.one_run.guesses import checked_canaries
 
 _FEWEST_SIMULATED = 1000
 # Simulated scores of others, in all: 160 MB.
@@ -156,25 +157,18 @@ def _weights(family: Leaks, told: float, others: int) -> Array:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndependentLowerBound:
-    """A lower bound on mu of Gaussian differential privacy from independent scores.
-
-    Parameters
-    ----------
-    mu : float
-        The lower bound.
-    epsilon : float
-        The epsilon of a Gaussian with this mu at ``delta``: a lower bound if the mechanism leaks
-        like some Gaussian.
-    delta : float
-        In (0, 1).
-    confidence : float
-        In (0, 1).
-    """
+    """A lower bound on mu of Gaussian differential privacy from independent scores."""
 
     mu: float
+    """The lower bound."""
     epsilon: float
+    """The epsilon of a Gaussian with this mu at ``delta``: a lower bound if the mechanism leaks
+    like some Gaussian.
+    """
     delta: float
+    """In (0, 1)."""
     confidence: float
+    """In (0, 1)."""
 
 
 def one_run_independent_audit(
@@ -232,10 +226,7 @@ def one_run_independent_audit(
     >>> 0.7 < found.mu < 1.0
     True
     """
-    s = check_scores("scores", scores)
-    coins = np.asarray(included)
-    if coins.dtype.kind != "b" or coins.shape != s.shape:
-        raise _validate.fail("included", f"to be booleans of shape ({s.size},)", included)
+    s, coins = checked_canaries(scores, included)
     if not coins.any() or (coins.all() and np.size(references) == 0):
         raise _validate.fail("included", "to hold canaries that are in and others", included)
     _validate.open_probability("delta", delta)

@@ -28,9 +28,13 @@ from numpy.typing import ArrayLike
 
 from rdpkit import _validate
 from rdpkit.numerics.right_guesses import largest_rejected
-from rdpkit.verification.estimators.base import check_scores
 from rdpkit.verification.estimators.one_run.families import GAUSSIAN, LeakFamily
-from rdpkit.verification.estimators.one_run.guesses import Guesses, ascending
+from rdpkit.verification.estimators.one_run.guesses import (
+    Guesses,
+    ascending,
+    checked_canaries,
+    guessed,
+)
 
 # Parts of the canaries that are guessed "in" and "out". Many guesses tell most where the leak is
 # small, few where it is large; the last two are for scores that show only who is in.
@@ -100,31 +104,22 @@ def one_run_leak(found: Guesses, *, family: LeakFamily, failure: float) -> float
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakLowerBound:
-    """A lower bound on the leak of a family of trade-off curves, and on epsilon.
-
-    Parameters
-    ----------
-    leak : float
-        The lower bound.
-    leak_name : str
-        What it is.
-    epsilon : float
-        The epsilon of the family's member with this leak at ``delta``: a lower bound if the
-        mechanism leaks like a member of the family, more or less.
-    delta : float
-        In (0, 1).
-    confidence : float
-        In (0, 1).
-    found : Guesses
-        The guesses that told most.
-    """
+    """A lower bound on the leak of a family of trade-off curves, and on epsilon."""
 
     leak: float
+    """The lower bound."""
     leak_name: str
+    """What it is."""
     epsilon: float
+    """The epsilon of the family's member with this leak at ``delta``: a lower bound if the
+    mechanism leaks like a member of the family, more or less.
+    """
     delta: float
+    """In (0, 1)."""
     confidence: float
+    """In (0, 1)."""
     found: Guesses
+    """The guesses that told most."""
 
 
 def one_run_tradeoff_audit(
@@ -178,23 +173,18 @@ def one_run_tradeoff_audit(
     >>> 0.8 < found.leak < 2.0
     True
     """
-    s = check_scores("scores", scores)
-    coins = np.asarray(included)
-    if coins.dtype.kind != "b" or coins.shape != s.shape:
-        raise _validate.fail("included", f"to be booleans of shape ({s.size},)", included)
+    s, coins = checked_canaries(scores, included)
     _validate.open_probability("delta", delta)
     failure = 1.0 - _validate.open_probability("confidence", confidence)
     chosen = list(guesses) if guesses is not None else usual_guesses(s.size)
     if not chosen:
         raise _validate.fail("guesses", "to be at least one pair of numbers", guesses)
-    order = ascending(s)
+    ordered = coins[ascending(s)]
     best, best_found = -1.0, None
     for ins, outs in chosen:
         _validate.integer("guesses", ins, minimum=0, maximum=s.size)
         _validate.integer("guesses", outs, minimum=0, maximum=s.size - ins)
-        right = int(np.count_nonzero(coins[order[s.size - ins :]]))
-        right += int(np.count_nonzero(~coins[order[:outs]]))
-        found = Guesses(canaries=s.size, guesses=ins + outs, correct=right)
+        found = guessed(ordered, ins, outs)
         leak = one_run_leak(found, family=family, failure=failure / len(chosen))
         if leak > best:
             best, best_found = leak, found

@@ -1,1 +1,1 @@
-"""Canaries of a run: how they join its steps, how they are scored, and what the scores show."""
+"""The check of a run: how canaries join its steps, how they are scored, and what scores show."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rdpkit.verification.training.batches import joined, leaves, records_of, rows, size
-from rdpkit.verification.training.canaries.joining import Mask
+from rdpkit.verification.training.canaries.joining import CanaryRun, ended_early
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.state import seed_everything
 from rdpkit.verification.training.told import Told
@@ -25,15 +25,11 @@ _FEWEST_CANARIES = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BlackBoxRun:
-    """What a run with records as canaries showed."""
+class BlackBoxRun(CanaryRun):
+    """What a run with records as canaries showed; a score is how much the loss of one fell."""
 
     training: PrivateTraining  # The training with the canaries among its records
-    coins: Mask  # Which canaries are in
-    scores: Vector  # How much the loss of each canary fell
-    updates: int  # How many updates were made
     kind: str  # What the canaries are, in words
-    notes: tuple[str, ...]  # Remarks
 
 
 def black_box_run(
@@ -46,8 +42,7 @@ def black_box_run(
     BlackBoxRun or str
         Why there was none, in words.
     """
-    assert options.seed is not None
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     training = maker.fresh()
     if training.with_records is None or training.losses is None:
         return (
@@ -55,7 +50,7 @@ def black_box_run(
             "records, and there is no noisy_sum(); no records as canaries: with_records() and "
             "losses() are needed"
         )
-    rng = np.random.default_rng([options.seed, 4])
+    rng = np.random.default_rng([options.known_seed, 4])
     found = _canaries(training, options.canaries, rng)
     if found is None:
         return "no records can be canaries: neither held-out records nor labels were found"
@@ -77,15 +72,13 @@ def black_box_run(
         return f"training with canaries among the records raised {type(error).__name__}: {error}"
     if not before.shape == after.shape == coins.shape:
         return "losses() did not return one number for each record"
-    if made < wanted:
-        notes.append(f"the time was enough for {made} of {wanted} updates")
     return BlackBoxRun(
         training=with_them,
         coins=coins,
         scores=before - after,
         updates=made,
         kind=kind,
-        notes=tuple(notes),
+        notes=(*notes, *ended_early(made, wanted)),
     )
 
 

@@ -8,6 +8,8 @@ coin.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +17,31 @@ from rdpkit.verification.training.told import ALLOCATED, FULL, SHUFFLE, Told
 from rdpkit.verification.training.updates import Vector
 
 Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanaryRun:
+    """What a run with canaries showed."""
+
+    coins: Mask  # Which canaries are in
+    scores: Vector  # Of all canaries, in their order
+    updates: int  # How many updates were made
+    notes: tuple[str, ...]  # Remarks
+
+    @property
+    def inside(self) -> Vector:
+        """Scores of canaries that are in."""
+        return self.scores[self.coins]
+
+    @property
+    def outside(self) -> Vector:
+        """Scores of those that are out, or have the other sign where one takes another's place."""
+        return self.scores[~self.coins]
+
+
+def ended_early(made: int, wanted: int) -> list[str]:
+    """A remark if there was no time for all updates."""
+    return [f"the time was enough for {made} of {wanted} updates"] if made < wanted else []
 
 
 class Joining:

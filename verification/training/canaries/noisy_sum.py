@@ -9,7 +9,7 @@ import numpy as np
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
-from rdpkit.verification.training.canaries.joining import Joining
+from rdpkit.verification.training.canaries.joining import Joining, ended_early
 from rdpkit.verification.training.canaries.white_box import OTHERS, WhiteBoxRun
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.state import TrainingState, seed_everything
@@ -40,14 +40,13 @@ def noisy_sum_run(
     ValueError
         If the function raises, or does not return one number for each parameter.
     """
-    assert options.seed is not None
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     training = maker.fresh()
     size = sum(values.size for values in parameters_of(training).values())
-    effect, noise = _measured(training, size, options.seed)
+    effect, noise = _measured(training, size, options.known_seed)
     if effect <= 0.0 or noise <= 0.0:
         return None
-    rng = np.random.default_rng([options.seed, 5])
+    rng = np.random.default_rng([options.known_seed, 5])
     canaries = max(2, min(options.canaries, size // 2))
     places = rng.permutation(size)[: canaries + OTHERS]
     coins = rng.random(canaries) < 0.5
@@ -55,7 +54,7 @@ def noisy_sum_run(
     joining = Joining(account, signed=signed, effects=np.full(places.size, effect / noise), rng=rng)
     wanted = options.steps or account.updates or 1
     made = 0
-    seed_everything(options.seed + 1)
+    seed_everything(options.known_seed + 1)
     while made < wanted and (made == 0 or time.perf_counter() < until):
         there = np.flatnonzero(joining.draw(canaries) & (coins | signed))
         rows = np.zeros((there.size, size))
@@ -63,21 +62,16 @@ def noisy_sum_run(
         joining.seen(_summed(training, rows)[places] / noise)
         made += 1
     scores = joining.scores()
-    own = scores[:canaries]
     notes = [_NOTE]
     if canaries < options.canaries:
         notes.append(f"{canaries} canaries in place of {options.canaries}: half of the parameters")
-    if made < wanted:
-        notes.append(f"the time was enough for {made} of {wanted} updates")
     return WhiteBoxRun(
-        inside=own[coins],
-        outside=own[~coins],
-        others=scores[canaries:],
         coins=coins,
-        scores=own,
+        scores=scores[:canaries],
+        others=scores[canaries:],
         updates=made,
         multiplier=noise / effect,
-        notes=tuple(notes),
+        notes=(*notes, *ended_early(made, wanted)),
     )
 
 

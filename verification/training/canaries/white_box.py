@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.verification.training.canaries.joining import Joining, Mask
+from rdpkit.verification.training.canaries.joining import CanaryRun, Joining, ended_early
 from rdpkit.verification.training.canaries.opacus import Coordinates, OpacusCanaries, trainable
 from rdpkit.verification.training.checks.noise import measure_noise
 from rdpkit.verification.training.checks.trials import Trials
@@ -30,24 +30,12 @@ _NEGLIGIBLE = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WhiteBoxRun:
+class WhiteBoxRun(CanaryRun):
     """What a run with gradient canaries showed."""
 
-    # Scores of canaries that are in, of those that are out (with the other sign, where one record
-    # takes another's place), and of coordinates without canaries.
-    inside: Vector
-    outside: Vector
-    others: Vector
-    coins: Mask
-    """Which canaries are in."""
-    scores: Vector
-    """The canaries' scores, in their order."""
-    updates: int
-    """How many updates were made."""
+    others: Vector  # Scores of coordinates without canaries
+    # The noise's standard deviation over the largest effect of a canary, as it was measured.
     multiplier: float
-    """The noise's standard deviation over the largest effect of a canary, as it was measured."""
-    notes: tuple[str, ...]
-    """Remarks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,14 +57,13 @@ def white_box_run(
     WhiteBoxRun or None
         None if canaries have no effect, or there is no noise to measure.
     """
-    assert options.seed is not None
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     training = maker.fresh()
     parameters = trainable(training)
-    measured = _measured(training, parameters, options.seed)
+    measured = _measured(training, parameters, options.known_seed)
     if measured is None:
         return None
-    rng = np.random.default_rng([options.seed, 3])
+    rng = np.random.default_rng([options.known_seed, 3])
     usable = measured.effects > _NEGLIGIBLE * measured.effects.max()
     canaries, notes = _how_many(parameters, usable, account, options)
     coordinates = _drawn(parameters, usable, canaries + OTHERS, rng)
@@ -102,18 +89,13 @@ def white_box_run(
     with watching.open():
         _train(training, lambda: made >= wanted or (made > 0 and time.perf_counter() > until))
     scores = joining.scores()
-    own = scores[:canaries]
-    if made < wanted:
-        notes.append(f"the time was enough for {made} of {wanted} updates")
     return WhiteBoxRun(
-        inside=own[coins],
-        outside=own[~coins],
-        others=scores[canaries:],
         coins=coins,
-        scores=own,
+        scores=scores[:canaries],
+        others=scores[canaries:],
         updates=min(made, wanted),
         multiplier=measured.noise / float(measured.effects.max()),
-        notes=tuple(notes),
+        notes=(*notes, *ended_early(made, wanted)),
     )
 
 

@@ -1,1 +1,1 @@
-"""The four checks of a training; each is a function of a training and options."""
+"""The checks of a training without a run of it; each is a function of a training and options."""

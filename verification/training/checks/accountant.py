@@ -18,6 +18,7 @@ import rdpkit
 from rdpkit.adjacency import Adjacency
 from rdpkit.formats.numbers import how_many, rounded_down, rounded_up
 from rdpkit.pairs.claim_check import Soundness
+from rdpkit.verification.estimators.error_budget import ErrorBudget
 from rdpkit.verification.training.checks import real_events
 from rdpkit.verification.training.checks.counting import (
     Counted,
@@ -26,8 +27,11 @@ from rdpkit.verification.training.checks.counting import (
     history_of,
 )
 from rdpkit.verification.training.checks.moment import look_at
-from rdpkit.verification.training.error_budget import ErrorBudget
-from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
+from rdpkit.verification.training.mistakes import (
+    TrainingMistake,
+    TrainingMistakeKind,
+    mistake_of,
+)
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult, TrainingLowerBound
 from rdpkit.verification.training.rhythm import Rhythm, rhythm_of
@@ -58,21 +62,13 @@ def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckRes
     probability at most ``options.rate_of_a_check``. All of it is counted, and has a false-alarm
     rate of 0, but for the number of records in an update, which is random with Poisson samples.
 
-    Parameters
-    ----------
-    maker : TrainingMaker
-        Makes trainings that are alike.
-    options : TrainingOptions
-        The error rate, the time and the seed.
-
     Raises
     ------
     ValueError
         If the step or the training fails.
     """
     began = time.perf_counter()
-    assert options.seed is not None
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     training = maker.fresh()
     account = told(training.event)
     notes: list[str] = []
@@ -80,9 +76,9 @@ def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckRes
     level = rates.equally("records of an update")
     budget = _SHARE_OF_TIME * options.seconds
     state = TrainingState(training)
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     rhythm = rhythm_of(maker.fresh(), until=began + 0.3 * budget)
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     most = min(_MOST_BATCHES, rhythm.calls * (account.updates or _MOST_BATCHES))
     steps = count_steps(training, most=most, calls=rhythm.calls, until=time.perf_counter() + budget)
     told_of_noise = list(_noise_mistakes(training, steps, account))
@@ -166,10 +162,9 @@ def _run(
     if training.model is None:
         notes.append("train() was not run: without torch, updates in it cannot be counted")
         return None
-    assert options.seed is not None
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     fresh = maker.fresh()
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     state = TrainingState(fresh)
     found = count_training(fresh, until=time.perf_counter() + budget, leading=before)
     state.restore()
@@ -186,38 +181,28 @@ def _seed_mistakes(
     """A seed that ``train`` sets: its first update is the same whatever was seeded before it."""
     if run is None or not run.first or not maker.repeats:
         return
-    assert options.seed is not None
     # The same weights at the beginning, and other random numbers from there.
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     fresh = maker.fresh()
-    seed_everything(options.seed + 1)
+    seed_everything(options.known_seed + 1)
     again = count_training(fresh, until=math.inf, most=1 + before, leading=before)
     if again.first == run.first:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.NOISE_FIXED_SEED,
-            message="The first update of train() is the same whatever the random seed was before "
-            "it: the generator is seeded with a constant before the loop.",
-            advice="Seed the generator of the noise from the operating system. Whoever knows the "
-            "code can otherwise subtract the noise.",
-        )
-
-
-def _miscounted(message: str, advice: str) -> TrainingMistake:
-    return TrainingMistake(
-        kind=TrainingMistakeKind.STEPS_MISCOUNTED, message=message, advice=advice
-    )
+        yield mistake_of(TrainingMistakeKind.NOISE_FIXED_SEED, "train")
 
 
 def _count_mistakes(
     training: PrivateTraining, account: Told, steps: Counted, run: Counted | None
 ) -> Iterator[TrainingMistake]:
     """More updates than the event, the history or the batches allow for."""
+    miscounted = TrainingMistakeKind.STEPS_MISCOUNTED
     if run is not None and account.updates is not None and run.updates > account.updates:
-        least = "" if run.whole else "at least "
-        yield _miscounted(
-            f"train() makes {least}{how_many(run.updates, 'noisy update')}, and {account.updates} "
-            f"were accounted for{_both(training, account, run.updates)}.",
-            "Account for every update, or stop before the one that was not accounted for.",
+        yield mistake_of(
+            miscounted,
+            "train",
+            least="" if run.whole else "at least ",
+            made=how_many(run.updates, "noisy update"),
+            told=account.updates,
+            both=_both(training, account, run.updates),
         )
     has_history = history_of(training) is not None
     for counted in (steps, run):
@@ -225,28 +210,22 @@ def _count_mistakes(
             continue
         seen = how_many(counted.batches, "batch", "batches")
         where = f"{seen} made" if counted.batches else "train() made"
+        made = how_many(counted.updates, "noisy update")
         if counted.told == 0:
-            yield TrainingMistake(
-                kind=TrainingMistakeKind.ACCOUNTANT_NOT_TOLD,
-                message=f"{where} {how_many(counted.updates, 'noisy update')}, and the accountant "
-                "was told of none.",
-                advice="Attach the accountant to the optimiser, or tell it of every update.",
-            )
+            kind = TrainingMistakeKind.ACCOUNTANT_NOT_TOLD
+            yield mistake_of(kind, "none", where=where, made=made)
         else:
-            yield _miscounted(
-                f"{where} {how_many(counted.updates, 'noisy update')}, and the accountant counted "
-                f"{counted.told}.",
-                "Tell the accountant of every update that noise is added to.",
-            )
+            yield mistake_of(miscounted, "history", where=where, made=made, told=counted.told)
     if steps.updates > steps.batches and account.sampling != FULL:
         each = steps.updates / steps.batches
         updates = None if account.updates is None else round(each * account.updates)
-        more = "" if updates is None else _both(training, account, updates)
-        yield _miscounted(
-            f"{how_many(steps.batches, 'batch', 'batches')} made {steps.updates} noisy updates: "
-            f"{each:.3g} updates use one batch, and a fresh batch for each was accounted "
-            f"for{more}.",
-            "Make one update from each batch, or account for several releases of one sample.",
+        yield mistake_of(
+            miscounted,
+            "several",
+            batches=how_many(steps.batches, "batch", "batches"),
+            updates=steps.updates,
+            each=each,
+            both="" if updates is None else _both(training, account, updates),
         )
 
 
@@ -287,12 +266,14 @@ def _batch_mistakes(
         else steps.records > trials * account.rate * (1.0 + _TOLERANCE)
     )
     if above:
-        yield _miscounted(
-            f"One noisy update is made from {steps.batches / steps.updates:.3g} batches: it has "
-            f"{steps.records / steps.updates:.4g} of {count} records on average, and a rate of "
-            f"{account.rate:.4g}, or {account.rate * count:.4g} records, was accounted for.",
-            "Account for the batch of an update: all the batches that it accumulates (with noise "
-            "once), with as many fewer steps.",
+        yield mistake_of(
+            TrainingMistakeKind.STEPS_MISCOUNTED,
+            "accumulated",
+            batches=steps.batches / steps.updates,
+            records=steps.records / steps.updates,
+            all=count,
+            rate=account.rate,
+            told=account.rate * count,
         )
 
 
@@ -345,11 +326,8 @@ def _noise_mistakes(
             f"the event says a sampling rate of {account.rate:.4g}, and its history {rate:.4g}"
         )
     if found:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.ACCOUNTANT_NOT_TOLD,
-            message=f"The accountant knows another training: {'; '.join(found)}.",
-            advice="Tell the accountant what optimiser and loader do, after every change of them.",
-        )
+        kind = TrainingMistakeKind.ACCOUNTANT_NOT_TOLD
+        yield mistake_of(kind, "differs", found="; ".join(found))
 
 
 def _delta_mistakes(training: PrivateTraining, notes: list[str]) -> Iterator[TrainingMistake]:
@@ -358,11 +336,12 @@ def _delta_mistakes(training: PrivateTraining, notes: list[str]) -> Iterator[Tra
         notes.append("the number of records is not known, so delta was not compared with it")
         return
     if training.delta >= 1.0 / count:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.DELTA_TOO_LARGE,
-            message=f"Delta is {training.delta:.4g}, and one over the number of records "
-            f"({count}) is {1.0 / count:.4g}: publishing a random record whole would be allowed.",
-            advice=f"Choose a delta far below 1/{count}, such as {0.1 / count:.1g}.",
+        yield mistake_of(
+            TrainingMistakeKind.DELTA_TOO_LARGE,
+            delta=training.delta,
+            count=count,
+            one=1.0 / count,
+            tenth=0.1 / count,
         )
     elif training.delta > 0.1 / count:
         notes.append(
@@ -387,13 +366,13 @@ def _claim_mistakes(training: PrivateTraining, notes: list[str]) -> Iterator[Tra
         return
     if found.soundness is Soundness.REFUTED:
         assert found.lower is not None
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.CLAIM_TOO_SMALL,
-            message=f"Epsilon {training.epsilon:g} is claimed at delta {training.delta:g}, and "
-            f"what was accounted for has at least {rounded_down(found.lower.epsilon)} (lower "
-            f"bound) and at most {rounded_up(found.upper.epsilon)} (upper bound).",
-            advice="Claim what follows from the training that is accounted for: its noise, its "
-            "sampling rate and all of its steps.",
+        yield mistake_of(
+            TrainingMistakeKind.CLAIM_TOO_SMALL,
+            "event",
+            claimed=training.epsilon,
+            delta=training.delta,
+            lower=rounded_down(found.lower.epsilon),
+            upper=rounded_up(found.upper.epsilon),
         )
     elif found.soundness is Soundness.UNPROVEN:
         notes.append(
@@ -427,13 +406,14 @@ def _printed_mistakes(
     event = real_events.poisson(noise, rate=rate, updates=account.updates)
     least = real_events.at_least(training, event, confidence=1.0, given="")
     if least is not None and printed < least.epsilon * (1.0 - 1e-4):
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.CLAIM_TOO_SMALL,
-            message=f"The accountant says epsilon {printed:.4g} for {account.updates} steps with "
-            f"noise multiplier {noise:.4g} and rate {rate:.4g}; a pair of neighbours attains "
-            f"{rounded_down(least.epsilon)} (lower bound).",
-            advice="Use an accountant whose numbers are proven: rdpkit.epsilon, or Renyi "
-            "divergences.",
+        yield mistake_of(
+            TrainingMistakeKind.CLAIM_TOO_SMALL,
+            "printed",
+            printed=printed,
+            updates=account.updates,
+            noise=noise,
+            rate=rate,
+            lower=rounded_down(least.epsilon),
         )
 
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from rdpkit.verification.training.checks.effects import CLEAR
 from rdpkit.verification.training.checks.moment import Moment
 from rdpkit.verification.training.checks.noise import extremes_of
 from rdpkit.verification.training.checks.trials import Trials
@@ -89,7 +90,7 @@ def _scaled_after_noise(moment: Moment, seed: int) -> bool:
 def _bent_after_noise(moment: Moment, seed: int) -> bool:
     """Whether a batch with a large record shows the same noise as another one differently."""
     apart, rounding = _bend(moment, moment.strongest, seed + _OTHER_SEEDS, pairs=2)
-    return apart > max(_BENT_BY * moment.farthest, 20.0 * rounding)
+    return apart > max(_BENT_BY * moment.farthest, CLEAR * rounding)
 
 
 def bends_sometimes(moment: Moment, seed: int) -> bool:
@@ -99,7 +100,7 @@ def bends_sometimes(moment: Moment, seed: int) -> bool:
         return False
     everything = trials.batch(*range(trials.available))
     apart, rounding = _bend(moment, everything, seed + 2 * _OTHER_SEEDS, pairs=_FOR_SOME)
-    return apart > max(_BENT_BY * moment.farthest, 20.0 * rounding)
+    return apart > max(_BENT_BY * moment.farthest, CLEAR * rounding)
 
 
 def _bend(moment: Moment, other: Batch, seed: int, *, pairs: int) -> tuple[float, float]:

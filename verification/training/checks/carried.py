@@ -13,8 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from rdpkit.verification.training.checks.effects import CLEAR
 from rdpkit.verification.training.checks.trials import Trials
-from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
+from rdpkit.verification.training.mistakes import (
+    TrainingMistake,
+    TrainingMistakeKind,
+    mistake_of,
+)
 from rdpkit.verification.training.state import Held
 from rdpkit.verification.training.trainer import Batch
 
@@ -25,17 +30,7 @@ _SHOWN = 3
 def carried_mistakes(
     trials: Trials, one: Batch, other: Batch, *, seed: int
 ) -> Iterator[TrainingMistake]:
-    """State that changes with the batch, not with the noise, and that the next update shows.
-
-    Parameters
-    ----------
-    trials : Trials
-        Makes the steps.
-    one, other : batch
-        Two batches that differ by records.
-    seed : int
-        Of the noise.
-    """
+    """State that changes with the batch, not with the noise, and that the next update shows."""
     after = {}
     for name, batch, noise in (
         ("one", one, seed),
@@ -58,13 +53,7 @@ def carried_mistakes(
     shown = [place for place in clean if _shows(trials, one, place, after["other"][place], seed)]
     if shown:
         names = ", ".join(shown[:_SHOWN]) + (" and others" if len(shown) > _SHOWN else "")
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.STATE_HOLDS_DATA,
-            message=f"After a step, {names} depends on the batch and not on the noise, and the "
-            "next update depends on it: what is kept of a batch is released without noise.",
-            advice="Compute averages, momentum, moments and clipping norms from noisy gradients "
-            "alone, or add noise to them that is accounted for.",
-        )
+        yield mistake_of(TrainingMistakeKind.STATE_HOLDS_DATA, names=names)
 
 
 def _alike(one: dict[str, Held], other: dict[str, Held]) -> bool:
@@ -85,4 +74,4 @@ def _shows(trials: Trials, batch: Batch, place: str, exchanged: Held, seed: int)
     first, second = updates
     apart = float(np.linalg.norm(first.vector - second.vector))
     length = float(np.linalg.norm(first.vector))
-    return bool(apart > max(_DIFFERS * length, 20.0 * (first.rounding + second.rounding)))
+    return bool(apart > max(_DIFFERS * length, CLEAR * (first.rounding + second.rounding)))

@@ -19,6 +19,17 @@ from rdpkit.verification.training.updates import Update, Vector
 
 FACTORS = (1.0, 10.0, 100.0)
 SMALL, LARGE = 2, 8
+# With equal seeds nothing is random in a difference of updates, so that comparing them has no error
+# rate: what could be taken for an effect is rounding alone. ``Effect.rounding`` is a unit in the
+# last place of every entry, and a sum of n terms is off by about sqrt(n) / 2 of these.
+ROUNDED = 5.0
+"""The rounding errors of sums of a hundred terms, which are subtracted from a difference."""
+ROUNDED_LEAST = 3.0
+"""The same where the rest is divided by a limit of the noise, which is on the safe side itself."""
+MOVED = 10.0
+"""A parameter moves with a record if it does by more than this many rounding errors."""
+CLEAR = 20.0
+"""Differences are compared with each other if they are clear of so many: those of 1,600 terms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +48,11 @@ class Effect:
     """How much the model's buffers changed."""
     rounding: float
     """About how long the rounding errors of ``change`` are."""
+
+    @property
+    def length(self) -> float:
+        """How far the update moved."""
+        return float(np.linalg.norm(self.change))
 
     @property
     def usable(self) -> bool:

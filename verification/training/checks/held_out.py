@@ -14,7 +14,11 @@ from rdpkit.verification.training.checks.records import (
     parts_of,
     repeated_records,
 )
-from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
+from rdpkit.verification.training.mistakes import (
+    TrainingMistake,
+    TrainingMistakeKind,
+    mistake_of,
+)
 from rdpkit.verification.training.trainer import PrivateTraining
 
 _SHOWN = 5
@@ -90,11 +94,5 @@ def _mistake(
     if places:
         shown = ", ".join(map(str, places[:_SHOWN])) + (", ..." if len(places) > _SHOWN else "")
         where = f"among the {len(trained or ())} training records, at position {shown}"
-    yield TrainingMistake(
-        kind=TrainingMistakeKind.HELD_OUT_IN_TRAINING,
-        message=f"{both} of {how_many(len(kept), 'held-out record')} are trained on: they are "
-        f"{where}.",
-        advice="Split the data before anything else, and train on the training part alone. What "
-        "is measured on records that were trained on says nothing about new ones, and makes "
-        "membership look harder to guess than it is.",
-    )
+    count = how_many(len(kept), "held-out record")
+    yield mistake_of(TrainingMistakeKind.HELD_OUT_IN_TRAINING, both=both, kept=count, where=where)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-import numpy as np
-
 from rdpkit.verification.training.batches import size
 from rdpkit.verification.training.checks.effects import FACTORS, LARGE, SMALL, Effect, Effects
 from rdpkit.verification.training.checks.noise import NoiseMeasured, measure_noise
@@ -37,14 +35,14 @@ class Moment:
     @property
     def farthest(self) -> float:
         """How far a record moved an update at most."""
-        return max(map(_length, self.found), default=0.0)
+        return max((one.length for one in self.found), default=0.0)
 
     @property
     def strongest(self) -> Batch:
         """A small batch with the record of 100 times the features that moves it farthest."""
         effects = self.effects
         large = [one for one in self.found if one.factor == FACTORS[-1]]
-        place = max(large, key=_length).record if large else effects.records[0]
+        place = max(large, key=lambda one: one.length).record if large else effects.records[0]
         joining = effects.record(place, FACTORS[-1])
         if joining is None:
             return self.small
@@ -54,10 +52,6 @@ class Moment:
     def handed(self) -> bool:
         """Whether an optimiser was seen that is handed the noisy gradient."""
         return self.noise.handed
-
-
-def _length(effect: Effect) -> float:
-    return float(np.linalg.norm(effect.change))
 
 
 def look_at(
@@ -72,8 +66,7 @@ def look_at(
     there: Batch | None = None,
 ) -> Moment:
     """Measure the noise, and what records change, from the present state."""
-    assert options.seed is not None
-    seed, now = options.seed, time.perf_counter()
+    seed, now = options.known_seed, time.perf_counter()
     account = told(training.event)
     trials = Trials(training, records=_RECORDS, rhythm=rhythm, found=there)
     width = _only_width(trials)

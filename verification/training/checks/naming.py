@@ -11,16 +11,32 @@ from dataclasses import dataclass
 import numpy as np
 
 from rdpkit.formats.numbers import how_many
-from rdpkit.verification.training.checks.effects import Effect, Effects
+from rdpkit.verification.training.checks.effects import (
+    CLEAR,
+    MOVED,
+    ROUNDED,
+    ROUNDED_LEAST,
+    Effect,
+    Effects,
+)
 from rdpkit.verification.training.checks.noise import NoiseMeasured
-from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
+from rdpkit.verification.training.mistakes import (
+    TrainingMistake,
+    TrainingMistakeKind,
+    mistake_of,
+)
 from rdpkit.verification.training.told import Told
 from rdpkit.verification.training.trainer import PrivateTraining
 
-_ADDITIVE = 0.02
+# Two differences are the same up to this part of them. Clipped gradients of one record are, but for
+# the small constants that libraries add to norms; mistakes change them by a half and more.
+_ADDITIVE, _COPIES = 0.02, 0.05
+# Ten times the features move an update that is clipped as far as before, and one that is not ten
+# times as far; biases, and features that saturate, are in between.
 _GROWTH = 3.0
-_NEAR = 0.04
-_NEAR_COUNT = 0.015
+# A cause is only named, beside a mistake that a test has found, if the numbers fit as nearly as the
+# estimate of the noise allows: some thousand draws have a standard error of about 2 percent.
+_NEAR, _NEAR_COUNT = 0.04, 0.015
 _MOST_NAMES, _CHECKED = 4, 4
 
 
@@ -52,7 +68,7 @@ class StepEvidence:
         found = {}
         for name, place in self.noise.places.items():
             moved = float(np.linalg.norm(effect.change[place]))
-            moved = max(0.0, moved - 3.0 * effect.rounding)
+            moved = max(0.0, moved - ROUNDED_LEAST * effect.rounding)
             limit = self.limits[name]
             found[name] = 0.0 if moved == 0.0 else (moved / limit if limit > 0.0 else math.inf)
         return found
@@ -88,31 +104,17 @@ def dependence_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
         name
         for effect in evidence.effects
         for name, place in evidence.noise.places.items()
-        if float(np.linalg.norm(effect.change[place])) > 10.0 * effect.rounding
+        if float(np.linalg.norm(effect.change[place])) > MOVED * effect.rounding
     }
     bare = [name for name in evidence.noise.missing() if name in moved]
     if bare:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.NO_NOISE_ON_PARAMETERS,
-            message=f"{_names(bare)} move with the records and have no noise.",
-            advice="Clip and add noise over all parameters that are trained, or freeze these.",
-        )
+        yield mistake_of(TrainingMistakeKind.NO_NOISE_ON_PARAMETERS, names=_names(bare))
     normalised = _batch_norms(evidence.training)
     if normalised:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.BATCH_STATISTICS,
-            message=f"{_names(normalised)} normalise with the statistics of the batch: each "
-            "record changes the gradients of all others, and running statistics hold records "
-            "without noise.",
-            advice="Use GroupNorm, LayerNorm or InstanceNorm without running statistics.",
-        )
+        yield mistake_of(TrainingMistakeKind.BATCH_STATISTICS, "layers", names=_names(normalised))
         return
     if any(effect.buffers > 0.0 for effect in evidence.effects):
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.BUFFERS_HOLD_DATA,
-            message="Buffers of the model change with the records, and no noise is added to them.",
-            advice="Remove the buffers, or do not publish them and do not use them in training.",
-        )
+        yield mistake_of(TrainingMistakeKind.BUFFERS_HOLD_DATA)
     worst = _least_additive(evidence)
     # What is not clipped says more than that it is also averaged, or left over.
     said = bare or evidence.divided or _grown(evidence)
@@ -149,10 +151,10 @@ def _between_batches(evidence: StepEvidence) -> Iterator[tuple[float, Effect, Ef
         other = first.get((effect.record, effect.factor))
         if effect.base == 0 or other is None:
             continue
-        length = max(float(np.linalg.norm(effect.change)), float(np.linalg.norm(other.change)))
+        length = max(effect.length, other.length)
         rounding = effect.rounding + other.rounding
-        if length > 20.0 * rounding:
-            apart = float(np.linalg.norm(effect.change - other.change)) - 5.0 * rounding
+        if length > CLEAR * rounding:
+            apart = float(np.linalg.norm(effect.change - other.change)) - ROUNDED * rounding
             yield apart / length, other, effect
 
 
@@ -180,7 +182,7 @@ def _so_again(evidence: StepEvidence, worst: Effect) -> bool:
     for place in places:
         found = [again.of(place, worst.factor, base) for base in range(2)]
         effects = [effect for effect in found if effect is not None]
-        if any(float(np.linalg.norm(one.change)) > 20.0 * one.rounding for one in effects):
+        if any(one.length > CLEAR * one.rounding for one in effects):
             seen = dataclasses.replace(evidence, effects=effects)
             differ.append(_least_additive(seen) is not None)
     return any(differ) and 2 * sum(differ) >= len(differ)
@@ -193,40 +195,20 @@ def _microbatches(training: PrivateTraining) -> int:
 def _not_additive(evidence: StepEvidence, one: Effect, other: Effect) -> TrainingMistake:
     """Why one record's effect depends on the others of its batch."""
     probe = evidence.probe
-    lengths = [float(np.linalg.norm(effect.change)) for effect in (one, other)]
+    lengths = [effect.length for effect in (one, other)]
     mixes, same = _mixes(evidence), _same_for_copies(evidence)
     if mixes and same:
-        return TrainingMistake(
-            kind=TrainingMistakeKind.CLIPPED_AFTER_AVERAGING,
-            message="Copies of one record give the update of the record alone, and two records "
-            "together do not give the mean of what each gives: the gradient of the batch is "
-            "clipped, and not that of each record.",
-            advice="Clip the gradient of each record, then add them, then add noise.",
-        )
+        return mistake_of(TrainingMistakeKind.CLIPPED_AFTER_AVERAGING)
     if same:
-        return TrainingMistake(
-            kind=TrainingMistakeKind.BATCH_DEPENDENT_SCALE,
-            message=f"A batch of copies of one record gives the same update as the record alone, "
-            f"and one record counts {lengths[0] / max(lengths[1], 1e-300):.3g} times as much in a "
-            f"batch of {len(probe.bases[0])} as in one of {len(probe.bases[1])}: gradients are "
-            "divided by the number of records at hand.",
-            advice="Divide the sum by the expected batch size, which is public.",
+        few, many = map(len, probe.bases)
+        ratio = lengths[0] / max(lengths[1], 1e-300)
+        return mistake_of(
+            TrainingMistakeKind.BATCH_DEPENDENT_SCALE, "records", ratio=ratio, few=few, many=many
         )
     if not mixes:
-        return TrainingMistake(
-            kind=TrainingMistakeKind.NO_CLIPPING,
-            message="Beside the sum of clipped gradients, the update holds a mean over the records "
-            "at hand that is not clipped.",
-            advice="Look for a gradient that the backward pass left over, and set it to zero "
-            "before the private one is written.",
-        )
-    return TrainingMistake(
-        kind=TrainingMistakeKind.BATCH_STATISTICS,
-        message="What one record changes depends on the other records of its batch (by "
-        f"{lengths[0]:.3g} in one batch and {lengths[1]:.3g} in another, at different angles): "
-        "records change each other's gradients, or the norm at which they are clipped.",
-        advice="Compute each record's gradient by itself, and clip it at a norm that depends on "
-        "no record.",
+        return mistake_of(TrainingMistakeKind.NO_CLIPPING, "left_over")
+    return mistake_of(
+        TrainingMistakeKind.BATCH_STATISTICS, "effects", one=lengths[0], other=lengths[1]
     )
 
 
@@ -245,8 +227,8 @@ def _mixes(evidence: StepEvidence) -> bool:
         if one is None or other is None:
             continue
         apart, between, rounding = probe.mixture(one, other)
-        if between > 20.0 * rounding:
-            worst = max(worst, (apart - 5.0 * rounding) / between)
+        if between > CLEAR * rounding:
+            worst = max(worst, (apart - ROUNDED * rounding) / between)
     return worst > _ADDITIVE
 
 
@@ -260,8 +242,8 @@ def _same_for_copies(evidence: StepEvidence) -> bool:
         return True
     place = probe.records[0]
     change, rounding = probe.copies(place)
-    usual = max(float(np.linalg.norm(e.change)) for e in evidence.effects if e.record == place)
-    return change < 0.05 * usual + 5.0 * rounding
+    usual = max(e.length for e in evidence.effects if e.record == place)
+    return change < _COPIES * usual + ROUNDED * rounding
 
 
 def clipping_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
@@ -272,13 +254,7 @@ def clipping_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
         return
     grown = _grown(evidence)
     if _unlimited(evidence):
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.NO_CLIPPING,
-            message="One record with 100 times the features moves the update "
-            f"{_growth(evidence):.3g} times as far as one with ten times the features: gradients "
-            "are not clipped.",
-            advice="Clip the gradient of each record before they are added.",
-        )
+        yield mistake_of(TrainingMistakeKind.NO_CLIPPING, "grows", growth=_growth(evidence))
         return
     if not grown and (worst := _least_additive(evidence)) is not None:
         if _so_again(evidence, worst[1]):
@@ -290,12 +266,7 @@ def clipping_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
             return
     outside = grown or ([] if _clipped_apart(evidence) else _left_out(evidence))
     if outside:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.UNCLIPPED_PARAMETERS,
-            message=f"{_names(outside)} are left out of clipping: without them, one record moves "
-            "the update as far as was told, and with them further.",
-            advice="Take the norm over all parameters that are trained, and scale all of them.",
-        )
+        yield mistake_of(TrainingMistakeKind.UNCLIPPED_PARAMETERS, names=_names(outside))
         return
     yield _too_small(evidence)
 
@@ -307,7 +278,7 @@ def _by_factor(evidence: StepEvidence, factor: float) -> list[Effect]:
 def _growth(evidence: StepEvidence) -> float:
     """How much further the largest features move an update than those of a tenth the size."""
     ten, hundred = (
-        max((float(np.linalg.norm(e.change)) for e in _by_factor(evidence, factor)), default=0.0)
+        max((e.length for e in _by_factor(evidence, factor)), default=0.0)
         for factor in (10.0, 100.0)
     )
     return hundred / ten if ten > 0.0 else 0.0
@@ -418,13 +389,8 @@ def _too_small(evidence: StepEvidence) -> TrainingMistake:
     told = evidence.account.noise_multiplier
     assert told is not None
     seen = 1.0 / evidence.distance()
-    return TrainingMistake(
-        kind=TrainingMistakeKind.NOISE_TOO_SMALL,
-        message=f"The noise is at most {seen:.4g} times what one record changes; {told:.4g} times "
-        f"was accounted for.{_why_too_small(evidence, seen / told)}",
-        advice="The standard deviation of the noise on the sum of clipped gradients must be the "
-        "noise multiplier times the clipping norm, once for each step.",
-    )
+    why = _why_too_small(evidence, seen / told)
+    return mistake_of(TrainingMistakeKind.NOISE_TOO_SMALL, seen=seen, told=told, why=why)
 
 
 def _why_too_small(evidence: StepEvidence, share: float) -> str:

@@ -13,19 +13,23 @@ from collections.abc import Iterator
 import numpy as np
 
 from rdpkit.formats.numbers import how_many
+from rdpkit.verification.estimators.error_budget import ErrorBudget
 from rdpkit.verification.training.checks.held_out import Contents, look_at_contents
 from rdpkit.verification.training.checks.sampling import inclusion_tests
 from rdpkit.verification.training.checks.sampling.bounds import Found, bounds_of_draws
-from rdpkit.verification.training.checks.sampling.drawn import TESTS, Seen, look
 from rdpkit.verification.training.checks.sampling.draws import (
     BATCH_SAMPLER,
     Draws,
     Positions,
     see_draws,
 )
+from rdpkit.verification.training.checks.sampling.evidence import TESTS, DrawEvidence, evidence_of
 from rdpkit.verification.training.checks.sampling.naming import mistakes_of_draws
-from rdpkit.verification.training.error_budget import ErrorBudget
-from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
+from rdpkit.verification.training.mistakes import (
+    TrainingMistake,
+    TrainingMistakeKind,
+    mistake_of,
+)
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult
 from rdpkit.verification.training.rhythm import Rhythm, rhythm_of
@@ -35,6 +39,10 @@ from rdpkit.verification.training.trainer import TrainingMaker
 
 _SHARE_OF_TIME = 0.06
 _BATCHES_OF_A_START = 60
+# A test shows that two starts have batches in common; that the sampler repeats is said if most are.
+_MOST = 0.5
+# For a note, and no mistake: where eight draws of a record are expected, e^-8 of them have none.
+_NEVER, _EXPECTED = 0.02, 8.0
 ANOTHER_START, NEVER_DRAWN = "batches of another start", "records that are never drawn"
 _NOT_COMPARED = (
     "neither the rate nor which records are drawn could be compared with what was told, and the "
@@ -59,24 +67,16 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
     The loader's random generator draws independent uniform numbers, and draws in this check are
     like those in training.
 
-    Parameters
-    ----------
-    maker : TrainingMaker
-        Makes trainings that are alike.
-    options : TrainingOptions
-        The error rate, the time and the seed.
-
     Source
     ------
     rdpkit, theory page "Checks of a training".
     """
     began = time.perf_counter()
-    assert options.seed is not None
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     training = maker.fresh()
     account = told(training.event)
     state = TrainingState(training)
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     budget = _SHARE_OF_TIME * options.seconds
     rhythm = _rhythm(maker, options, time.perf_counter() + budget)
     rates = ErrorBudget(options.rate_of_a_check)
@@ -97,8 +97,8 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
         draws = dataclasses.replace(
             draws, known=False, units=False, notes=(*draws.notes, _IRREGULAR)
         )
-    rng = np.random.default_rng(options.seed)
-    seen = look(draws, account, level=level, rng=rng)
+    rng = np.random.default_rng(options.known_seed)
+    seen = evidence_of(draws, account, level=level, rng=rng)
     notes = [*draws.notes, *contents.notes, *_notes(seen, account)]
     mistakes = [*mistakes_of_draws(seen, account), *contents.mistakes]
     known_start = False
@@ -138,14 +138,13 @@ def _compared(draws: Draws, account: Told) -> bool:
 
 def _rhythm(maker: TrainingMaker, options: TrainingOptions, until: float) -> Rhythm:
     """How many batches an update is made from; one, where the steps cannot say."""
-    assert options.seed is not None
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     try:
         return rhythm_of(maker.fresh(), until=until)
     except ValueError:
         return Rhythm()
     finally:
-        seed_everything(options.seed)
+        seed_everything(options.known_seed)
 
 
 def _without_draws(contents: Contents, options: TrainingOptions, began: float) -> CheckResult:
@@ -170,17 +169,16 @@ def _named(mistakes: list[TrainingMistake], *kinds: TrainingMistakeKind) -> bool
 def _same_start(
     maker: TrainingMaker,
     draws: Draws,
-    seen: Seen,
+    seen: DrawEvidence,
     options: TrainingOptions,
     until: float,
     *,
     calls: int,
 ) -> TrainingMistake | None:
     """Whether another training, with other global seeds, draws the same batches."""
-    assert options.seed is not None
-    seed_everything(options.seed + 1)
+    seed_everything(options.known_seed + 1)
     second = maker.fresh()
-    seed_everything(options.seed + 1)
+    seed_everything(options.known_seed + 1)
     other = see_draws(
         second, until=until, batches=_BATCHES_OF_A_START, calls=calls, level=seen.level
     )
@@ -190,16 +188,10 @@ def _same_start(
     p, same, compared = inclusion_tests.again_at_each_start(
         _independent(draws, in_epochs), _independent(other, in_epochs), draws.records
     )
-    if p >= seen.level or same < 0.5 * compared:
+    if p >= seen.level or same < _MOST * compared:
         return None
-    return TrainingMistake(
-        kind=TrainingMistakeKind.REPEATED_BATCHES,
-        message=f"A second training, started with other random seeds, drew the same records: "
-        f"{same} of {how_many(compared, 'batch', 'batches')} are identical. The sampler has a "
-        "generator of its own, and its seed is a constant.",
-        advice="Seed the sampler from the operating system. Whoever knows the code knows the "
-        "batches otherwise, and sampling then hides nothing.",
-    )
+    batches = how_many(compared, "batch", "batches")
+    return mistake_of(TrainingMistakeKind.REPEATED_BATCHES, "start", same=same, compared=batches)
 
 
 def _independent(draws: Draws, in_epochs: bool) -> list[Positions]:
@@ -207,7 +199,7 @@ def _independent(draws: Draws, in_epochs: bool) -> list[Positions]:
     return [epoch[0] for epoch in draws.epochs if epoch] if in_epochs else draws.batches
 
 
-def _notes(seen: Seen, account: Told) -> Iterator[str]:
+def _notes(seen: DrawEvidence, account: Told) -> Iterator[str]:
     draws = seen.draws
     if account.sampling in (FULL, UNKNOWN):
         yield "the event says nothing of how batches are drawn, so that was not compared"
@@ -223,11 +215,11 @@ def _notes(seen: Seen, account: Told) -> Iterator[str]:
             )
     if draws.known and len(draws.sizes):
         never = draws.records - len(np.unique(np.concatenate(draws.batches)))
-        if never > 0.02 * draws.records and seen.rate * len(draws.sizes) > 8.0:
+        if never > _NEVER * draws.records and seen.rate * len(draws.sizes) > _EXPECTED:
             yield f"{how_many(never, 'record')} of {draws.records} were never drawn"
 
 
-def _measured(draws: Draws, seen: Seen, account: Told) -> Iterator[tuple[str, str]]:
+def _measured(draws: Draws, seen: DrawEvidence, account: Told) -> Iterator[tuple[str, str]]:
     sizes = draws.sizes
     yield (
         "batches",

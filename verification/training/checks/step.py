@@ -18,6 +18,7 @@ import numpy as np
 import rdpkit
 from rdpkit import Event, _validate
 from rdpkit.formats.numbers import how_many
+from rdpkit.verification.estimators.error_budget import ErrorBudget
 from rdpkit.verification.training.batches import size
 from rdpkit.verification.training.checks.after_noise import (
     Changed,
@@ -40,8 +41,11 @@ from rdpkit.verification.training.checks.noise import (
     shared_noise,
 )
 from rdpkit.verification.training.checks.trials import Trials
-from rdpkit.verification.training.error_budget import ErrorBudget
-from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
+from rdpkit.verification.training.mistakes import (
+    TrainingMistake,
+    TrainingMistakeKind,
+    mistake_of,
+)
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult, TrainingLowerBound
 from rdpkit.verification.training.rhythm import Rhythm, rhythm_of, splits_batches
@@ -78,6 +82,11 @@ _SHARE_OF_TIME = 0.3
 # Rounding and the small constants that libraries add to norms; a mistake is larger than this.
 _TOLERANCE = 2e-3
 _LEAST_MULTIPLIER = 0.05
+# Updates that are equal for all seeds are a gradient, unless they are this many times as long as
+# what records change in them, in this part of their entries: then they are noise from a fixed seed.
+_DROWNS, _FILLED = 3.0, 0.9
+# Seen where the rates differ by more than chance, a scale counts as another one from here on.
+_OTHER_SCALE = 0.05
 _NOT_CANCELLED = (
     "the same seed does not give the same noise with another batch (randomness from the operating "
     "system, or drawn for each record), so what one record changes was not looked at"
@@ -110,24 +119,16 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     told multiple of it to the sum, is rejected with probability at most
     ``options.rate_of_a_check``.
 
-    Parameters
-    ----------
-    maker : TrainingMaker
-        Makes trainings that are alike.
-    options : TrainingOptions
-        The error rate, the time and the seed.
-
     Raises
     ------
     ValueError
         If the step fails, or the loader yields too few records.
     """
     began = time.perf_counter()
-    assert options.seed is not None
     until = began + _SHARE_OF_TIME * options.seconds
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     rhythm = rhythm_of(maker.fresh(), until=began + 0.2 * (until - began))
-    seed_everything(options.seed)
+    seed_everything(options.known_seed)
     training = maker.fresh()
     budget = ErrorBudget(options.rate_of_a_check)
     later = (f"{test} {place + 1}" for test in LATER for place in range(len(_MOMENTS)))
@@ -139,7 +140,7 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         return dataclasses.replace(found, spent=budget.spent)
     if moment.noise.uneven:
         notes.append(_UNEVEN)
-    changed = changed_after_noise(moment, options.seed)
+    changed = changed_after_noise(moment, options.known_seed)
     if changed is not None and training.noisy_sum is not None:
         beneath = _beneath(moment, options, until=until)
         if beneath is not None:
@@ -148,20 +149,25 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     scaled = changed is Changed.SCALED
     scale = None
     if changed is None or scaled:
-        scale = _other_scale(moment, seed=options.seed, rate=level, scaled=scaled, until=until)
+        scale = _other_scale(
+            moment, seed=options.known_seed, rate=level, scaled=scaled, until=until
+        )
     evidence = _evidence(moment, level, divided=scale is not None and scale.divided)
-    mistakes = [*_carried(moment, options.seed)]
+    mistakes = [*_carried(moment, options.known_seed)]
     if scale is not None:
-        mistakes.append(_clipped_after_noise(scale.ratio) if scaled else _scale_mistake(scale))
+        drowned = TrainingMistakeKind.CLIPPED_AFTER_NOISE
+        mistakes.append(mistake_of(drowned, ratio=scale.ratio) if scaled else _scale_mistake(scale))
     if changed is None:
         mistakes += [
             *dependence_mistakes(evidence),
             *clipping_mistakes(evidence),
-            *(laws := _laws(moment, level, options.seed, notes)),
+            *(laws := _laws(moment, level, options.known_seed, notes)),
         ]
         # Entries that are the same noise are no independent evidence of what comes again.
         if TrainingMistakeKind.NOISE_SHARED not in {one.kind for one in laws}:
-            mistakes += _repetition_mistakes(maker, moment, level, options.seed, notes, until=until)
+            mistakes += _repetition_mistakes(
+                maker, moment, level, options.known_seed, notes, until=until
+            )
     if not mistakes and changed is None:
         mistakes += _later_mistakes(maker, moment, level, options, notes, until=until)
     return CheckResult(
@@ -179,14 +185,13 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
 
 def _beneath(moment: Moment, options: TrainingOptions, *, until: float) -> Moment | None:
     """The noisy sums that a step asks its own function for; None if they are not all it uses."""
-    assert options.seed is not None
     training = moment.trials.training
     moment.trials.state.restore()
     if not uses_sums_alone(training, moment.small, moment.strongest):
         return None
     sums = dataclasses.replace(moment.trials.rhythm, before=0, sums=True)
     found = look_at(training, sums, options, [], until=until)
-    if found.noise.nowhere or changed_after_noise(found, options.seed) is not None:
+    if found.noise.nowhere or changed_after_noise(found, options.known_seed) is not None:
         return None
     return found
 
@@ -243,17 +248,16 @@ def _later_mistakes(
     until: float,
 ) -> Iterator[TrainingMistake]:
     """The same at later moments of a training that goes on."""
-    assert options.seed is not None
     updates = first.account.updates or 1
     if updates < 2 or not first.found:
         return
     if splits_batches(maker.fresh().loader):
         notes.append("steps were looked at in the first update alone: the loader splits batches")
         return
-    seed_everything(options.seed + 1)
+    seed_everything(options.known_seed + 1)
     training = maker.fresh()
     _dropout_off(training)
-    TrainingState(training).reseed(options.seed + 1)
+    TrainingState(training).reseed(options.known_seed + 1)
     began = TrainingState(training)
     before, rhythm = first.trials.rhythm.before, first.trials.rhythm
     made = _advance(training, before, rhythm.calls, until=until)
@@ -275,7 +279,7 @@ def _later_mistakes(
             records=_TRIED_LATER,
             there=first.trials.records,
         )
-        if changed_after_noise(later, options.seed) is not None:
+        if changed_after_noise(later, options.known_seed) is not None:
             notes.append("later updates are changed after noise was added, and were not compared")
             break
         reached = (made - before) // rhythm.calls
@@ -293,20 +297,14 @@ def _later_mistakes(
 def _mistakes_of_moment(first: Moment, moment: Moment, level: float) -> Iterator[TrainingMistake]:
     """What is wrong later, and was not at the beginning."""
     if moment.noise.nowhere:
-        yield _no_noise()
+        yield mistake_of(TrainingMistakeKind.NO_NOISE)
         return
     evidence = _evidence(moment, level)
     found = list(clipping_mistakes(evidence))
     further = moment.farthest / max(first.farthest, 1e-300)
     same_noise = abs(moment.noise.typical / first.noise.typical - 1.0) < _SAME_NOISE
     if found and same_noise and further > 1.0 + _SAME_NOISE:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.NO_CLIPPING,
-            message=f"A record moves the update {further:.3g} times as far as at the beginning, "
-            "and the noise is the same: clipping has ended, or its norm has grown.",
-            advice="Clip the gradient of each record in every step, and let the noise grow with "
-            "the clipping norm.",
-        )
+        yield mistake_of(TrainingMistakeKind.NO_CLIPPING, "later", further=further)
         return
     yield from found
     yield from dependence_mistakes(evidence)
@@ -365,13 +363,13 @@ def _without_noise(
     trials.state.restore()
     first, second = (trials.observed(batches[0]).vector for _ in range(2))
     mistakes, inconclusive = [], ""
-    if length <= 3.0 * moved or float((np.abs(entries) > 1e-6).mean()) <= 0.9:
-        mistakes.append(_no_noise())
+    if length <= _DROWNS * moved or float((np.abs(entries) > 1e-6).mean()) <= _FILLED:
+        mistakes.append(mistake_of(TrainingMistakeKind.NO_NOISE))
     else:
         if float(np.linalg.norm(first - second)) < 0.5 * length:
-            mistakes.append(_repeated("All steps"))
+            mistakes.append(mistake_of(TrainingMistakeKind.NOISE_REPEATED, "all"))
         if _noise_of_another_start(maker, moment, vectors[0], options) <= 0.5 * length:
-            mistakes.append(_fixed("the update is the same whatever the random seed is"))
+            mistakes.append(mistake_of(TrainingMistakeKind.NOISE_FIXED_SEED, "update"))
         elif not mistakes:
             inconclusive = _DRAWN_BEFORE
     return CheckResult(
@@ -398,38 +396,12 @@ def _noise_of_another_start(
     """
     if not maker.repeats:
         return math.inf
-    assert options.seed is not None
-    seed_everything(options.seed + _ANOTHER_START)
+    seed_everything(options.known_seed + _ANOTHER_START)
     training = maker.started_anew()
     _dropout_off(training)
     width = moment.width or 1
     trials = Trials(training, records=max(4, width), rhythm=moment.trials.rhythm)
     return float(np.linalg.norm(trials.update(_of_width(trials, 0, width), 0).vector - vector))
-
-
-def _no_noise() -> TrainingMistake:
-    return TrainingMistake(
-        kind=TrainingMistakeKind.NO_NOISE,
-        message="The update is the same whatever the random seed is: no noise is added.",
-        advice="Add Gaussian noise to the sum of clipped gradients, before the optimiser's step.",
-    )
-
-
-def _repeated(which: str) -> TrainingMistake:
-    return TrainingMistake(
-        kind=TrainingMistakeKind.NOISE_REPEATED,
-        message=f"{which} have the same noise: the generator is seeded anew between them.",
-        advice="Seed the generator once, before the first step, from the operating system.",
-    )
-
-
-def _fixed(seen: str) -> TrainingMistake:
-    return TrainingMistake(
-        kind=TrainingMistakeKind.NOISE_FIXED_SEED,
-        message=f"{seen[0].upper()}{seen[1:]}: its generator is seeded with a constant.",
-        advice="Seed the generator of the noise from the operating system. Whoever knows the code "
-        "can otherwise subtract the noise.",
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -461,7 +433,9 @@ def _other_scale(
         other = measure_noise(trials, batch, pairs=12, seed=seed + 10_000, until=until)
         ratio = other.typical / noise.typical
         spread = math.sqrt(0.5 / max(1, other.freedom) + 0.5 / max(1, noise.freedom))
-        limit = max(0.05, 2.0 * spread * math.sqrt(2.0 * math.log(8.0 / rate)))
+        # A normal variable is beyond this root with probability at most a quarter of the rate;
+        # twice, because the logarithm of a ratio of estimates is only nearly normal.
+        limit = max(_OTHER_SCALE, 2.0 * spread * math.sqrt(2.0 * math.log(8.0 / rate)))
         if abs(math.log(max(ratio, 1e-300))) > limit + drowned:
             divided = joins and not scaled and abs(ratio * many / few - 1.0) < 0.1
             return _Scale(
@@ -472,22 +446,12 @@ def _other_scale(
 
 def _scale_mistake(scale: _Scale) -> TrainingMistake:
     cause = "divided by the number of records in the batch" if scale.divided else "not constant"
-    return TrainingMistake(
-        kind=TrainingMistakeKind.BATCH_DEPENDENT_SCALE,
-        message=f"The noise has {scale.ratio:.3g} times the standard deviation for "
-        f"{scale.batches}: it is {cause}.",
-        advice="Divide by the expected batch size, which is public, and never by the size "
-        "of the batch at hand; let clipping norm and noise depend on no record.",
-    )
-
-
-def _clipped_after_noise(ratio: float) -> TrainingMistake:
-    return TrainingMistake(
-        kind=TrainingMistakeKind.CLIPPED_AFTER_NOISE,
-        message="All updates have the same length, and beside a record of 100 times the features "
-        f"the noise has {ratio:.3g} times the standard deviation: noise is added first, and the "
-        "sum is clipped, so that a large gradient drowns the noise.",
-        advice="Clip the gradient of each record, then add them, then add noise.",
+    return mistake_of(
+        TrainingMistakeKind.BATCH_DEPENDENT_SCALE,
+        "noise",
+        ratio=scale.ratio,
+        batches=scale.batches,
+        cause=cause,
     )
 
 
@@ -504,29 +468,14 @@ def _laws(moment: Moment, level: float, seed: int, notes: list[str]) -> tuple[Tr
 def _law_mistakes(noise: NoiseMeasured, rate: float) -> Iterator[TrainingMistake]:
     alike = shared_noise(noise, between=rate, within=rate)
     if alike is not None:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.NOISE_SHARED,
-            message=f"The noise of one update comes twice: {alike}.",
-            advice="Draw fresh noise for every parameter and on every worker; never seed the "
-            "generator between them.",
-        )
+        yield mistake_of(TrainingMistakeKind.NOISE_SHARED, alike=alike)
         return
-    advice = "Draw from a normal distribution, or account for the noise that is drawn."
+    kind = TrainingMistakeKind.NOISE_NOT_GAUSSIAN
     distance = not_gaussian(noise, rate)
     if distance is not None:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.NOISE_NOT_GAUSSIAN,
-            message=f"The noise is not Gaussian: its distribution differs by {distance:.2g} at "
-            "some point.",
-            advice=advice,
-        )
+        yield mistake_of(kind, "distance", distance=distance)
     elif (largest := cut_off(noise, rate)) is not None:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.NOISE_NOT_GAUSSIAN,
-            message=f"The noise is cut off: none of {noise.draws.size} draws is larger than "
-            f"{largest:.3g} standard deviations, and draws of Gaussian noise would be.",
-            advice=advice,
-        )
+        yield mistake_of(kind, "cut_off", draws=noise.draws.size, largest=largest)
 
 
 def _repetition_mistakes(
@@ -557,13 +506,14 @@ def _repetition_mistakes(
     rates = {"limits": rate, "distances": rate, "spread": moment.noise.spread}
     pair = repeated([one for one, _ in runs[0]], [noise for _, noise in runs[0]], **rates)
     if pair is not None:
-        yield _repeated(f"Steps {pair[0] + 1} and {pair[1] + 1} of one run")
+        one, other = (place + 1 for place in pair)
+        yield mistake_of(TrainingMistakeKind.NOISE_REPEATED, "two", one=one, other=other)
     if not maker.repeats:
         notes.append("no second training could be made, so a fixed seed was not looked for")
         return
     starts = [runs[0][0], runs[1][0]]
     if repeated([one for one, _ in starts], [noise for _, noise in starts], **rates) is not None:
-        yield _fixed("the noise of the first step is the same whenever training is started")
+        yield mistake_of(TrainingMistakeKind.NOISE_FIXED_SEED, "start")
 
 
 def _started_anew(maker: TrainingMaker, notes: list[str]) -> PrivateTraining:
@@ -607,7 +557,7 @@ def _measured(evidence: StepEvidence, trials: Trials) -> Iterator[tuple[str, str
     parameters = how_many(len(evidence.noise.std), "parameter")
     yield "noise", f"standard deviation {std:.4g} (estimate, in gradient units) on {parameters}"
     if evidence.effects:
-        largest = max(float(np.linalg.norm(one.change)) for one in evidence.effects)
+        largest = max(one.length for one in evidence.effects)
         yield "largest change", f"{largest:.4g} by one record, in the same units"
     yield "trials", f"{trials.made} steps"
 

@@ -1,27 +1,37 @@
 """Broken trainings, each with a mistake that somebody made, beside the same code without it.
 
-``batch-clipping`` is broken, and ``batch-clipping-fixed`` is not. To add a mistake, write an entry
-beside others of its kind.
+``batch-clipping`` is broken, and ``batch-clipping-fixed`` is not. To add a mistake, write a row in
+``mistakes.toml``, and its code in the module of others of its kind.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
+from importlib import resources
 from types import MappingProxyType
 
+from rdpkit.verification.training.mistakes import TrainingMistakeKind
 from rdpkit.verification.training.trainer import TrainingMaker
 from rdpkit.verification.training.zoo import accounting, clipping, noise, sampling
 from rdpkit.verification.training.zoo.base import TrainingZooEntry
 
 FIXED = "-fixed"
 
-ENTRIES: Mapping[str, TrainingZooEntry] = MappingProxyType(
-    {
-        entry.name: entry
-        for module in (clipping, noise, sampling, accounting)
-        for entry in module.ENTRIES
-    }
-)
+
+def _entries() -> dict[str, TrainingZooEntry]:
+    code = clipping.TRAININGS | noise.TRAININGS | sampling.TRAININGS | accounting.TRAININGS
+    table = tomllib.loads(resources.files(__name__).joinpath("mistakes.toml").read_text("utf-8"))
+    found = {}
+    for name, row in table.items():
+        kinds = tuple(map(TrainingMistakeKind, row.pop("kinds")))
+        broken, fixed = code.pop(name)
+        found[name] = TrainingZooEntry(name=name, kinds=kinds, broken=broken, fixed=fixed, **row)
+    assert not code, f"trainings without a row: {', '.join(code)}"
+    return found
+
+
+ENTRIES: Mapping[str, TrainingZooEntry] = MappingProxyType(_entries())
 """All entries by their names."""
 
 
@@ -33,11 +43,6 @@ def names() -> tuple[str, ...]:
 def maker(name: str) -> TrainingMaker:
     """The maker of a training of the zoo.
 
-    Parameters
-    ----------
-    name : str
-        One of :func:`names`.
-
     Raises
     ------
     KeyError
@@ -45,6 +50,3 @@ def maker(name: str) -> TrainingMaker:
     """
     entry = ENTRIES[name.removesuffix(FIXED)]
     return TrainingMaker(make=entry.fixed if name.endswith(FIXED) else entry.broken, name=name)
-
-
-__all__ = ["ENTRIES", "FIXED", "TrainingZooEntry", "maker", "names"]

@@ -8,37 +8,20 @@ from dataclasses import dataclass
 from rdpkit.verification.training.mistakes import TrainingMistakeKind
 from rdpkit.verification.training.trainer import PrivateTraining
 
+Trainings = dict[str, tuple[Callable[[], PrivateTraining], Callable[[], PrivateTraining]]]
+"""For each mistake, what makes the training with it, and without it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingZooEntry:
-    """A mistake in a training, with the code that makes it and the code that does not.
+    """A mistake in a training, with the code that makes it and the code that does not."""
 
-    Parameters
-    ----------
-    name : str
-        The name of the broken training; the one without the mistake is called ``NAME-fixed``.
-    mistake : str
-        What is wrong, as a sentence.
-    correction : str
-        What the repaired training does instead.
-    seen_in : str
-        Where the mistake was reported.
-    check : str
-        The check that finds it: "step", "sampler", "accountant" or "run".
-    kinds : tuple of TrainingMistakeKind
-        The names that say what is wrong; the first is the most exact one.
-    style : str
-        How the training is written: "opacus", "torch" or "numpy".
-    broken, fixed : callable
-        Make the training with and without the mistake.
-    """
-
-    name: str
-    mistake: str
-    correction: str
-    seen_in: str
-    check: str
-    kinds: tuple[TrainingMistakeKind, ...]
-    style: str
-    broken: Callable[[], PrivateTraining]
-    fixed: Callable[[], PrivateTraining]
+    name: str  # Of the broken training; the one without the mistake is called ``NAME-fixed``
+    mistake: str  # What is wrong, as a sentence
+    correction: str  # What the repaired training does instead
+    seen_in: str  # Where the mistake was reported
+    check: str  # The check that finds it: "step", "sampler", "accountant" or "run"
+    kinds: tuple[TrainingMistakeKind, ...]  # What says what is wrong, the most exact name first
+    style: str  # How the training is written: "opacus", "torch" or "numpy"
+    broken: Callable[[], PrivateTraining]  # Makes the training with the mistake
+    fixed: Callable[[], PrivateTraining]  # Makes it without

@@ -154,13 +154,10 @@ def hidden(rng, runs, on):
     return rows
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("make", "least"),
-    [
-        pytest.param(one_pair, 0.45, marks=pytest.mark.thorough),
-        pytest.param(consecutive, 0.6, marks=pytest.mark.thorough),
-        (hidden, 0.45),
-    ],
+    [(one_pair, 0.45), (consecutive, 0.6), (hidden, 0.45)],
     ids=["one-pair", "consecutive", "hidden"],
 )
 @pytest.mark.parametrize("runs", [4000, pytest.param(20_000, marks=pytest.mark.slow)])

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from rdpkit.verification.training import zoo
-from rdpkit.verification.training.checks.run import check_run
+from rdpkit.verification.training.canaries.run import check_run
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.targets import training_maker
 

@@ -11,7 +11,7 @@ from scipy import stats
 import rdpkit
 from rdpkit import Event
 from rdpkit.verification.training.checks import real_events
-from rdpkit.verification.training.checks.sampling.drawn import Seen
+from rdpkit.verification.training.checks.sampling.evidence import DrawEvidence
 from rdpkit.verification.training.checks.sampling.inclusion_tests import Favoured
 from rdpkit.verification.training.checks.sampling.naming import in_order_of_data
 from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
@@ -25,7 +25,7 @@ from rdpkit.verification.training.trainer import PrivateTraining
 class Found:
     """What the check of the sampler found."""
 
-    seen: Seen  # What tests say
+    seen: DrawEvidence  # What tests say
     mistakes: tuple[TrainingMistake, ...]  # What was named
     known: bool  # Whether every start draws the same batches
 

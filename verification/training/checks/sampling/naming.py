@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rdpkit.formats.numbers import how_many
-from rdpkit.verification.training.checks.sampling.drawn import Seen
-from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
+from rdpkit.verification.training.checks.sampling.evidence import DrawEvidence
+from rdpkit.verification.training.checks.sampling.inclusion_tests import Distinct
+from rdpkit.verification.training.mistakes import (
+    TrainingMistake,
+    TrainingMistakeKind,
+    mistake_of,
+)
 from rdpkit.verification.training.told import (
     ALLOCATED,
     FIXED,
@@ -18,10 +23,9 @@ from rdpkit.verification.training.told import (
     Told,
 )
 
-_POISSON = (
-    "Draw every record independently for every batch (with Opacus: DPDataLoader, which "
-    "make_private uses unless poisson_sampling=False), or account for what the loader does."
-)
+# Where a test has shown that neighbours come together, batches are blocks of the data if most do;
+# otherwise records are drawn in groups. The name depends on it, and whether there is one does not.
+_BLOCKS = 0.5
 _WORDS = {
     POISSON: "Poisson samples",
     FIXED: "samples of fixed size",
@@ -31,16 +35,8 @@ _WORDS = {
 }
 
 
-def mistakes_of_draws(seen: Seen, account: Told) -> Iterator[TrainingMistake]:
-    """Everything that was accounted for differently.
-
-    Parameters
-    ----------
-    seen : Seen
-        What tests say of the draws.
-    account : Told
-        What the accountant was told.
-    """
+def mistakes_of_draws(seen: DrawEvidence, account: Told) -> Iterator[TrainingMistake]:
+    """Everything that was accounted for differently."""
     if account.sampling == UNKNOWN:
         return
     if account.sampling == FULL:
@@ -78,228 +74,165 @@ def _told(account: Told) -> str:
     return f"{_WORDS[account.sampling]} were accounted for"
 
 
-def _comes_again(seen: Seen) -> bool:
+def _comes_again(seen: DrawEvidence) -> bool:
     return seen.repeats is not None and seen.repeats.again
 
 
-def in_order_of_data(seen: Seen) -> bool:
+def in_order_of_data(seen: DrawEvidence) -> bool:
     """Whether batches are blocks of the data as it stands."""
-    return seen.adjacent[0] < seen.level and seen.adjacent[1] > 0.5
+    return seen.adjacent[0] < seen.level and seen.adjacent[1] > _BLOCKS
 
 
-def _order(seen: Seen, account: Told) -> TrainingMistake:
-    kind = (
-        TrainingMistakeKind.NOT_POISSON
-        if account.sampling == POISSON
-        else TrainingMistakeKind.OTHER_SAMPLING
-    )
-    return TrainingMistake(
-        kind=kind,
-        message=f"Batches are blocks of records in the order of the data: {seen.adjacent[1]:.0%} "
-        "of the records are in one batch with the next one. Nothing is drawn at random, and "
-        f"{_told(account)}.",
-        advice=_POISSON if account.sampling == POISSON else "Shuffle anew before each epoch.",
-    )
+def _other(account: Told) -> TrainingMistakeKind:
+    """The kind of a mistake in how batches are drawn that has no name of its own."""
+    poisson = account.sampling == POISSON
+    return TrainingMistakeKind.NOT_POISSON if poisson else TrainingMistakeKind.OTHER_SAMPLING
 
 
-def _repeats(seen: Seen, *, in_order: bool) -> Iterator[TrainingMistake]:
+def _order(seen: DrawEvidence, account: Told) -> TrainingMistake:
+    share = seen.adjacent[1]
+    return mistake_of(_other(account), "in_order", share=share, told=_told(account))
+
+
+def _repeats(seen: DrawEvidence, *, in_order: bool) -> Iterator[TrainingMistake]:
     again = seen.repeats
     if again is None or not again.again:
         return
     first, place, second, later = again.pairs[0]
-    where = (
-        f"batch {later + 1} of epoch {second + 1} and batch {place + 1} of epoch {first + 1}"
+    yield mistake_of(
+        TrainingMistakeKind.REPEATED_BATCHES,
+        "epochs",
+        compared=again.compared,
+        again=again.batches,
+        identical=again.identical,
+        where=f"batch {later + 1} of epoch {second + 1} and batch {place + 1} of epoch {first + 1}"
         if first != second
-        else f"batches {place + 1} and {later + 1} of epoch {first + 1}"
-    )
-    how = "are the same" if again.identical else "share more records than random ones would"
-    cause = (
-        "each epoch goes through the same batches"
+        else f"batches {place + 1} and {later + 1} of epoch {first + 1}",
+        how="are the same" if again.identical else "share more records than random ones would",
+        cause="each epoch goes through the same batches"
         if in_order
-        else "the sampler's seed or its order is the same again"
-    )
-    yield TrainingMistake(
-        kind=TrainingMistakeKind.REPEATED_BATCHES,
-        message=f"Of {again.compared} batches that were compared, {again.batches} repeat earlier "
-        f"ones ({again.identical} pairs are identical): {where} {how}; {cause}.",
-        advice="Seed the sampler once, from the operating system, and draw anew in each epoch "
-        "(with a distributed sampler: call set_epoch). Epochs with the same batches hide a record "
-        "as one epoch does, with less noise.",
+        else "the sampler's seed or its order is the same again",
     )
 
 
-def _twice(seen: Seen) -> Iterator[TrainingMistake]:
+def _twice(seen: DrawEvidence) -> Iterator[TrainingMistake]:
     batches, most = seen.twice
     if batches:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.RECORD_TWICE,
-            message=f"{how_many(batches, 'batch', 'batches')} of {len(seen.draws.batches)} have a "
-            f"record more than once, up to {most} times: it moves the sum by as many clipping "
-            "norms, and one was accounted for.",
-            advice="Draw without replacement within a batch.",
+        yield mistake_of(
+            TrainingMistakeKind.RECORD_TWICE,
+            batches=how_many(batches, "batch", "batches"),
+            all=len(seen.draws.batches),
+            most=most,
         )
 
 
-def _of_poisson(seen: Seen, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
+def _of_poisson(seen: DrawEvidence, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
     """Told Poisson samples."""
-    sizes = seen.draws.sizes
-    apart = seen.distinct is not None and seen.distinct.apart < seen.level
+    sizes, told, kind = seen.draws.sizes, _told(account), TrainingMistakeKind.NOT_POISSON
+    apart = _apart(seen)
     same = seen.same[0] < seen.level and seen.all_the_same
     if in_order:
         yield from _last(seen)
-    elif apart and seen.once:
-        assert seen.distinct is not None
-        how = (
-            f"batches of {seen.same[1]}"
-            if same
-            else f"batches of {int(sizes.min())} to {int(sizes.max())}"
-        )
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.SHUFFLED if same else TrainingMistakeKind.NOT_POISSON,
-            message=f"No record comes twice in an epoch ({how}); among Poisson samples "
-            f"{seen.distinct.expected:.0f} would have in the epochs that were seen. "
-            + (
-                "Records are shuffled and cut into batches"
-                if same
-                else "Every record is put into one batch of each epoch"
-            )
-            + f", and {_told(account)}.",
-            advice=_POISSON,
-        )
+    elif apart is not None and seen.once:
+        way = (TrainingMistakeKind.SHUFFLED, "poisson") if same else (kind, "apart")
+        of = f"{seen.same[1]}" if same else f"{int(sizes.min())} to {int(sizes.max())}"
+        yield mistake_of(*way, sizes=of, expected=apart.expected, told=told)
         yield from _last(seen)
     elif same:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.FIXED_SIZE,
-            message=f"{seen.same[2]} of {len(sizes)} batches have exactly {seen.same[1]} records; "
-            f"{_told(account)}, whose sizes vary.",
-            advice=_POISSON,
-        )
+        size, times = seen.same[1:]
+        fixed = TrainingMistakeKind.FIXED_SIZE
+        yield mistake_of(fixed, times=times, batches=len(sizes), size=size, told=told)
         yield from _last(seen)
     elif seen.cap[0] < seen.level:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.TRUNCATED,
-            message=f"No batch has more than {seen.cap[1]} records, and {seen.cap[2]} of "
-            f"{len(sizes)} have exactly as many: large batches are cut. {_told(account)}.",
-            advice='Do not cut batches, or account for it (sampling="truncated-poisson").',
-        )
+        size, times = seen.cap[1:]
+        cut = TrainingMistakeKind.TRUNCATED
+        yield mistake_of(cut, size=size, times=times, batches=len(sizes), told=told)
     elif min(seen.spread[0], seen.spread[1]) < seen.level and not _comes_again(seen):
         more = "less" if seen.spread[0] < seen.level else "more"
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.NOT_POISSON,
-            message=f"The sizes of batches vary {more} than those of Poisson samples at the told "
-            f"rate: their variance is {seen.spread[2]:.3g} times the binomial one. "
-            f"{_told(account)}.",
-            advice=_POISSON,
-        )
-    elif apart:
-        assert seen.distinct is not None
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.NOT_POISSON,
-            message=f"Records come again within an epoch {seen.distinct.overlap} times, and "
-            f"{seen.distinct.expected:.0f} times would be expected of Poisson samples: batches "
-            "depend on each other.",
-            advice=_POISSON,
-        )
+        yield mistake_of(kind, "spread", more=more, ratio=seen.spread[2], told=told)
+    elif apart is not None:
+        yield mistake_of(kind, "overlap", overlap=apart.overlap, expected=apart.expected)
 
 
-def _of_fixed(seen: Seen, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
+def _apart(seen: DrawEvidence) -> Distinct | None:
+    """How often records come again within epochs, if less often than in independent batches."""
+    found = seen.distinct
+    return found if found is not None and found.apart < seen.level else None
+
+
+def _of_fixed(seen: DrawEvidence, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
     """Told samples of fixed size, drawn anew for each batch."""
     if in_order:
         yield from _last(seen)
         return
-    if seen.distinct is not None and seen.distinct.apart < seen.level and seen.once:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.SHUFFLED,
-            message="No record comes twice in an epoch; among independent samples "
-            f"{seen.distinct.expected:.0f} would have in the epochs that were seen. Records are "
-            f"shuffled and cut into batches, and {_told(account)}.",
-            advice="Draw a fresh sample for each batch, or account for shuffling.",
-        )
+    apart = _apart(seen)
+    if apart is not None and seen.once:
+        kind, told = TrainingMistakeKind.SHUFFLED, _told(account)
+        yield mistake_of(kind, "fixed", expected=apart.expected, told=told)
     yield from _sizes(seen, account)
 
 
-def _of_shuffled(seen: Seen, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
+def _of_shuffled(seen: DrawEvidence, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
     """Told parts of a shuffled order."""
     if not in_order and seen.draws.known and not seen.once and not seen.twice[0]:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.OTHER_SAMPLING,
-            message=f"Records are in several batches of one epoch; {_told(account)}.",
-            advice="Cut each epoch from one random order, or account for what the loader does.",
-        )
+        yield mistake_of(TrainingMistakeKind.OTHER_SAMPLING, "shuffled", told=_told(account))
         return
     yield from _sizes(seen, account)
 
 
-def _of_allocated(seen: Seen, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
+def _of_allocated(seen: DrawEvidence, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
     """Told random allocation."""
     same = seen.same[0] < seen.level and seen.all_the_same
     if in_order or not seen.draws.known:
         return
     if not seen.once:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.OTHER_SAMPLING,
-            message=f"Records are in several batches of one epoch; {_told(account)}.",
-            advice="Put each record into one batch of each epoch, independently of all others.",
-        )
+        yield mistake_of(TrainingMistakeKind.OTHER_SAMPLING, "allocated", told=_told(account))
     elif same:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.SHUFFLED,
-            message=f"{seen.same[2]} of {len(seen.draws.sizes)} batches have {seen.same[1]} "
-            f"records: a shuffled order is cut into batches, and {_told(account)}.",
-            advice="Choose a batch for each record independently, or account for shuffling.",
+        yield mistake_of(
+            TrainingMistakeKind.SHUFFLED,
+            "allocated",
+            times=seen.same[2],
+            batches=len(seen.draws.sizes),
+            size=seen.same[1],
+            told=_told(account),
         )
 
 
-def _of_truncated(seen: Seen, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
+def _of_truncated(seen: DrawEvidence, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
     """Told Poisson samples that are cut."""
-    largest = int(seen.draws.sizes.max())
-    apart = seen.distinct is not None and seen.distinct.apart < seen.level
-    if account.largest_batch is not None and largest > account.largest_batch:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.OTHER_SAMPLING,
-            message=f"A batch has {largest} records, and {account.largest_batch} at most were "
-            "accounted for.",
-            advice="Cut batches at the size that is accounted for.",
-        )
-    if not in_order and apart and seen.once:
-        assert seen.distinct is not None
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.SHUFFLED,
-            message="No record comes twice in an epoch; among independent samples "
-            f"{seen.distinct.expected:.0f} would have. {_told(account)}.",
-            advice=_POISSON,
-        )
+    largest, most = int(seen.draws.sizes.max()), account.largest_batch
+    if most is not None and largest > most:
+        kind = TrainingMistakeKind.OTHER_SAMPLING
+        yield mistake_of(kind, "largest", largest=largest, most=most)
+    apart = _apart(seen)
+    if not in_order and apart is not None and seen.once:
+        kind, told = TrainingMistakeKind.SHUFFLED, _told(account)
+        yield mistake_of(kind, "truncated", expected=apart.expected, told=told)
         yield from _last(seen)
 
 
-def _sizes(seen: Seen, account: Told) -> Iterator[TrainingMistake]:
+def _sizes(seen: DrawEvidence, account: Told) -> Iterator[TrainingMistake]:
     """Batches that should all have one size."""
-    sizes = seen.draws.sizes
-    if len(set(sizes.tolist())) <= 1:
-        return
+    smallest, largest = int(seen.draws.sizes.min()), int(seen.draws.sizes.max())
     if seen.partial is not None:
         yield from _last(seen)
-        return
-    yield TrainingMistake(
-        kind=TrainingMistakeKind.OTHER_SAMPLING,
-        message=f"Batches have {int(sizes.min())} to {int(sizes.max())} records; {_told(account)}, "
-        "which all have one size.",
-        advice="Draw batches of one size, or account for what the loader does.",
-    )
+    elif smallest < largest:
+        yield mistake_of(
+            TrainingMistakeKind.OTHER_SAMPLING,
+            "sizes",
+            smallest=smallest,
+            largest=largest,
+            told=_told(account),
+        )
 
 
-def _last(seen: Seen) -> Iterator[TrainingMistake]:
+def _last(seen: DrawEvidence) -> Iterator[TrainingMistake]:
     if seen.partial is not None:
         common, end = seen.partial
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.PARTIAL_BATCH,
-            message=f"The last batch of each epoch has {end} records, and all others {common}.",
-            advice="Drop the last batch of an epoch if it is not full (drop_last=True), or count "
-            "its update as well.",
-        )
+        yield mistake_of(TrainingMistakeKind.PARTIAL_BATCH, end=end, common=common)
 
 
-def _rates(seen: Seen, account: Told) -> Iterator[TrainingMistake]:
+def _rates(seen: DrawEvidence, account: Told) -> Iterator[TrainingMistake]:
     """Records that are in batches more often than was accounted for."""
     rate = account.rate
     if rate is None:
@@ -314,32 +247,26 @@ def _rates(seen: Seen, account: Told) -> Iterator[TrainingMistake]:
         if one.rate > rate and one.p(1.0 if in_epochs else rate) < seen.level
     ]
     if more:
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.SAMPLING_RATE,
-            message=f"Batches have {seen.rate * seen.draws.records:.4g} of "
-            f"{how_many(seen.draws.records, 'record')} on average, a rate of {seen.rate:.4g} "
-            f"(estimate), and {rate:.4g} was accounted for.",
-            advice="Account for the rate at which the loader draws: the batch of all workers "
-            "together, over the records that there really are.",
+        yield mistake_of(
+            TrainingMistakeKind.SAMPLING_RATE,
+            mean=seen.rate * seen.draws.records,
+            records=how_many(seen.draws.records, "record"),
+            seen=seen.rate,
+            rate=rate,
         )
     if uneven:
         worst = max(uneven, key=lambda one: one.rate)
-        yield TrainingMistake(
-            kind=TrainingMistakeKind.UNEQUAL_RATES,
-            message=f"{how_many(worst.records, 'record')} that came often in the first half of "
-            f"the draws are in {worst.rate:.4g} of the batches of the second half on average; all "
-            f"have {seen.rate:.4g}, and {rate:.4g} was accounted for.",
-            advice="Draw all records with the same probability, or account for the largest one.",
+        yield mistake_of(
+            TrainingMistakeKind.UNEQUAL_RATES,
+            records=how_many(worst.records, "record"),
+            often=worst.rate,
+            seen=seen.rate,
+            rate=rate,
         )
 
 
-def _dependence(seen: Seen, account: Told) -> Iterator[TrainingMistake]:
+def _dependence(seen: DrawEvidence, account: Told) -> Iterator[TrainingMistake]:
     """Records whose places in batches depend on each other."""
-    kind = (
-        TrainingMistakeKind.NOT_POISSON
-        if account.sampling == POISSON
-        else TrainingMistakeKind.OTHER_SAMPLING
-    )
     p, (one, other), both, mean = seen.pair
     if seen.adjacent[0] < seen.level:
         seen_as = (
@@ -348,7 +275,7 @@ def _dependence(seen: Seen, account: Told) -> Iterator[TrainingMistake]:
         )
     elif p < seen.level:
         seen_as = (
-            f"records {one} and {other} are together in {both} batches, where {mean:.2g} are "
+            f"Records {one} and {other} are together in {both} batches, where {mean:.2g} are "
             "expected: records are drawn in groups"
         )
     elif seen.early[0] < seen.level:
@@ -359,18 +286,12 @@ def _dependence(seen: Seen, account: Told) -> Iterator[TrainingMistake]:
         )
     elif seen.distinct is not None and seen.distinct.alike < seen.level:
         seen_as = (
-            f"records come again within an epoch {seen.distinct.overlap} times, and "
+            f"Records come again within an epoch {seen.distinct.overlap} times, and "
             f"{seen.distinct.expected:.0f} times are expected: batches depend on each other"
         )
     else:
         return
-    yield TrainingMistake(
-        kind=kind,
-        message=f"{seen_as[0].upper()}{seen_as[1:]}; {_told(account)}.",
-        advice=_POISSON
-        if account.sampling == POISSON
-        else "Shuffle all records before each epoch.",
-    )
+    yield mistake_of(_other(account), "dependence", seen=seen_as, told=_told(account))
 
 
 _BY_SAMPLING = {

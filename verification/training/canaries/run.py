@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 
@@ -13,11 +14,17 @@ from rdpkit.verification.estimators.one_run.guesses import one_run_audit
 from rdpkit.verification.estimators.one_run.independent import RankTest
 from rdpkit.verification.estimators.one_run.tradeoff import one_run_tradeoff_audit
 from rdpkit.verification.training.canaries.black_box import BlackBoxRun, black_box_run
+from rdpkit.verification.training.canaries.joining import CanaryRun
 from rdpkit.verification.training.canaries.leaks import EventLeaks
 from rdpkit.verification.training.canaries.noisy_sum import noisy_sum_run
 from rdpkit.verification.training.canaries.opacus import takes_gradient_canaries
 from rdpkit.verification.training.canaries.white_box import WhiteBoxRun, white_box_run
-from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
+from rdpkit.verification.training.checks import real_events
+from rdpkit.verification.training.mistakes import (
+    TrainingMistake,
+    TrainingMistakeKind,
+    mistake_of,
+)
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CanaryScores, CheckResult, TrainingLowerBound
 from rdpkit.verification.training.told import ALLOCATED, SHUFFLE, UNKNOWN, Told, told
@@ -54,20 +61,12 @@ def check_run(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     most ``options.rate_of_a_check``. Each lower bound is too large with probability at most
     1 - ``options.confidence``, if what it is given is true.
 
-    Parameters
-    ----------
-    maker : TrainingMaker
-        Makes trainings that are alike.
-    options : TrainingOptions
-        The number of canaries and steps, the error rates, the time and the seed.
-
     Raises
     ------
     ValueError
         If the step fails.
     """
     began = time.perf_counter()
-    assert options.seed is not None
     training = maker.fresh()
     account = told(training.event)
     until = began + _TRAINED * options.seconds
@@ -105,13 +104,12 @@ def _of_white_box(
     options: TrainingOptions,
     began: float,
 ) -> CheckResult:
-    assert options.seed is not None
     event = of_updates(training.event, account, run.updates)
     leaks = EventLeaks(event, training.adjacency)
     test = RankTest(
         run.inside,
         np.concatenate([run.others, run.outside]) if not _signed(training) else run.outside,
-        seed=options.seed,
+        seed=options.known_seed,
         weights=leaks,
         told=1.0,
         failure=options.rate_of_a_check,
@@ -121,38 +119,60 @@ def _of_white_box(
     leak = test.lower_bound(leaks, failure=failure, most=_LARGEST_LEAK, until=until)
     mu = test.lower_bound(GAUSSIAN, failure=failure, most=_LARGEST_MU)
     made = f"{run.updates} updates"
-    bounds = [
-        TrainingLowerBound(
-            epsilon=leaks.epsilon(leak, training.delta),
-            delta=training.delta,
-            confidence=options.confidence,
-            given=f"{_INDEPENDENT}, and that {made} leak as the told event does with some noise",
-            mu=mu,
-        ),
-        _by_tradeoff(run.scores, run.coins, training, options, made),
-        _by_guesses(run.scores, run.coins, training, options, made),
-    ]
+    bound = TrainingLowerBound(
+        epsilon=leaks.epsilon(leak, training.delta),
+        delta=training.delta,
+        confidence=options.confidence,
+        given=f"{_INDEPENDENT}, and that {made} leak as the told event does with some noise",
+        mu=mu,
+    )
     as_told = leaks.epsilon(1.0, training.delta)
     shown = _shown(test, leaks, training, options, as_told=as_told, until=until)
-    mistakes = [] if shown is None else [_leaks_more(shown, as_told, training, made)]
-    measured = [
-        ("canaries", f"{run.coins.size}, of which {int(run.coins.sum())} were in; white box"),
-        ("updates", str(run.updates)),
-        ("noise multiplier", f"{run.multiplier:.4g} (estimate, beside one canary)"),
-        ("epsilon as told", f"{as_told:.4g} for {made} (lower)"),
-    ]
+    found = _result(
+        run,
+        training,
+        options,
+        test="leak of the run",
+        kind="white box",
+        mistake=None if shown is None else _leaks_more(shown, as_told, training, run.updates),
+    )
+    return dataclasses.replace(
+        found,
+        measured=(
+            *found.measured,
+            ("noise multiplier", f"{run.multiplier:.4g} (estimate, beside one canary)"),
+            ("epsilon as told", f"{as_told:.4g} for {made} (lower)"),
+        ),
+        bounds=(bound, *found.bounds),
+        notes=(*found.notes, _JOINING),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _result(
+    run: CanaryRun,
+    training: PrivateTraining,
+    options: TrainingOptions,
+    *,
+    test: str,
+    kind: str,
+    mistake: TrainingMistake | None,
+) -> CheckResult:
+    """What every run with canaries shows."""
     return CheckResult(
         name="run",
         false_alarm_rate=options.rate_of_a_check,
-        mistakes=tuple(mistakes),
-        measured=tuple(measured),
-        bounds=tuple(bounds),
-        notes=(*run.notes, _JOINING),
-        spent={"leak of the run": options.rate_of_a_check},
+        mistakes=() if mistake is None else (mistake,),
+        measured=(
+            ("canaries", f"{run.coins.size}, of which {int(run.coins.sum())} were in; {kind}"),
+            ("updates", str(run.updates)),
+        ),
+        bounds=(_by_tradeoff(run, training, options), _by_guesses(run, training, options)),
+        notes=run.notes,
+        spent={test: options.rate_of_a_check},
         scores=CanaryScores(
             inside=tuple(map(float, run.inside)), outside=tuple(map(float, run.outside))
         ),
-        seconds=time.perf_counter() - began,
     )
 
 
@@ -183,89 +203,54 @@ def _signed(training: PrivateTraining) -> bool:
 
 def _of_black_box(run: BlackBoxRun, options: TrainingOptions, began: float) -> CheckResult:
     training = run.training
-    made = f"{run.updates} updates"
-    bounds = (
-        _by_tradeoff(run.scores, run.coins, training, options, made),
-        _by_guesses(run.scores, run.coins, training, options, made),
-    )
-    stricter = _by_guesses(
-        run.scores, run.coins, training, options, made, confidence=1.0 - options.rate_of_a_check
-    )
+    stricter = _by_guesses(run, training, options, confidence=1.0 - options.rate_of_a_check)
     event = of_updates(training.event, told(training.event), run.updates)
     upper = _upper(event, training)
-    mistakes = []
-    if stricter.epsilon > min(upper, math.inf if training.epsilon is None else training.epsilon):
-        mistakes.append(_leaks_more(stricter.epsilon, upper, training, made))
-    return CheckResult(
-        name="run",
-        false_alarm_rate=options.rate_of_a_check,
-        mistakes=tuple(mistakes),
-        measured=(
-            ("canaries", f"{run.coins.size}, of which {int(run.coins.sum())} were in; {run.kind}"),
-            ("updates", str(run.updates)),
-        ),
-        bounds=bounds,
-        notes=run.notes,
-        spent={"guesses of who is in": options.rate_of_a_check},
-        scores=CanaryScores(
-            inside=tuple(map(float, run.scores[run.coins])),
-            outside=tuple(map(float, run.scores[~run.coins])),
-        ),
-        seconds=time.perf_counter() - began,
+    more = stricter.epsilon > min(upper, math.inf if training.epsilon is None else training.epsilon)
+    leak = _leaks_more(stricter.epsilon, upper, training, run.updates) if more else None
+    found = _result(
+        run, training, options, test="guesses of who is in", kind=run.kind, mistake=leak
     )
+    return dataclasses.replace(found, seconds=time.perf_counter() - began)
 
 
 def _upper(event: Event, training: PrivateTraining) -> float:
-    import rdpkit  # noqa: PLC0415 - the accountants are heavy
-
-    try:
-        found = rdpkit.epsilon(event, adjacency=training.adjacency, delta=training.delta)
-    except (ValueError, ArithmeticError):
-        return math.inf
-    return float(found.epsilon)
+    found = real_events.upper(event, delta=training.delta, adjacency=training.adjacency)
+    return math.inf if found is None else found
 
 
 def _by_tradeoff(
-    scores: np.ndarray,
-    coins: np.ndarray,
-    training: PrivateTraining,
-    options: TrainingOptions,
-    made: str,
+    run: CanaryRun, training: PrivateTraining, options: TrainingOptions
 ) -> TrainingLowerBound:
     """By right guesses, against whole trade-off curves of Gaussian differential privacy."""
     found = one_run_tradeoff_audit(
-        scores,
-        np.asarray(coins, dtype=bool),
-        delta=training.delta,
-        confidence=options.confidence,
+        run.scores, run.coins, delta=training.delta, confidence=options.confidence
     )
     return TrainingLowerBound(
         epsilon=found.epsilon,
         delta=training.delta,
         confidence=options.confidence,
-        given=f"for {made}, and nothing is assumed about scores",
+        given=f"for {run.updates} updates, and nothing is assumed about scores",
         family="the training leaks as two Gaussians at some distance do",
         mu=found.leak,
     )
 
 
 def _by_guesses(
-    scores: np.ndarray,
-    coins: np.ndarray,
+    run: CanaryRun,
     training: PrivateTraining,
     options: TrainingOptions,
-    made: str,
     *,
     confidence: float | None = None,
 ) -> TrainingLowerBound:
     """By right guesses of who is in, for a number of guesses that was fixed beforehand."""
-    each = max(1, int(_GUESSED * coins.size))
+    each = max(1, int(_GUESSED * run.coins.size))
     level = options.confidence if confidence is None else confidence
     found = one_run_audit(
-        scores,
-        np.asarray(coins, dtype=bool),
+        run.scores,
+        run.coins,
         guess_in=each,
-        guess_out=min(each, coins.size - each),
+        guess_out=min(each, run.coins.size - each),
         delta=training.delta,
         confidence=level,
     )
@@ -273,20 +258,22 @@ def _by_guesses(
         epsilon=found.epsilon,
         delta=training.delta,
         confidence=level,
-        given=f"nothing is assumed about scores; for {made}, by right guesses of who is in",
+        given=f"nothing is assumed about scores; for {run.updates} updates, by right guesses of "
+        "who is in",
     )
 
 
 def _leaks_more(
-    shown: float, accounted: float, training: PrivateTraining, made: str
+    shown: float, accounted: float, training: PrivateTraining, updates: int
 ) -> TrainingMistake:
     claimed = "" if training.epsilon is None else f" and {training.epsilon:.4g} was claimed"
-    return TrainingMistake(
-        kind=TrainingMistakeKind.LEAKS_MORE,
-        message=f"{made[0].upper()}{made[1:]} leak at least epsilon {shown:.4g} at delta "
-        f"{training.delta:g}, where {accounted:.4g} was accounted for{claimed}.",
-        advice="Look at what the checks of the step and of the sampler say: clipping, noise, or "
-        "the number of updates is not what the accountant was told.",
+    return mistake_of(
+        TrainingMistakeKind.LEAKS_MORE,
+        updates=updates,
+        shown=shown,
+        delta=training.delta,
+        accounted=accounted,
+        claimed=claimed,
     )
 
 

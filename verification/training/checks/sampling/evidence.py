@@ -1,4 +1,4 @@
-"""Everything that tests say about the draws of a loader, before it is named."""
+"""What tests say about the draws of a loader, before it is named."""
 
 from __future__ import annotations
 
@@ -38,10 +38,12 @@ TESTS = (
     "pairs of records",
 )
 """The tests that share the error rate; they have the same level."""
+# Where a test has shown that sizes are equal, the last batch of an epoch may have another one.
+_NEARLY_ALL = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class DrawEvidence:
     """What was seen of the draws."""
 
     draws: Draws
@@ -99,10 +101,12 @@ class Seen:
     def all_the_same(self) -> bool:
         """Whether practically all batches have one size, apart from the last of each epoch."""
         sizes = self.draws.sizes
-        return self.partial is not None or self.same[2] >= 0.9 * len(sizes)
+        return self.partial is not None or self.same[2] >= _NEARLY_ALL * len(sizes)
 
 
-def look(draws: Draws, account: Told, *, level: float, rng: np.random.Generator) -> Seen:
+def evidence_of(
+    draws: Draws, account: Told, *, level: float, rng: np.random.Generator
+) -> DrawEvidence:
     """Make all tests.
 
     Records may be drawn at different rates, and at other rates in each batch, as long as none is
@@ -136,7 +140,7 @@ def look(draws: Draws, account: Told, *, level: float, rng: np.random.Generator)
     one_each = [epoch[0] for epoch in fresh.epochs if epoch]
     known = fresh.known and draws.units
     ordered = known and fresh.ordered
-    return Seen(
+    return DrawEvidence(
         draws=fresh,
         level=level,
         inclusions=inclusions,

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
+from rdpkit.verification.estimators.error_budget import ErrorBudget
 from rdpkit.verification.training.checks.accountant import check_accountant
 from rdpkit.verification.training.checks.sampler import check_sampler
 from rdpkit.verification.training.checks.step import check_step
-from rdpkit.verification.training.error_budget import ErrorBudget
 from rdpkit.verification.training.options import CHECKS, TrainingOptions
 from rdpkit.verification.training.targets import training_maker
 

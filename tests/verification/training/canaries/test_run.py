@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rdpkit
-from rdpkit.verification.training.checks.run import check_run, of_updates
+from rdpkit.verification.training.canaries.run import check_run, of_updates
 from rdpkit.verification.training.mistakes import TrainingMistakeKind
 from rdpkit.verification.training.opacus import opacus_training
 from rdpkit.verification.training.options import TrainingOptions

@@ -1,0 +1,256 @@
+"""Mistakes in sums over samples of the records, and in what happens to records before."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rdpkit import (
+    DPCDA,
+    ClassWiseDPMix,
+    FixedSizeSampledGaussian,
+    PoissonSampledGaussian,
+    Repeated,
+)
+from rdpkit.adjacency import Adjacency
+from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
+from rdpkit.verification.blackbox.zoo.base import (
+    Indicators,
+    SummedLogRatio,
+    ZooMechanism,
+    clipped,
+    entry,
+    in_pieces,
+    subset_indicators,
+    subset_sums,
+    worst_pair_of,
+)
+from rdpkit.verification.estimators.base import Array
+
+_RECORDS, _STEPS, _DIMENSION = 12, 4, 2
+_BATCH = 3
+_FAR = 1e6
+_MIXING = ClassWiseDPMix(
+    class_sizes=(12, 12),
+    samples_per_class=8,
+    order_of_mixture=3,
+    feature_dimension=2,
+    label_dimension=2,
+    feature_noise=0.7,
+    label_noise=0.0,
+)
+_MEAN = FixedSizeSampledGaussian(
+    noise_std=0.5, record_norm=1.0, sample_size=4, population_size=_RECORDS, release="mean"
+)
+_CENTRIC = DPCDA(
+    class_sizes=(10, 10),
+    samples_per_class=4,
+    order_of_mixture=5,
+    clip_norm=1.0,
+    feature_noise=0.4,
+    label_noise=0.0,
+)
+_FIXED = PoissonSampledGaussian(
+    noise_std=1.0, record_norm=1.0, sampling_probability=_BATCH / _RECORDS
+)
+_DEALT = PoissonSampledGaussian(noise_std=0.4, record_norm=1.0, sampling_probability=1.0 / _STEPS)
+_DEALT_SUMS = Repeated(event=_DEALT, count=_STEPS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassWiseMixing(ZooMechanism):
+    """Means of subsets of a class, plus noise: class-wise DPMix, and DP-CDA without labels."""
+
+    event: ClassWiseDPMix | DPCDA
+    fresh: bool = True  # Whether every release of a class draws its own subset
+    private: bool = False  # Whether features are standardised with the data's own constants
+
+    def many(self, dataset: LabelledData, rng: np.random.Generator, count: int) -> Array:
+        """Releases, shape (count, classes, releases of a class, d)."""
+        event, features = self.event, self._standardised(dataset.features)
+        parts = []
+        for label, releases in enumerate(event.samples):
+            draws = releases if self.fresh else 1
+            sums = subset_sums(
+                features[dataset.labels == label],
+                event.order_of_mixture,
+                draws=draws,
+                count=count,
+                rng=rng,
+            )
+            noise = rng.normal(0.0, event.feature_noise, (count, releases, dataset.dimension))
+            parts.append(sums / event.order_of_mixture + noise)
+        return np.stack(parts, axis=1)
+
+    def _standardised(self, features: Array) -> Array:
+        if isinstance(self.event, ClassWiseDPMix):
+            return features
+        mean, std = (features.mean(axis=0), features.std(axis=0)) if self.private else (0.0, 1.0)
+        return clipped((features - mean) / std, self.event.clip_norm)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyMean(ZooMechanism):
+    """The mean of the clipped records of a subset of fixed size, with noise for the mean."""
+
+    before_dividing: bool  # Whether the noise is added to the sum, and divided with it
+
+    def many(self, dataset: LabelledData, rng: np.random.Generator, count: int) -> Array:
+        """Releases, shape (count, d)."""
+        records = clipped(dataset.features, _MEAN.record_norm)
+        total = subset_sums(records, _MEAN.sample_size, draws=1, count=count, rng=rng)[:, 0]
+        noise = rng.normal(0.0, _MEAN.noise_std, total.shape)
+        if self.before_dividing:
+            return np.asarray((total + noise) / _MEAN.sample_size)
+        return np.asarray(total / _MEAN.sample_size + noise)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampledSums(ZooMechanism):
+    """Noisy sums over samples of the clipped records."""
+
+    step: PoissonSampledGaussian  # What each of four sums is claimed to be
+    samples: Indicators | None = None  # Draws who joins which sum; by default Poisson samples
+
+    def many(self, dataset: LabelledData, rng: np.random.Generator, count: int) -> Array:
+        """Releases, shape (count, steps, d)."""
+        records = clipped(dataset.features, self.step.record_norm)
+
+        def sums(size: int) -> Array:
+            shape = (size, _STEPS, len(records))
+            if self.samples is None:
+                return np.asarray((rng.random(shape) < self.step.sampling_probability) @ records)
+            return np.asarray(self.samples(shape, rng) @ records)
+
+        total = in_pieces(count, _STEPS * len(records), sums)
+        return np.asarray(total + rng.normal(0.0, self.step.noise_std, total.shape))
+
+
+def _fixed_batches(shape: tuple[int, int, int], rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Batches of a fixed size, drawn without replacement."""
+    count, steps, records = shape
+    return subset_indicators((count, steps), _BATCH, records, rng)
+
+
+def _shuffled_batches(shape: tuple[int, int, int], rng: np.random.Generator) -> NDArray[np.bool_]:
+    """The batches of an epoch: the records are shuffled and dealt out."""
+    count, batches, records = shape
+    places = np.argsort(rng.random((count, records)), axis=1)
+    # Batches have equal sizes, except that the last one may be smaller.
+    batch_of = places // -(-records // batches)
+    return np.asarray(batch_of[:, None, :] == np.arange(batches)[None, :, None])
+
+
+def _others_opposite() -> Neighbours:
+    others = np.tile([[-1.0, 0.0]], (_RECORDS - 1, 1))
+    return Neighbours(
+        first=LabelledData(features=np.vstack([others, [[1.0, 0.0]]])),
+        second=LabelledData(features=others),
+        adjacency=Adjacency.ADD_OR_REMOVE_ONE,
+        description=(
+            f"{_RECORDS - 1} records at -1 of the first axis, and one at +1 in D alone: in a batch "
+            "of fixed size it replaces one of the others",
+        ),
+    )
+
+
+def _one_far_record() -> Neighbours:
+    near = np.array([[1.0, 1.0]])
+    sizes = _CENTRIC.class_sizes
+    rest = np.vstack([np.tile(near, (sizes[0], 1)), np.tile(-near, (sizes[1] - 1, 1))])
+    labels = np.repeat([0, 1], sizes)
+    return Neighbours(
+        first=LabelledData(features=np.vstack([rest, -near]), labels=labels),
+        second=LabelledData(features=np.vstack([rest, _FAR * near]), labels=labels),
+        adjacency=Adjacency.REPLACE_ONE,
+        description=(
+            f"{sizes[0]} records of class 0 at (1, 1), {sizes[1]} of class 1 at (-1, -1); one of "
+            f"these against one at ({_FAR:g}, {_FAR:g})",
+        ),
+    )
+
+
+def _of_one_class() -> SummedLogRatio:
+    distance = math.sqrt(_MIXING.feature_dimension) / _MIXING.order_of_mixture
+    releases = _MIXING.samples[0]
+    half = 1.0 / math.sqrt(2.0)
+    return SummedLogRatio(
+        shape=(2 * releases, 2),
+        touched=(0, releases),
+        direction=(half, half),
+        centre=0.0,
+        distance=distance,
+        noise_multiplier=_MIXING.feature_noise / distance,
+        sampling_probability=_MIXING.order_of_mixture / _MIXING.class_sizes[0],
+    )
+
+
+ENTRIES = (
+    entry(
+        "subset-once",
+        event=_MIXING,
+        adjacency=Adjacency.REPLACE_ONE,
+        broken=ClassWiseMixing(event=_MIXING, fresh=False),
+        fixed=ClassWiseMixing(event=_MIXING),
+        neighbours=lambda: worst_pair_of(_MIXING, Adjacency.REPLACE_ONE, dimension=_DIMENSION),
+        score=_of_one_class,
+    ),
+    entry(
+        "noise-divided-by-l",
+        event=_MEAN,
+        adjacency=Adjacency.REPLACE_ONE,
+        broken=NoisyMean(before_dividing=True),
+        fixed=NoisyMean(before_dividing=False),
+        neighbours=lambda: worst_pair_of(_MEAN, Adjacency.REPLACE_ONE, dimension=_DIMENSION),
+        score=lambda: SummedLogRatio(
+            shape=(1, _DIMENSION),
+            centre=-_MEAN.record_norm,
+            distance=_MEAN.swap_distance,
+            noise_multiplier=_MEAN.noise_multiplier,
+            sampling_probability=_MEAN.sample_size / _MEAN.population_size,
+        ),
+    ),
+    entry(
+        "private-z-score",
+        event=_CENTRIC,
+        adjacency=Adjacency.REPLACE_ONE,
+        broken=ClassWiseMixing(event=_CENTRIC, private=True),
+        fixed=ClassWiseMixing(event=_CENTRIC),
+        neighbours=_one_far_record,
+    ),
+    entry(
+        "fixed-batches-as-poisson",
+        event=Repeated(event=_FIXED, count=_STEPS),
+        adjacency=Adjacency.ADD_OR_REMOVE_ONE,
+        broken=SampledSums(step=_FIXED, samples=_fixed_batches),
+        fixed=SampledSums(step=_FIXED),
+        neighbours=_others_opposite,
+        score=lambda: SummedLogRatio(
+            shape=(_STEPS, _DIMENSION),
+            centre=-float(_BATCH),
+            distance=2.0,
+            noise_multiplier=_FIXED.noise_std / 2.0,
+            sampling_probability=_FIXED.sampling_probability,
+        ),
+    ),
+    entry(
+        "shuffle-as-poisson",
+        event=_DEALT_SUMS,
+        adjacency=Adjacency.ADD_OR_REMOVE_ONE,
+        broken=SampledSums(step=_DEALT, samples=_shuffled_batches),
+        fixed=SampledSums(step=_DEALT),
+        neighbours=lambda: worst_pair_of(
+            _DEALT_SUMS, Adjacency.ADD_OR_REMOVE_ONE, dimension=_DIMENSION, records=_RECORDS
+        ),
+        score=lambda: SummedLogRatio(
+            shape=(_STEPS, _DIMENSION),
+            centre=0.0,
+            distance=_DEALT.record_norm,
+            noise_multiplier=_DEALT.noise_std,
+            sampling_probability=_DEALT.sampling_probability,
+        ),
+    ),
+)
