@@ -32,7 +32,7 @@ _NODES = (
 )
 
 
-def _column(data: Any) -> np.ndarray:
+def _column(data: Any) -> Any:
     return data.features[:, 0]
 
 

@@ -55,7 +55,8 @@ def _trained(data: Any, steps: int) -> Any:
         for _ in range(steps):
             for (batch,) in loader:
                 optimizer.zero_grad()
-                torch.square(model(batch) - 1.0).sum(dim=1).mean().backward()
+                loss: Any = torch.square(model(batch) - 1.0).sum(dim=1).mean()
+                loss.backward()
                 optimizer.step()
     assert engine.get_epsilon(_DELTA) <= _EPSILON
     return [one.detach().numpy() for one in model.parameters()]

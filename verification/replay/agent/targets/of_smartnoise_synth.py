@@ -76,10 +76,10 @@ class _Product:
             column: np.random.choice(len(self._share(column)), rows, p=self._share(column))
             for column in self.domain
         }
-        return _Sampled(pandas.DataFrame(drawn), self.domain)
+        return _SampledCounts(pandas.DataFrame(drawn), self.domain)
 
 
-class _Sampled:
+class _SampledCounts:
     def __init__(self, df: Any, domain: Any) -> None:
         self.df, self.domain = df, domain
 
