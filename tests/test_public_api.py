@@ -15,6 +15,15 @@ import rdpkit
 import rdpkit.bounds
 
 PUBLIC = {
+    "CanonicalNoise",
+    "CustomTradeoff",
+    "PartitionSelection",
+    "SampledWithReplacementGaussian",
+    "Staircase",
+    "TeacherVotes",
+    "ThresholdedCounts",
+    "TopOptions",
+    "TruncatedLaplace",
     "FixedSizeSampled",
     "AttackCalibration",
     "ReportNoisyMax",

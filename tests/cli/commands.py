@@ -43,6 +43,28 @@ EVENTS = {
     "exponential": {"epsilon": 0.5},
     "permute_and_flip": {"epsilon": 0.5},
     "report_noisy_max": {"noise_scale": 5.0, "sensitivity": 1.0, "noise": "laplace"},
+    "top_options": {
+        "noise_scale": 5.0,
+        "noise": "gumbel",
+        "sensitivity": 1.0,
+        "options": 3,
+    },
+    "partition_selection": {"epsilon": 1.0, "delta": 1e-6},
+    "thresholded_counts": {"noise_scale": 5.0, "noise": "laplace", "threshold": 80.0},
+    "teacher_votes": {"noise_scale": 40.0, "noise": "gaussian", "queries": 100},
+    "canonical_noise": {"epsilon": 0.5, "delta": 1e-8},
+    "custom_tradeoff": {
+        "false_positive_rates": [0.0, 0.5],
+        "false_negative_rates": [0.75, 0.25],
+    },
+    "staircase": {"epsilon": 0.5},
+    "truncated_laplace": {"noise_scale": 5.0, "noise_limit": 80.0, "record_norm": 1.0},
+    "sampled_with_replacement_gaussian": {
+        "noise_std": 2.0,
+        "record_norm": 1.0,
+        "draws": 10,
+        "largest_share": 0.01,
+    },
     "above_threshold": {
         "threshold_noise_scale": 5.0,
         "query_noise_scale": 10.0,
