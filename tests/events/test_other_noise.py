@@ -179,6 +179,11 @@ def test_a_curve_from_below_and_from_above():
     event = rdpkit.CustomTradeoff(
         false_positive_rates=rates, false_negative_rates=rates[::-1], adjacency=ADDED
     )
+    shares = np.linspace(0.01, 0.99, 99)
+    rough = rdpkit.CustomTradeoff(
+        false_positive_rates=shares**3, false_negative_rates=(1 - shares) ** 3, adjacency=ADDED
+    )
+    assert rdpkit.lower_bound(rough, delta=0.1, adjacency=ADDED)[0].epsilon > 1.0
     for count in (1, 5):
         below = rdpkit.lower_bound(event * count, delta=0.05, adjacency=ADDED)[0].epsilon
         above = rdpkit.epsilon(event * count, delta=0.05, adjacency=ADDED).epsilon

@@ -790,7 +790,8 @@ def staircase(event, relation):
         whole = abs(x).floor()
         return fallen ** (int(whole) + (abs(x) - whole >= gamma))
 
-    places = {sign * (k + more) for k in range(reach) for more in (0, gamma) for sign in (1, -1)}
+    own = itertools.product((1, -1), range(reach), (fmpq(0), gamma))
+    places = {sign * (k + more) for sign, k, more in own}
     places = sorted({*places, *(place + 1 for place in places)})
     pair = []
     for a, b in itertools.pairwise(places):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from fractions import Fraction
 from itertools import pairwise
 from typing import ClassVar
@@ -16,6 +17,8 @@ from rdpkit.events.losses import Attained, Dominating, Losses, attains
 from rdpkit.events.pairs import Outcomes
 
 Points = list[tuple[Fraction, Fraction]]
+# How far a curve through points that are not quite convex is moved towards guessing at random.
+_SHARES = [Fraction(0), *[Fraction(1, 2**k) for k in (40, 30, 20, 10)]]
 
 
 @event_class
@@ -83,12 +86,14 @@ class CustomTradeoff(Event):
         return Dominating(_segments(_hull(_valleys(points))))
 
     def attained(self, adjacency: Adjacency) -> Attained:
-        """The mechanism with straight lines between the points, if that is a curve."""
+        """The mechanism with straight lines between the points, if these are nearly convex."""
         points = self._points(adjacency)
         curve = _hull([(Fraction(0), Fraction(1)), *points, (Fraction(1), Fraction(0))])
-        if not set(points) <= set(curve):
-            raise self._no_losses(adjacency)
-        return attains(_segments(curve))
+        for share in _SHARES:
+            raised = [(x, y + share * (1 - x - y)) for x, y in curve]
+            if all(y <= _height(raised, x) for x, y in points):
+                return attains(_segments(raised))
+        raise self._no_losses(adjacency)
 
     def _points(self, adjacency: Adjacency) -> Points:
         """What is known: also of the two neighbours exchanged, and of smaller rates."""
@@ -144,6 +149,13 @@ def _hull(points: Points) -> Points:
             found.pop()
         found.append(point)
     return found
+
+
+def _height(curve: Points, place: Fraction) -> Fraction:
+    """A curve from 0 to 1 at a place."""
+    after = bisect_left(curve, (place, Fraction(-1)))
+    x, y = curve[after]
+    return y if x == place else y + _slope(curve[after - 1], curve[after]) * (place - x)
 
 
 def _slope(one: tuple[Fraction, Fraction], other: tuple[Fraction, Fraction]) -> Fraction:
