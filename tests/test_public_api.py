@@ -15,6 +15,7 @@ import rdpkit
 import rdpkit.bounds
 
 PUBLIC = {
+    "DistributedDiscreteGaussian",
     "CanonicalNoise",
     "CustomTradeoff",
     "PartitionSelection",

@@ -17,6 +17,7 @@ from rdpkit.events.group import Group
 from rdpkit.events.mixture_of_gaussians import MixtureOfGaussians
 from rdpkit.events.noise.discrete_gaussian import DiscreteGaussian
 from rdpkit.events.noise.discrete_laplace import DiscreteLaplace
+from rdpkit.events.noise.distributed_discrete_gaussian import DistributedDiscreteGaussian
 from rdpkit.events.noise.laplace import Laplace
 from rdpkit.events.noise.randomized_response import RandomizedResponse
 from rdpkit.events.noise.staircase import Staircase
@@ -92,6 +93,7 @@ _OWN: tuple[type[Event], ...] = (
     TruncatedPoissonGaussian,
     UserSampledGaussian,
     ClassMoments,
+    DistributedDiscreteGaussian,
     Staircase,
     TruncatedLaplace,
     CanonicalNoise,
@@ -191,6 +193,7 @@ __all__ = [
     "DPMix",
     "DiscreteGaussian",
     "DiscreteLaplace",
+    "DistributedDiscreteGaussian",
     "EpsilonDelta",
     "Event",
     "Exponential",

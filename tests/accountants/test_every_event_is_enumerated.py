@@ -178,6 +178,7 @@ EXAMPLES = (
     (rdpkit.ThresholdedCounts(noise="gaussian", noise_scale=1.0, threshold=3.5), REPLACED),
     (rdpkit.TeacherVotes(noise="gaussian", noise_scale=1.5, queries=1), REPLACED),
     (rdpkit.TeacherVotes(noise="laplace", noise_scale=2.0, queries=2), ADDED),
+    (rdpkit.DistributedDiscreteGaussian(sigma=1.5, clients=3, record_norm=3.0), ADDED),
     (rdpkit.Staircase(epsilon=1.0), ADDED),
     (rdpkit.Staircase(epsilon=2.0, gamma=0.7), REPLACED),
     (rdpkit.TruncatedLaplace(noise_scale=1.0, noise_limit=6.0, record_norm=1.0), ADDED),

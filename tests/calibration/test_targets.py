@@ -99,6 +99,10 @@ EVENTS = {
         rdpkit.AboveThreshold(threshold_noise_scale=5.0, query_noise_scale=10.0, sensitivity=1.0),
         ADD,
     ),
+    "distributed_discrete_gaussian": (
+        rdpkit.DistributedDiscreteGaussian(sigma=5.0, clients=10, record_norm=2.0),
+        ADD,
+    ),
     "top_options": (
         rdpkit.TopOptions(noise="gumbel", noise_scale=5.0, sensitivity=1.0, options=3),
         ADD,

@@ -43,6 +43,7 @@ EVENTS = {
     "exponential": {"epsilon": 0.5},
     "permute_and_flip": {"epsilon": 0.5},
     "report_noisy_max": {"noise_scale": 5.0, "sensitivity": 1.0, "noise": "laplace"},
+    "distributed_discrete_gaussian": {"sigma": 5.0, "clients": 10, "record_norm": 1.0},
     "top_options": {
         "noise_scale": 5.0,
         "noise": "gumbel",

@@ -73,6 +73,13 @@ EXAMPLES = {
         "noise": "gumbel",
         "monotone_scores": True,
     },
+    "distributed_discrete_gaussian": {
+        "sigma": 2.0,
+        "clients": 10,
+        "record_norm": 2.0,
+        "record_diameter": 3.0,
+        "dimension": 4,
+    },
     "top_options": {
         "noise_scale": 5.0,
         "noise": "gumbel",

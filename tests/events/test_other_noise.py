@@ -100,6 +100,33 @@ def test_noise_that_two_numbers_have_not_in_common():
     )
 
 
+@settings(max_examples=12, deadline=None)
+@given(st.floats(0.6, 3.0), st.integers(2, 5), st.integers(1, 4))
+def test_discrete_gaussians_of_clients(sigma, clients, norm):
+    """The sum of all noise, added up: near one discrete Gaussian, and between both bounds."""
+    reach = int(9 * sigma) + 4
+    weights = np.exp(-((np.arange(-reach, reach + 1) / sigma) ** 2) / 2.0)
+    law = np.ones(1)
+    for _ in range(clients):
+        law = np.convolve(law, weights / weights.sum())
+    event = rdpkit.DistributedDiscreteGaussian(
+        sigma=sigma, clients=clients, record_norm=float(norm)
+    )
+    places = np.arange(law.size) - law.size // 2
+    one = np.exp(-(places**2) / (2.0 * clients * sigma**2))
+    near = np.abs(places) < 4 * sigma * math.sqrt(clients)
+    ratios = np.log(law[near] / (one / one.sum())[near])
+    assert np.abs(ratios).max() <= float(event.distance_from_one()) + 1e-9
+    for relation, moved in ((ADDED, norm), (REPLACED, 2 * norm)):
+        first = np.concatenate([law, np.zeros(moved)])
+        second = np.concatenate([np.zeros(moved), law])
+        for at in EPSILONS:
+            truth = float(np.maximum(first - math.exp(at) * second, 0.0).sum())
+            below, above = both_sides(event, at, relation)
+            assert below <= truth + 1e-12
+            assert truth <= above + 1e-12
+
+
 def tulap(x, epsilon, delta):
     """The distribution function of truncated uniform-Laplace noise (Awan and Slavkovic 2018)."""
     b = math.exp(-epsilon)

@@ -94,6 +94,9 @@ SIMPLE = {
             "monotone_scores": st.booleans(),
         }
     ),
+    "distributed_discrete_gaussian": st.fixed_dictionaries(
+        {"sigma": positive, "clients": count, "record_norm": positive, "dimension": count}
+    ),
     "top_options": st.fixed_dictionaries(
         {
             "noise_scale": positive,

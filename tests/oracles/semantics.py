@@ -18,7 +18,7 @@ import itertools
 import math
 from typing import NamedTuple
 
-from flint import arb, ctx, fmpq
+from flint import arb, arb_poly, ctx, fmpq
 
 import rdpkit
 from rdpkit import Adjacency
@@ -822,6 +822,22 @@ def truncated_laplace(event, relation):
     return member(once([(first[0], fmpq(0)), *middle, (fmpq(0), last[1])]))
 
 
+def many_clients(event, relation):
+    """One coordinate; everybody's noise added up, and whatever is far out taken together."""
+    sigma, n = arb(event.sigma), event.clients
+    reach = int(9 * event.sigma) + 2
+    with ctx.workprec(BITS):
+        weights = [(-((arb(k) / sigma) ** 2) / 2).exp() for k in range(-reach, reach + 1)]
+        one = arb_poly([w / sum(weights, arb(0)) for w in weights]) ** n
+        law = [fraction(one[k]) for k in range(2 * reach * n + 1)]
+    moved = int(length(event, relation))
+    far = [fmpq(0)] * moved
+    pair = list(zip([*law, *far], [*far, *law], strict=True))
+    cut = [pair[: moved + 1], *[[one] for one in pair[moved + 1 : -moved - 1]], pair[-moved - 1 :]]
+    cells = [tuple(sum(side, fmpq(0)) for side in zip(*some, strict=True)) for some in cut]
+    return member(once(rounded(cells)))
+
+
 def top_options(event, relation):
     """Many options of two kinds; the kinds of those that are chosen, one after the other."""
     many, moved = 30, 1 if event.monotone_scores else 2
@@ -897,6 +913,7 @@ MEANINGS = {
     rdpkit.AboveThreshold: lambda e, r: above_threshold(e),
     rdpkit.RepeatAndSelect: best_of_runs,
     rdpkit.TopOptions: top_options,
+    rdpkit.DistributedDiscreteGaussian: many_clients,
     rdpkit.PartitionSelection: selected,
     rdpkit.ThresholdedCounts: thresholded,
     rdpkit.TeacherVotes: votes,
