@@ -32,7 +32,7 @@ from rdpkit.events import DistributedDiscreteGaussian
 def _divergence(event: Any, order: arb, adjacency: Adjacency) -> arb:
     tau, d = event.distance_from_one(), arb(event.dimension)
     ratio = arb(event.sensitivity(adjacency)) / (arb(event.sigma) * arb(event.clients).sqrt())
-    apart = order * ratio * ratio / 2 + tau * d
+    apart: arb = order * ratio * ratio / 2 + tau * d
     together = order * (ratio + tau * d.sqrt()) ** 2 / 2
     return apart.min(together)
 
