@@ -109,7 +109,7 @@ def test_what_one_person_alone_shows(noise, scale, threshold, k, most):
         max_partitions=k,
         max_per_partition=most,
     )
-    with mp.workdps(50):
+    with mp.workdps(400):
         place = (mp.mpf(threshold) - mp.mpf(most)) / mp.mpf(scale)
         if noise == "gaussian":
             tail = mp.erfc(place / mp.sqrt(2)) / 2
