@@ -15,6 +15,16 @@ import rdpkit
 import rdpkit.bounds
 
 PUBLIC = {
+    "DistributedDiscreteGaussian",
+    "CanonicalNoise",
+    "CustomTradeoff",
+    "PartitionSelection",
+    "SampledWithReplacementGaussian",
+    "Staircase",
+    "TeacherVotes",
+    "ThresholdedCounts",
+    "TopOptions",
+    "TruncatedLaplace",
     "FixedSizeSampled",
     "AttackCalibration",
     "ReportNoisyMax",

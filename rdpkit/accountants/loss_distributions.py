@@ -52,6 +52,7 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Kind
 from rdpkit.events import Event
 from rdpkit.events.losses import NoLossDistributionError, Step
+from rdpkit.events.pairs import StatedPair
 from rdpkit.guarantee import Enclosure, Guarantee, Target
 from rdpkit.numerics.balls import float_above, float_below
 
@@ -431,6 +432,12 @@ def epsilon_above(
         If a grid would take more work than the limits in force, or more than doubles resolve.
     """
     given = releases
+    rest, lost = _all_or_nothing(given)
+    if rest and lost > 0:
+        with ctx.workprec(256):
+            left = float_below((arb(delta) - lost) / (1 - lost))
+        if left > 0.0:
+            return epsilon_above(rest, delta=left, accuracy=accuracy)
     releases, only = merged(given)
     if not releases:
         return _NOTHING
@@ -452,6 +459,17 @@ def epsilon_above(
     if pure <= found.value:
         return LossBound(value=pure, other_end=min(found.other_end, pure), step=found.step)
     return found
+
+
+def _all_or_nothing(releases: DominatingReleases) -> tuple[DominatingReleases, arb]:
+    """The releases without those that tell everything or nothing, and how likely everything is.
+
+    With probability p all is told, and otherwise the rest has the delta that it has: together it is
+    p + (1 - p) delta at every epsilon >= 0.
+    """
+    told = [one for one in releases if isinstance(one[0], StatedPair) and one[0].epsilon == 0.0]
+    rest = tuple([one for one in releases if one not in told])
+    return DominatingReleases(rest), infinite_mass(tuple(told)) if told else arb(0)
 
 
 def _epsilon_on_grids(

@@ -25,7 +25,7 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array
 from rdpkit.events import Event, Parallel
 from rdpkit.events.composition import released_counts
-from rdpkit.events.losses import NoLossDistributionError, ProfilePoints, Step
+from rdpkit.events.losses import NoLossDistributionError, ProfilePoints, Several, Step
 from rdpkit.events.pairs import Pair
 
 
@@ -59,7 +59,7 @@ def _of_one(event: Event, orders: Array, adjacency: Adjacency) -> Array:
     return np.asarray(np.maximum.reduce(known))
 
 
-def _pair(orders: Array, loss: Step | ProfilePoints | Pair) -> Array:
+def _pair(orders: Array, loss: Step | ProfilePoints | Pair | Several) -> Array:
     if not isinstance(loss, Step) or not (loss.kind == "removed" or loss.is_gaussian):
         return np.zeros_like(orders)
     with np.errstate(over="ignore"):

@@ -17,8 +17,11 @@ from rdpkit.events.group import Group
 from rdpkit.events.mixture_of_gaussians import MixtureOfGaussians
 from rdpkit.events.noise.discrete_gaussian import DiscreteGaussian
 from rdpkit.events.noise.discrete_laplace import DiscreteLaplace
+from rdpkit.events.noise.distributed_discrete_gaussian import DistributedDiscreteGaussian
 from rdpkit.events.noise.laplace import Laplace
 from rdpkit.events.noise.randomized_response import RandomizedResponse
+from rdpkit.events.noise.staircase import Staircase
+from rdpkit.events.noise.truncated_laplace import TruncatedLaplace
 from rdpkit.events.papers.dpcda import DPCDA
 from rdpkit.events.papers.dpdc import LDPDC, NDPDC
 from rdpkit.events.papers.dpmix import ClassWiseDPMix, DPMix
@@ -29,12 +32,19 @@ from rdpkit.events.sampled.fixed_size_sampled import FixedSizeSampled
 from rdpkit.events.sampled.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 from rdpkit.events.sampled.poisson_sampled import PoissonSampled
 from rdpkit.events.sampled.poisson_sampled_gaussian import PoissonSampledGaussian
+from rdpkit.events.sampled.sampled_with_replacement_gaussian import SampledWithReplacementGaussian
 from rdpkit.events.sampled.user_sampled_gaussian import UserSampledGaussian
 from rdpkit.events.selection.above_threshold import AboveThreshold
 from rdpkit.events.selection.exponential import Exponential
+from rdpkit.events.selection.partition_selection import PartitionSelection
 from rdpkit.events.selection.permute_and_flip import PermuteAndFlip
 from rdpkit.events.selection.repeat_and_select import RepeatAndSelect
 from rdpkit.events.selection.report_noisy_max import ReportNoisyMax
+from rdpkit.events.selection.teacher_votes import TeacherVotes
+from rdpkit.events.selection.thresholded_counts import ThresholdedCounts
+from rdpkit.events.selection.top_options import TopOptions
+from rdpkit.events.stated.canonical_noise import CanonicalNoise
+from rdpkit.events.stated.custom_tradeoff import CustomTradeoff
 from rdpkit.events.stated.epsilon_delta import EpsilonDelta
 from rdpkit.events.stated.zero_concentrated import ZeroConcentrated
 from rdpkit.events.training.dpsgd import DPSGD
@@ -83,6 +93,16 @@ _OWN: tuple[type[Event], ...] = (
     TruncatedPoissonGaussian,
     UserSampledGaussian,
     ClassMoments,
+    DistributedDiscreteGaussian,
+    Staircase,
+    TruncatedLaplace,
+    CanonicalNoise,
+    CustomTradeoff,
+    TopOptions,
+    PartitionSelection,
+    ThresholdedCounts,
+    TeacherVotes,
+    SampledWithReplacementGaussian,
 )
 
 
@@ -163,14 +183,17 @@ __all__ = [
     "MECHANISMS",
     "NDPDC",
     "AboveThreshold",
+    "CanonicalNoise",
     "ClassMoments",
     "ClassWiseDPMix",
     "Composed",
     "CustomProfile",
     "CustomRdp",
+    "CustomTradeoff",
     "DPMix",
     "DiscreteGaussian",
     "DiscreteLaplace",
+    "DistributedDiscreteGaussian",
     "EpsilonDelta",
     "Event",
     "Exponential",
@@ -184,6 +207,7 @@ __all__ = [
     "MixtureOfGaussians",
     "Parallel",
     "Parameter",
+    "PartitionSelection",
     "PermuteAndFlip",
     "PoissonSampled",
     "PoissonSampledGaussian",
@@ -193,8 +217,14 @@ __all__ = [
     "RepeatAndSelect",
     "Repeated",
     "ReportNoisyMax",
+    "SampledWithReplacementGaussian",
     "ShuffledGaussian",
+    "Staircase",
+    "TeacherVotes",
+    "ThresholdedCounts",
+    "TopOptions",
     "TreeAggregation",
+    "TruncatedLaplace",
     "TruncatedPoissonGaussian",
     "UserSampledGaussian",
     "ZeroConcentrated",

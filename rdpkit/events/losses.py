@@ -66,8 +66,16 @@ class ProfilePoints:
     deltas: tuple[float, ...]  # In [0, 1], nowhere increasing; upper bounds
 
 
-Losses = tuple[Step | ProfilePoints | Pair, ...]
-"""The losses of one release; an empty tuple if it leaks nothing."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Several:
+    """The same loss many times, independently, in one release."""
+
+    loss: Step | ProfilePoints | Pair | Several
+    count: int  # At least 1
+
+
+Losses = tuple[Step | ProfilePoints | Pair | Several, ...]
+"""The losses of one release, which add up; an empty tuple if it leaks nothing."""
 
 
 Dominating = NewType("Dominating", Losses)

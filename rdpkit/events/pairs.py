@@ -104,6 +104,35 @@ class TwoOutcomes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Outcomes:
+    """A handful of outcomes, the most telling of the first data set first.
+
+    Probabilities are off by 2^-44 of each of them at most, and 0 where they are exactly that.
+    """
+
+    is_a_pair: ClassVar[bool] = True
+
+    first: tuple[float, ...]
+    """Probabilities on the first data set, which add up to 1."""
+    second: tuple[float, ...]
+    """Probabilities on the second data set, in the same order."""
+
+    def reversed(self) -> Outcomes:
+        """The other data set first, and what is most telling of it."""
+        return Outcomes(first=self.second[::-1], second=self.first[::-1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TruncatedLaplacePair(SymmetricPair):
+    """Two Laplace distributions of scale 1, both of them cut at a distance from their centres."""
+
+    is_a_pair: ClassVar[bool] = True
+
+    distance: float  # Between the centres, perhaps with a few roundings; above 0
+    reach: float  # Where they end, perhaps with a few roundings; more than half of the distance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundedRange(SymmetricPair):
     """The curve above all mechanisms whose losses lie in [t - epsilon, t] for some t."""
 
@@ -232,6 +261,8 @@ Pair = (
     | DiscreteGaussianPair
     | ResponsePair
     | TwoOutcomes
+    | Outcomes
+    | TruncatedLaplacePair
     | BoundedRange
     | GaussianMixturePair
     | SampledPair

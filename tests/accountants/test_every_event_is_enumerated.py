@@ -167,6 +167,37 @@ EXAMPLES = (
         ADDED,
     ),
     (events.ClassMoments(noise_std=1.0, sum_weight=0.6, pooled_weight=0.8), REPLACED),
+    (rdpkit.TopOptions(noise="gumbel", noise_scale=2.0, sensitivity=1.0, options=2), REPLACED),
+    (rdpkit.TopOptions(noise="laplace", noise_scale=4.0, sensitivity=1.0, options=1), REPLACED),
+    (rdpkit.PartitionSelection(epsilon=1.0, delta=0.005, max_partitions=2), ADDED),
+    (rdpkit.PartitionSelection(epsilon=1.0, delta=0.005), REPLACED),
+    (
+        rdpkit.ThresholdedCounts(noise="laplace", noise_scale=1.0, threshold=4.0, max_partitions=2),
+        ADDED,
+    ),
+    (rdpkit.ThresholdedCounts(noise="gaussian", noise_scale=1.0, threshold=3.5), REPLACED),
+    (rdpkit.TeacherVotes(noise="gaussian", noise_scale=1.5, queries=1), REPLACED),
+    (rdpkit.TeacherVotes(noise="laplace", noise_scale=2.0, queries=2), ADDED),
+    (rdpkit.DistributedDiscreteGaussian(sigma=1.5, clients=3, record_norm=3.0), ADDED),
+    (rdpkit.Staircase(epsilon=1.0), ADDED),
+    (rdpkit.Staircase(epsilon=2.0, gamma=0.7), REPLACED),
+    (rdpkit.TruncatedLaplace(noise_scale=1.0, noise_limit=6.0, record_norm=1.0), ADDED),
+    (rdpkit.TruncatedLaplace(noise_scale=1.0, noise_limit=3.0, record_norm=1.0), REPLACED),
+    (rdpkit.CanonicalNoise(epsilon=1.0, delta=0.001), ADDED),
+    (
+        rdpkit.CustomTradeoff(
+            false_positive_rates=[k * k / 16384 for k in range(1, 128)],
+            false_negative_rates=[(128 - k) ** 2 / 16384 for k in range(1, 128)],
+            adjacency=ADDED,
+        ),
+        ADDED,
+    ),
+    (
+        rdpkit.SampledWithReplacementGaussian(
+            **ONE, draws=4, largest_share=0.3, record_diameter=1.0
+        ),
+        REPLACED,
+    ),
 )
 
 # What these print is more than twice what any member leaks that is enumerated; half of it is seen

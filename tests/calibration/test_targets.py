@@ -99,6 +99,44 @@ EVENTS = {
         rdpkit.AboveThreshold(threshold_noise_scale=5.0, query_noise_scale=10.0, sensitivity=1.0),
         ADD,
     ),
+    "distributed_discrete_gaussian": (
+        rdpkit.DistributedDiscreteGaussian(sigma=5.0, clients=10, record_norm=2.0),
+        ADD,
+    ),
+    "top_options": (
+        rdpkit.TopOptions(noise="gumbel", noise_scale=5.0, sensitivity=1.0, options=3),
+        ADD,
+    ),
+    "partition_selection": (
+        rdpkit.PartitionSelection(epsilon=0.5, delta=1e-9, max_partitions=2),
+        ADD,
+    ),
+    "thresholded_counts": (
+        rdpkit.ThresholdedCounts(noise="gaussian", noise_scale=5.0, delta=1e-9, max_partitions=2),
+        ADD,
+    ),
+    "teacher_votes": (
+        rdpkit.TeacherVotes(noise="gaussian", noise_scale=40.0, queries=100),
+        REPLACE,
+    ),
+    "canonical_noise": (rdpkit.CanonicalNoise(epsilon=0.5, delta=1e-9), ADD),
+    "custom_tradeoff": (
+        rdpkit.CustomTradeoff(
+            false_positive_rates=[0.25, 0.5], false_negative_rates=[0.7, 0.45], adjacency=ADD
+        ),
+        ADD,
+    ),
+    "staircase": (rdpkit.Staircase(epsilon=0.5), ADD),
+    "truncated_laplace": (
+        rdpkit.TruncatedLaplace(noise_scale=5.0, noise_limit=200.0, record_norm=1.0),
+        ADD,
+    ),
+    "sampled_with_replacement_gaussian": (
+        rdpkit.SampledWithReplacementGaussian(
+            noise_std=2.0, record_norm=1.0, draws=10, largest_share=0.01
+        ),
+        REPLACE,
+    ),
     "group": (
         rdpkit.Group(event=rdpkit.Gaussian(noise_std=20.0, record_norm=1.0), size=2),
         ADD,

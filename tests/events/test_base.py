@@ -73,6 +73,56 @@ EXAMPLES = {
         "noise": "gumbel",
         "monotone_scores": True,
     },
+    "distributed_discrete_gaussian": {
+        "sigma": 2.0,
+        "clients": 10,
+        "record_norm": 2.0,
+        "record_diameter": 3.0,
+        "dimension": 4,
+    },
+    "top_options": {
+        "noise_scale": 5.0,
+        "noise": "gumbel",
+        "sensitivity": 1.0,
+        "options": 3,
+        "monotone_scores": True,
+    },
+    "partition_selection": {"epsilon": 1.0, "delta": 1e-6, "max_partitions": 3},
+    "thresholded_counts": {
+        "noise_scale": 5.0,
+        "noise": "laplace",
+        "threshold": 80.0,
+        "delta": None,
+        "max_partitions": 3,
+        "max_per_partition": 2.0,
+    },
+    "teacher_votes": {
+        "noise_scale": 40.0,
+        "noise": "gaussian",
+        "queries": 100,
+        "screening_noise_std": 150.0,
+        "screened": 1000,
+    },
+    "canonical_noise": {"epsilon": 0.5, "delta": 1e-8},
+    "custom_tradeoff": {
+        "false_positive_rates": [0.0, 0.5],
+        "false_negative_rates": [0.75, 0.25],
+        "adjacency": "replace_one",
+    },
+    "staircase": {"epsilon": 0.5, "gamma": 0.25},
+    "truncated_laplace": {
+        "noise_scale": 5.0,
+        "noise_limit": 80.0,
+        "record_norm": 1.0,
+        "record_diameter": 1.5,
+    },
+    "sampled_with_replacement_gaussian": {
+        "noise_std": 2.0,
+        "record_norm": 1.0,
+        "draws": 10,
+        "largest_share": 0.01,
+        "record_diameter": 1.5,
+    },
     "above_threshold": {
         "threshold_noise_scale": 5.0,
         "query_noise_scale": 10.0,
@@ -206,6 +256,8 @@ EXAMPLES = {
 ALTERNATIVES = {
     "dpsgd": {"epochs", "steps", "sampling", "max_batch_size"},
     "matrix_factorization": {"coefficients", "matrix"},
+    "thresholded_counts": {"threshold", "delta"},
+    "teacher_votes": {"screening_noise_std", "screened"},
 }
 SIGNED = {"coefficients", "matrix"}
 BAD = {

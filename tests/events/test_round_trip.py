@@ -94,6 +94,59 @@ SIMPLE = {
             "monotone_scores": st.booleans(),
         }
     ),
+    "distributed_discrete_gaussian": st.fixed_dictionaries(
+        {"sigma": positive, "clients": count, "record_norm": positive, "dimension": count}
+    ),
+    "top_options": st.fixed_dictionaries(
+        {
+            "noise_scale": positive,
+            "sensitivity": positive,
+            "noise": st.sampled_from(["laplace", "gumbel"]),
+            "options": count,
+            "monotone_scores": st.booleans(),
+        }
+    ),
+    "partition_selection": st.fixed_dictionaries(
+        {"epsilon": positive, "delta": st.floats(1e-300, 0.999), "max_partitions": count}
+    ),
+    "thresholded_counts": st.fixed_dictionaries(
+        {
+            "noise_scale": positive,
+            "noise": st.sampled_from(["laplace", "gaussian"]),
+            "threshold": st.floats(0, 1e6),
+            "max_partitions": count,
+            "max_per_partition": positive,
+        }
+    ),
+    "teacher_votes": st.fixed_dictionaries(
+        {
+            "noise_scale": positive,
+            "noise": st.sampled_from(["laplace", "gaussian"]),
+            "queries": st.integers(1, 100),
+            "screening_noise_std": positive,
+            "screened": st.integers(100, 1000),
+        }
+    ),
+    "canonical_noise": st.fixed_dictionaries({"epsilon": positive, "delta": st.floats(0, 0.999)}),
+    "custom_tradeoff": st.fixed_dictionaries(
+        {
+            "false_positive_rates": st.floats(0.1, 0.5).map(lambda a: [0.0, a]),
+            "false_negative_rates": st.floats(0.1, 0.5).map(lambda a: [1.0 - a, a]),
+            "adjacency": adjacency,
+        }
+    ),
+    "staircase": st.fixed_dictionaries({"epsilon": positive, "gamma": st.floats(0, 1)}),
+    "truncated_laplace": st.fixed_dictionaries(
+        {"noise_scale": positive, "noise_limit": positive, "record_norm": positive}
+    ),
+    "sampled_with_replacement_gaussian": st.fixed_dictionaries(
+        {
+            "noise_std": positive,
+            "record_norm": positive,
+            "draws": count,
+            "largest_share": st.floats(0, 1),
+        }
+    ),
     "above_threshold": st.fixed_dictionaries(
         {
             "threshold_noise_scale": positive,

@@ -5,7 +5,7 @@ Each function sums or integrates max(0, P - e^l Q) over outcomes, with mpmath at
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import mpmath as mp
 
@@ -22,6 +22,21 @@ def laplace(loss, *, distance):
     change = (d - mp.mpf(loss)) / 2
     cuts = sorted({mp.mpf(0), d, min(max(change, mp.mpf(0)), d)})
     return mp.quad(excess, [-mp.inf, *cuts, mp.inf])
+
+
+def truncated_laplace(loss, *, distance, reach):
+    """Two Laplace densities that end, integrated piece by piece."""
+    d, far, level = mp.mpf(distance), mp.mpf(reach), mp.exp(mp.mpf(loss))
+
+    def density(x):
+        return mp.exp(-abs(x)) / (2 * -mp.expm1(-far)) if abs(x) <= far else mp.mpf(0)
+
+    def excess(x):
+        return max(mp.mpf(0), density(x) - level * density(x - d))
+
+    cuts = {-far, mp.mpf(0), d - far, d, far, far + d, (d - mp.mpf(loss)) / 2}
+    pieces = sorted(cuts)
+    return mp.fsum(mp.quad(excess, [a, b]) for a, b in pairwise(pieces))
 
 
 def laplace_tail(x):

@@ -18,7 +18,7 @@ import itertools
 import math
 from typing import NamedTuple
 
-from flint import arb, ctx, fmpq
+from flint import arb, arb_poly, ctx, fmpq
 
 import rdpkit
 from rdpkit import Adjacency
@@ -738,6 +738,162 @@ def _of_runs(event, s):
     return g * s / (1 - (1 - g) * s)
 
 
+# Partitions of a table, and the votes of teachers.
+
+
+def selected(event, relation):
+    """One partition for each that a person is in, with a few numbers of people in them."""
+    epsilon = fraction(event.epsilon) / event.max_partitions
+    with ctx.workprec(BITS):
+        delta = fraction(1 - (1 - arb(event.delta)) ** (1 / arb(event.max_partitions)))
+        grown, shrunk = exp(arb(epsilon)), exp(-arb(epsilon))
+    kept = [fmpq(0)]
+    while kept[-1] < 1 and len(kept) < 40:
+        last = kept[-1]
+        found = min(grown * last + delta, 1 - shrunk * (1 - last - delta), fmpq(1))
+        kept.append(rounded([(found, found)])[0][0])
+    pairs = [once([(b, a), (1 - b, 1 - a)]) for a, b in itertools.pairwise(kept)]
+    several = itertools.combinations_with_replacement(pairs, event.max_partitions)
+    left = [together(some) for some in several]
+    if relation is not REPLACED:
+        return left
+    return [together([one, other.reversed()]) for one in left for other in left]
+
+
+def thresholded(event, relation):
+    """Of the partitions that change some have many others in them, and some nobody else."""
+    with ctx.workprec(BITS):
+        above = arb(event.threshold) - arb(event.max_per_partition)
+        place = above / arb(event.noise_scale)
+        alone = (
+            normal_tails(place)[0] if event.noise == "gaussian" else 1 - laplace_difference(place)
+        )
+        moved = arb(event.max_per_partition) / arb(event.noise_scale)
+    alone = once([(fraction(alone), fmpq(0)), (1 - fraction(alone), fmpq(1))])
+    shared = gaussians([1.0], [moved]) if event.noise == "gaussian" else laplace(moved)
+    kinds = itertools.combinations_with_replacement([alone, shared], event.max_partitions)
+    left = [together(some) for some in kinds]
+    if relation is not REPLACED:
+        return left
+    return [together([one, other.reversed()]) for one in left for other in left]
+
+
+def staircase(event, relation):
+    """Densities of steps, of which both are constant between places where either changes."""
+    with ctx.workprec(BITS):
+        e = arb(event.epsilon)
+        gamma = 1 / (1 + (e / 2).exp()) if event.gamma is None else arb(event.gamma)
+        gamma, fallen = fraction(gamma), exp(-e)
+    reach = 60
+
+    def height(x):
+        whole = abs(x).floor()
+        return fallen ** (int(whole) + (abs(x) - whole >= gamma))
+
+    own = itertools.product((1, -1), range(reach), (fmpq(0), gamma))
+    places = {sign * (k + more) for sign, k, more in own}
+    places = sorted({*places, *(place + 1 for place in places)})
+    pair = []
+    for a, b in itertools.pairwise(places):
+        middle = (a + b) / 2
+        pair.append(((b - a) * height(middle), (b - a) * height(middle - 1)))
+    total = sum((p for p, _ in pair), fmpq(0))
+    return member(once(rounded([(p / total, q / total) for p, q in pair])))
+
+
+def truncated_laplace(event, relation):
+    """Cells of a line, and what is beyond the reach of one of the two."""
+    with ctx.workprec(BITS):
+        b = arb(event.noise_scale)
+        d, far = arb(length(event, relation)) / b, arb(event.noise_limit) / b
+        t = (-far).exp() / 2
+
+        def upto(x):
+            if abs(x) >= far:
+                return arb(1 if x > 0 else 0)
+            smaller = ((-abs(x)).exp() / 2 - t) / (1 - 2 * t)
+            return smaller if x < 0 else 1 - smaller
+
+        inside = [d - far + (2 * far - d) * k / 40 for k in range(41)]
+        places = [-far - 1, *inside, far + d + 1]
+        tails = [(fraction(upto(x)), fraction(upto(x - d))) for x in places]
+    pair = [(u - p, v - q) for (p, q), (u, v) in itertools.pairwise(tails)]
+    first, *middle, last = pair
+    return member(once([(first[0], fmpq(0)), *middle, (fmpq(0), last[1])]))
+
+
+def many_clients(event, relation):
+    """One coordinate; everybody's noise added up, and whatever is far out taken together."""
+    sigma, n = arb(event.sigma), event.clients
+    reach = int(9 * event.sigma) + 2
+    with ctx.workprec(BITS):
+        weights = [(-((arb(k) / sigma) ** 2) / 2).exp() for k in range(-reach, reach + 1)]
+        one = arb_poly([w / sum(weights, arb(0)) for w in weights]) ** n
+        law = [fraction(one[k]) for k in range(2 * reach * n + 1)]
+    moved = int(length(event, relation))
+    far = [fmpq(0)] * moved
+    pair = list(zip([*law, *far], [*far, *law], strict=True))
+    cut = [pair[: moved + 1], *[[one] for one in pair[moved + 1 : -moved - 1]], pair[-moved - 1 :]]
+    cells = [tuple(sum(side, fmpq(0)) for side in zip(*some, strict=True)) for some in cut]
+    return member(once(rounded(cells)))
+
+
+def top_options(event, relation):
+    """Many options of two kinds; the kinds of those that are chosen, one after the other."""
+    many, moved = 30, 1 if event.monotone_scores else 2
+    distance = arb(event.sensitivity) * moved / arb(event.noise_scale)
+    found = []
+    for place in _HALVES:
+        sides = []
+        for x in (place * distance, (place - 1) * distance):
+            odds, outcomes = exp(x), {(0, 0): fmpq(1)}
+            for _ in range(event.options):
+                after = {}
+                for (a, b), mass in outcomes.items():
+                    one = (many - a) * odds
+                    share = one / (one + many - b)
+                    after[a + 1, b] = after.get((a + 1, b), fmpq(0)) + mass * share
+                    after[a, b + 1] = after.get((a, b + 1), fmpq(0)) + mass * (1 - share)
+                outcomes = after
+            sides.append(outcomes)
+        pair = [(sides[0][key], sides[1][key]) for key in sides[0]]
+        found.append(Way(rounded(pair), EVERYTHING))
+    return found
+
+
+def votes(event, relation):
+    """Two classes between which one vote moves; with the largest number of votes, if it is seen."""
+    with ctx.workprec(BITS):
+        b = arb(event.noise_scale)
+        if event.noise == "gaussian":
+            distance, chosen = arb(2).sqrt() / b, lambda x: normal_tails(-x)[0]
+        else:
+            distance, chosen = 2 / b, two_laplace_difference
+    ways = [way for place in _HALVES for way in options(chosen, distance, [place])]
+    return [member(way, event.queries)[0] for way in ways]
+
+
+def with_replacement(event, relation):
+    """All others are at one place, and the record at another as often as it was drawn."""
+    moved = length(event, relation)
+    if relation is ZEROED and event.record_diameter is not None:
+        moved = min(moved, event.record_diameter)
+    weights = binomial(event.largest_share, event.draws)
+    return [Way(_binomial_gaussians(weights, arb(event.noise_std) / arb(moved)).below, EVERYTHING)]
+
+
+def tests_between(event, relation):
+    """From below straight lines between points that mirror each other, from (0, 1) to (1, 0)."""
+    if event.adjacency is not relation:
+        raise NotEnumeratedError(event)
+    rates = [fraction(v) for v in (0.0, *event.false_positive_rates, 1.0)]
+    misses = [fraction(v) for v in (1.0, *event.false_negative_rates, 0.0)]
+    pair = []
+    for k in range(len(rates) - 1):
+        pair.append((misses[k] - misses[k + 1], rates[k + 1] - rates[k]))
+    return [Way(once(pair).below, EVERYTHING)]
+
+
 MEANINGS = {
     rdpkit.EpsilonDelta: lambda e, r: guaranteed(e, r, [(e.epsilon, e.delta)]),
     rdpkit.CustomProfile: lambda e, r: guaranteed(e, r, zip(e.epsilons, e.deltas, strict=True)),
@@ -756,6 +912,16 @@ MEANINGS = {
     rdpkit.ReportNoisyMax: lambda e, r: selection(e),
     rdpkit.AboveThreshold: lambda e, r: above_threshold(e),
     rdpkit.RepeatAndSelect: best_of_runs,
+    rdpkit.TopOptions: top_options,
+    rdpkit.DistributedDiscreteGaussian: many_clients,
+    rdpkit.PartitionSelection: selected,
+    rdpkit.ThresholdedCounts: thresholded,
+    rdpkit.TeacherVotes: votes,
+    rdpkit.Staircase: staircase,
+    rdpkit.TruncatedLaplace: truncated_laplace,
+    rdpkit.CanonicalNoise: lambda e, r: [once(stated([(e.epsilon, e.delta)]))],
+    rdpkit.CustomTradeoff: tests_between,
+    rdpkit.SampledWithReplacementGaussian: with_replacement,
     rdpkit.Composed: lambda e, r: [
         together(chosen) for chosen in itertools.product(*(ways(part, r) for part in e.events))
     ],

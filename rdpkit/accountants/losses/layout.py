@@ -504,7 +504,9 @@ def _edges(
     for atom in kind_of(step).atoms(step).tolist():
         if losses[first] <= atom <= losses[last]:
             extra += [math.floor(atom / w), math.ceil(atom / w)]
-    return np.unique(np.concatenate([edges, np.array(extra, dtype=np.int64)]))
+    found_edges = np.unique(np.concatenate([edges, np.array(extra, dtype=np.int64)]))
+    # A step may have one finite loss alone; no mass is at the grid point beside it.
+    return found_edges if found_edges.size > 1 else np.append(found_edges, found_edges[-1] + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

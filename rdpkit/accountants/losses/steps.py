@@ -18,7 +18,13 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.custom_profile import Envelope, envelope
 from rdpkit.events import Composed, Event, Parallel, Repeated
 from rdpkit.events.composition import partition_is_fixed
-from rdpkit.events.losses import Losses, NoLossDistributionError, ProfilePoints, Step
+from rdpkit.events.losses import (
+    Losses,
+    NoLossDistributionError,
+    ProfilePoints,
+    Several,
+    Step,
+)
 from rdpkit.events.pairs import LargestOf, Pair
 
 _MOST_ALTERNATIVES = 64
@@ -326,9 +332,10 @@ def _together(found: tuple[Alternative[R], ...]) -> Alternative[R]:
 def _releases(losses: Losses) -> Releases:
     """What one primitive event says of its losses, as steps."""
     counter: Counter[AnyStep] = Counter()
-    for loss in losses:
+    for given in losses:
+        loss, count = _single(given)
         if not isinstance(loss, ProfilePoints):
-            counter[loss] += 1
+            counter[loss] += count
             continue
         profile = envelope(loss)
         if profile.infinite == 1.0:
@@ -337,8 +344,17 @@ def _releases(losses: Losses) -> Releases:
                 "distribution."
             )
         if profile.values[0] > 0.0:
-            counter[ProfileStep(profile=profile)] += 1
+            counter[ProfileStep(profile=profile)] += count
     return tuple(sorted(counter.items(), key=repr))
+
+
+def _single(loss: Any) -> tuple[Any, int]:
+    """A loss, and how many times it is there."""
+    count = 1
+    while isinstance(loss, Several):
+        count *= loss.count
+        loss = loss.loss
+    return loss, count
 
 
 def _undominated(found: list[Alternative[R]]) -> list[Alternative[R]]:

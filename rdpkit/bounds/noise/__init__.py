@@ -6,6 +6,7 @@ from rdpkit.bounds.base import RdpBound
 from rdpkit.bounds.noise import (
     discrete_gaussian,
     discrete_laplace,
+    distributed_discrete_gaussian,
     laplace,
     mixture_of_gaussians,
     pure,
@@ -15,6 +16,7 @@ BOUNDS: tuple[RdpBound, ...] = (
     *laplace.BOUNDS,
     discrete_laplace.BOUND,
     discrete_gaussian.BOUND,
+    distributed_discrete_gaussian.BOUND,
     mixture_of_gaussians.BOUND,
     *pure.BOUNDS,
 )

@@ -44,6 +44,8 @@ ONCE = [
     GAUSSIAN,
     MIXTURE,
     pairs.TwoOutcomes(first=0.75, second=0.125),
+    pairs.Outcomes(first=(0.125, 0.5, 0.375), second=(0.0, 0.25, 0.75)),
+    pairs.TruncatedLaplacePair(distance=0.8, reach=2.0),
     pairs.BoundedRange(epsilon=0.9),
     pairs.DiscreteGaussianPair(sigma=1.25, distance=2),
     pairs.OpposedLaplacePair(distance=0.8, sampling_probability=0.1),

@@ -123,6 +123,61 @@ def test_stated(epsilon, delta, loss):
     check(step, loss, oracle.by_outcomes(loss, oracle.stated(epsilon=epsilon, delta=delta)))
 
 
+@settings(max_examples=30)
+@given(log_uniform(1e-2, 5.0), st.floats(0.51, 4.0), LOSSES)
+def test_truncated_laplace(distance, part, loss):
+    reach = part * distance
+    exact = oracle.truncated_laplace(loss, distance=distance, reach=reach)
+    # Where little is left of the noise, its parameters' roundings are multiplied by as much.
+    slack = 1e-13 / min(1.0, reach, 2.0 * reach - distance)
+    step = pairs.TruncatedLaplacePair(distance=distance, reach=reach)
+    with ctx.workprec(160):
+        high = float(kind_of(step).curve(step, True)(arb(loss)).upper())
+        low = float(kind_of(step).curve(step, False)(arb(loss)).lower())
+    assert low - slack * math.exp(abs(loss)) <= float(exact) <= high + slack * math.exp(abs(loss))
+    assert high - low <= 10.0 * slack * math.exp(abs(loss))
+
+
+MASSES = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=2, max_size=6)
+
+
+def several_outcomes(masses):
+    """Outcomes in proportion to whole numbers, in the order of their losses; and in fractions."""
+    p, q = (sum(side) for side in zip(*masses, strict=True))
+    exact = [(mp.mpf(a) / p, mp.mpf(b) / q) for a, b in masses if a or b]
+    exact.sort(key=lambda one: -one[0] / one[1] if one[1] else -mp.inf)
+    first, second = zip(*[(float(a), float(b)) for a, b in exact], strict=True)
+    return pairs.Outcomes(first=first, second=second), exact
+
+
+def overlap(masses):
+    return any(a and b for a, b in masses)
+
+
+@settings(max_examples=100)
+@given(MASSES.filter(overlap), LOSSES)
+def test_outcomes(masses, loss):
+    step, exact = several_outcomes(masses)
+    check(step, loss, oracle.by_outcomes(loss, exact), slack=1e-13)
+    with ctx.workprec(160):
+        alone = float(sum(p for p, q in exact if q == 0))
+        assert alone <= float(kind_of(step).infinite(step).upper()) <= alone * (1 + 1e-12)
+        largest = max([float(mp.log(p / q)) for p, q in exact if p and q])
+        assert float(kind_of(step).largest(step, True).upper()) >= max(largest, 0.0) - 1e-15
+
+
+@settings(max_examples=20, deadline=None)
+@given(MASSES.filter(overlap), st.integers(1, 4), st.floats(0.0, 4.0))
+def test_several_outcomes_several_times(masses, count, epsilon):
+    step, exact = several_outcomes(masses)
+    releases = ((step, count),)
+    truth = float(oracle.by_outcomes(epsilon, oracle.composed(exact, count)))
+    above = losses.delta_above(losses.of_a_pair(releases), epsilon=epsilon).value
+    assert truth <= above * (1 + 1e-12) + 1e-300
+    assert losses.delta_below(releases, epsilon=epsilon).value <= truth * (1 + 1e-12)
+    assert above <= truth * 1.02 + 1e-4
+
+
 @settings(max_examples=12)
 @given(log_uniform(0.05, 5.0), st.floats(-1.0, 1.0))
 def test_bounded_range(epsilon, part):

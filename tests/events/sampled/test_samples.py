@@ -29,6 +29,7 @@ OF_WHOLE_DATA = {
     "ndpdc",
     "random_allocation_gaussian",
     "regularised_synthesis",
+    "sampled_with_replacement_gaussian",
     "shuffled_gaussian",
     "tree_aggregation",
     "truncated_poisson_gaussian",

@@ -379,6 +379,26 @@ def integers(draw, adjacency, event_type):
 
 
 @st.composite
+def of_clients(draw, adjacency):
+    n, sigma = draw(st.integers(1, 3)), draw(st.floats(0.8, 2.0))
+    event = rdpkit.DistributedDiscreteGaussian(sigma=sigma, clients=n, record_norm=2.0)
+    changed = draw(st.integers(-2, 2))
+    other = draw(st.integers(-2, 2)) if adjacency is Adjacency.REPLACE_ONE else 0
+    reach = int(9.0 * sigma) + 6
+    weights = np.exp(-((np.arange(-reach, reach + 1) / sigma) ** 2) / 2.0)
+    whole = weights / weights.sum()
+    for _ in range(n - 1):
+        whole = np.convolve(whole, weights / weights.sum())
+    middle = reach * n
+
+    def weight(k):
+        return float(whole[middle + int(k)]) if abs(k) <= middle else 0.0
+
+    laws_ = [laws.on_integers(weight, x, middle) for x in (changed, other)]
+    return event, [(*laws_, 1)]
+
+
+@st.composite
 def randomized_response(draw, adjacency):
     p, k = draw(st.floats(0.1, 1.0)), draw(st.integers(2, 5))
     event = rdpkit.RandomizedResponse(noise_parameter=p, num_buckets=k)
@@ -585,6 +605,7 @@ SCENARIOS = {
     rdpkit.Laplace: laplace,
     rdpkit.DiscreteLaplace: partial(integers, event_type=rdpkit.DiscreteLaplace),
     rdpkit.DiscreteGaussian: partial(integers, event_type=rdpkit.DiscreteGaussian),
+    rdpkit.DistributedDiscreteGaussian: of_clients,
     rdpkit.RandomizedResponse: randomized_response,
     rdpkit.MixtureOfGaussians: mixture_of_gaussians,
     rdpkit.Exponential: partial(scored, event_type=rdpkit.Exponential),

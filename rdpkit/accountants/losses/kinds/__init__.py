@@ -14,11 +14,13 @@ from rdpkit.accountants.losses.kinds.discrete_laplace import DISCRETE_LAPLACE
 from rdpkit.accountants.losses.kinds.finite import finite_sum
 from rdpkit.accountants.losses.kinds.gaussian_mixture import GAUSSIAN_MIXTURE
 from rdpkit.accountants.losses.kinds.laplace import LAPLACE, OPPOSED_LAPLACE
+from rdpkit.accountants.losses.kinds.outcomes import OUTCOMES
 from rdpkit.accountants.losses.kinds.profile import PROFILE
 from rdpkit.accountants.losses.kinds.response import RESPONSE, STATED, TWO_OUTCOMES
 from rdpkit.accountants.losses.kinds.sampled import replacement, sampled
 from rdpkit.accountants.losses.kinds.sampled_gaussian import SAMPLED_GAUSSIAN
 from rdpkit.accountants.losses.kinds.shuffled_maximum import SHUFFLED_MAXIMUM
+from rdpkit.accountants.losses.kinds.truncated_laplace import TRUNCATED_LAPLACE
 from rdpkit.accountants.losses.steps import FiniteSum, ProfileStep
 from rdpkit.events import pairs
 from rdpkit.events.losses import Step
@@ -48,6 +50,8 @@ _KINDS: Mapping[type[Any], LossKind] = {
     pairs.DiscreteGaussianPair: DISCRETE_GAUSSIAN,
     pairs.ResponsePair: RESPONSE,
     pairs.TwoOutcomes: TWO_OUTCOMES,
+    pairs.Outcomes: OUTCOMES,
+    pairs.TruncatedLaplacePair: TRUNCATED_LAPLACE,
     pairs.StatedPair: STATED,
     pairs.BoundedRange: BOUNDED_RANGE,
     pairs.GaussianMixturePair: GAUSSIAN_MIXTURE,

@@ -19,13 +19,15 @@ from flint import arb, arb_poly
 
 from rdpkit.accountants.losses.guide import Array, Guide
 from rdpkit.accountants.losses.kinds.base import Curve, LossKind, largest_of, moved_probability
+from rdpkit.accountants.losses.kinds.outcomes import finite_outcomes
 from rdpkit.accountants.losses.kinds.response import _response, _two
 from rdpkit.accountants.losses.steps import FiniteSum
-from rdpkit.events.pairs import ResponsePair, SampledPair, StatedPair, TwoOutcomes
+from rdpkit.events.pairs import Outcomes, ResponsePair, SampledPair, StatedPair, TwoOutcomes
 
 _MOST_SUMS = 5_000
 # Losses that floats do not tell from a place are looked at one by one.
 _BESIDE = 1e-9
+_PAIR = 2
 
 
 def has_few_sums(releases: tuple[tuple[Any, int], ...]) -> bool:
@@ -37,11 +39,16 @@ def has_few_sums(releases: tuple[tuple[Any, int], ...]) -> bool:
             return False
         if isinstance(inner, ResponsePair) and inner is step:
             sums *= 2 * count + 1
-        elif isinstance(inner, (StatedPair, TwoOutcomes)):
+        elif isinstance(inner, (StatedPair, TwoOutcomes)) or _is_short(step):
             sums *= count + 1
         else:
             return False
     return sums <= _MOST_SUMS
+
+
+def _is_short(step: Any) -> bool:
+    """Whether a pair of several outcomes has two at most that both members have."""
+    return isinstance(step, Outcomes) and len(finite_outcomes(step, False)) <= _PAIR
 
 
 def _outcomes(step: Any, leaks_more: bool) -> list[tuple[arb, arb]]:
@@ -50,6 +57,8 @@ def _outcomes(step: Any, leaks_more: bool) -> list[tuple[arb, arb]]:
         q = moved_probability(step.sampling_probability, leaks_more)
         mixed = [((1 - q) * b + q * a, b) for a, b in _outcomes(step.pair, leaks_more)]
         return mixed if step.kind == "removed" else [(b, a) for a, b in reversed(mixed)]
+    if isinstance(step, Outcomes):
+        return finite_outcomes(step, leaks_more)
     if isinstance(step, StatedPair):
         delta, grown = arb(step.delta), arb(step.epsilon).exp()
         large, small = (1 - delta) * grown / (1 + grown), (1 - delta) / (1 + grown)
@@ -62,7 +71,7 @@ def _sums(step: Any, count: int, leaks_more: bool) -> list[tuple[arb, arb, arb]]
     found = _outcomes(step, leaks_more)
     first = (found[0][0] / found[0][1]).log()
     last = (found[-1][0] / found[-1][1]).log()
-    apart = (first - last) / (len(found) - 1)
+    apart = (first - last) / max(len(found) - 1, 1)
     size = count * (len(found) - 1) + 1
     both = [arb_poly([one[side] for one in found]) ** count for side in (0, 1)]
     return [(both[0][k], both[1][k], count * first - k * apart) for k in range(size)]

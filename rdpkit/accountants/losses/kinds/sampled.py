@@ -131,8 +131,12 @@ def replacement(kind_of: KindOf) -> LossKind:
         replaced = kind_of(step.replaced).curve(step.replaced, leaks_more)
         removed = kind_of(step.removed).curve(step.removed, leaks_more)
 
+        same = step.replaced == step.removed
+
         def right(loss: arb) -> arb:
             level = (loss.expm1() / q).log1p()
+            if same:
+                return q * removed(level)
             share = (loss - level).exp()
             return q * ((1 - share) * removed(level) + share * replaced(level))
 
