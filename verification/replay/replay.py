@@ -32,8 +32,9 @@ from rdpkit.verification.replay.spent import Spent, moves, spent_by
 
 SECONDS = 20.0
 """How long one target may take, unless somebody asks for another time."""
-# The part of the time for ordinary runs, and on how many of the pairs they are made.
-_FOR_RUNS, _MOST_CONFIRMED = 0.6, 3
+# The part of the time for ordinary runs and for what precedes them, that for the runs alone, and on
+# how many of the pairs they are made.
+_FOR_RUNS, _FOR_TESTS, _MOST_CONFIRMED = 0.6, 0.5, 3
 _RUNS, _BATCH = 8_000, 8
 # Where nothing is known to differ, and only noise was not followed.
 _FEWER_RUNS = 2_000
@@ -114,7 +115,8 @@ def replay(
         if progress is not None:
             progress(number, len(pairs), "replaying")
         examined.look_at(number, pair)
-    findings = examined.with_sources(sorted(examined.findings, key=lambda one: one.weight))
+    findings = sorted(examined.findings, key=lambda one: one.weight)
+    findings = examined.with_sources(findings, until=began + (1.0 - _FOR_TESTS) * seconds)
     confirmed, test = None, None
     options = VerificationOptions(
         false_alarm_rate=false_alarm_rate,
@@ -186,10 +188,10 @@ class _Examined:
         if finding is not None:
             self.findings.append(finding)
 
-    def with_sources(self, findings: list[PairFinding]) -> list[PairFinding]:
+    def with_sources(self, findings: list[PairFinding], *, until: float) -> list[PairFinding]:
         """The same findings; of the gravest, the lines that computed what differs are added."""
         for place, one in enumerate(findings[:_MOST_CONFIRMED]):
-            if one.differences:
+            if one.differences and (not place or time.perf_counter() < until):
                 found = self._examine(one.pair, again=True, traced=True)
                 findings[place] = self._finding(one.number, one.pair, found) or one
         return findings

@@ -24,7 +24,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _STANDARD = sysconfig.get_paths()["stdlib"]
 # Packages whose lines are never at fault, and whose loops are long.
 _LARGE = ("numpy", "pandas", "scipy", "sklearn", "torch", "jax", "jaxlib", "joblib")
-_SECONDS = 5.0
+_SECONDS = 2.0
 _MOST_MEMBERS, _MOST_LINES = 2_000, 200_000
 
 Line = Tuple[str, int]

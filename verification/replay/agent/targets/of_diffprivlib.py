@@ -21,6 +21,10 @@ from scipy.optimize import minimize
 
 from . import CLAIMED, CLASSES, NUMBERS, REMOVE, REPLACE, target
 
+_ISSUES = "https://github.com/IBM/differential-privacy-library/issues/"
+_PAPER = ("https://arxiv.org/abs/2602.17454",)
+_OF_REGRESSION = (_ISSUES + "104", _ISSUES + "105")
+_OF_QUANTILES = (_ISSUES + "80", *_PAPER)
 _BOUNDS = (0.0, 1.0)
 _BOX = (np.zeros(2), np.ones(2))
 _DELTA = 0.1
@@ -211,12 +215,12 @@ def count_nonzero(data: Any, rng: Any) -> Any:
     return tools.count_nonzero(_column(data) > 0.5, epsilon=CLAIMED)
 
 
-@target(REPLACE, any_values=True)
+@target(REPLACE, any_values=True, reported=_PAPER)
 def mean(data: Any, rng: Any) -> Any:
     return tools.mean(_column(data), epsilon=CLAIMED, bounds=_BOUNDS)
 
 
-@target(REPLACE)
+@target(REPLACE, reported=_PAPER)
 def mean_of_columns(data: Any, rng: Any) -> Any:
     return tools.mean(data.features, epsilon=CLAIMED, bounds=_BOX, axis=0)
 
@@ -231,7 +235,7 @@ def nanmean_of_those_who_answered(data: Any, rng: Any) -> Any:
     return tools.nanmean(_answers(data), epsilon=CLAIMED, bounds=_BOUNDS)
 
 
-@target(REPLACE, any_values=True)
+@target(REPLACE, any_values=True, reported=_PAPER)
 def var(data: Any, rng: Any) -> Any:
     return tools.var(_column(data), epsilon=CLAIMED, bounds=_BOUNDS)
 
@@ -241,7 +245,7 @@ def nanvar(data: Any, rng: Any) -> Any:
     return tools.nanvar(_column(data), epsilon=CLAIMED, bounds=_BOUNDS)
 
 
-@target(REPLACE, any_values=True)
+@target(REPLACE, any_values=True, reported=_PAPER)
 def std(data: Any, rng: Any) -> Any:
     return tools.std(_column(data), epsilon=CLAIMED, bounds=_BOUNDS)
 
@@ -251,7 +255,7 @@ def nanstd(data: Any, rng: Any) -> Any:
     return tools.nanstd(_column(data), epsilon=CLAIMED, bounds=_BOUNDS)
 
 
-@target(REPLACE, any_values=True)
+@target(REPLACE, any_values=True, reported=_PAPER)
 def sum_(data: Any, rng: Any) -> Any:
     return tools.sum(_column(data), epsilon=CLAIMED, bounds=_BOUNDS)
 
@@ -282,17 +286,17 @@ def histogramdd(data: Any, rng: Any) -> Any:
     return tools.histogramdd(data.features, epsilon=CLAIMED, bins=3, range=[_BOUNDS, _BOUNDS])
 
 
-@target(REPLACE, any_values=True)
+@target(REPLACE, any_values=True, reported=_OF_QUANTILES)
 def quantile(data: Any, rng: Any) -> Any:
     return tools.quantile(_column(data), 0.3, epsilon=CLAIMED, bounds=_BOUNDS)
 
 
-@target(REPLACE, any_values=True)
+@target(REPLACE, any_values=True, reported=_OF_QUANTILES)
 def median(data: Any, rng: Any) -> Any:
     return tools.median(_column(data), epsilon=CLAIMED, bounds=_BOUNDS)
 
 
-@target(REPLACE, any_values=True)
+@target(REPLACE, any_values=True, reported=_OF_QUANTILES)
 def percentile(data: Any, rng: Any) -> Any:
     return tools.percentile(_column(data), [25, 75], epsilon=CLAIMED, bounds=_BOUNDS)
 
@@ -300,7 +304,7 @@ def percentile(data: Any, rng: Any) -> Any:
 # Models: first as they are fitted, with all public attributes.
 
 
-@target(REPLACE, CLASSES, records=10)
+@target(REPLACE, CLASSES, records=10, reported=_PAPER)
 def gaussian_nb(data: Any, rng: Any) -> Any:
     return models.GaussianNB(epsilon=CLAIMED, bounds=_BOX).fit(data.features, data.labels)
 
@@ -317,7 +321,7 @@ def gaussian_nb_with_a_public_record_of_each_class(data: Any, rng: Any) -> Any:
     return models.GaussianNB(epsilon=CLAIMED, bounds=_BOX).fit(features, labels)
 
 
-@target(REPLACE, CLASSES, records=10)
+@target(REPLACE, CLASSES, records=10, reported=_PAPER)
 def logistic_regression(data: Any, rng: Any) -> Any:
     return _logistic(data.features, data.labels)
 
@@ -327,12 +331,12 @@ def logistic_regression_with_a_public_record_of_each_class(data: Any, rng: Any) 
     return _logistic(*_with_public_records(data))
 
 
-@target(REPLACE, records=2)
+@target(REPLACE, records=2, reported=_OF_REGRESSION)
 def linear_regression(data: Any, rng: Any) -> Any:
     return _linear(data, _BOUNDS, fit_intercept=True)
 
 
-@target(REPLACE, records=2)
+@target(REPLACE, records=2, reported=_OF_REGRESSION)
 def linear_regression_without_intercept(data: Any, rng: Any) -> Any:
     return _linear(data, _BOUNDS)
 

@@ -25,6 +25,7 @@ _DOMAIN = {name: {"categories": list(one)} for name, one in _TABLE.items()}
 _MIXED = {"x": [0.0, 1.0], "size": ["small", "large"]}
 _OF_MIXED = {"x": {"lower": 0.0, "upper": 1.0}, "size": {"categories": ["small", "large"]}}
 _CODES = {"a": [0, 1, 2], "b": [0, 1, 2, 3]}
+_OF_DOMAINS = ("https://github.com/sassoftware/dpmm/issues/18",)
 _DELTA = 1e-5
 _SAMPLED = 200
 _ITERATIONS = 5
@@ -108,12 +109,12 @@ def mst_of_private_bins(data: Any, rng: Any) -> Any:
     return _generated(MSTPipeline, data, _OF_MIXED, bins=0.2)
 
 
-@target(REMOVE, _CODES, delta=_DELTA, summary=counted)
+@target(REMOVE, _CODES, delta=_DELTA, summary=counted, reported=_OF_DOMAINS)
 def mst_model_without_domain(data: Any, rng: Any) -> Any:
     return _of_model(MSTGM, data, None)
 
 
-@target(REMOVE, _CODES, delta=_DELTA, summary=counted)
+@target(REMOVE, _CODES, delta=_DELTA, summary=counted, reported=_OF_DOMAINS)
 def priv_bayes_model_without_domain(data: Any, rng: Any) -> Any:
     return _of_model(PrivBayesGM, data, None)
 

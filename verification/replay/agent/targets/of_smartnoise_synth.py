@@ -31,6 +31,7 @@ from . import CLAIMED, REMOVE, REPLACE, counted, target  # noqa: E402
 
 _TABLE = {"colour": ["red", "green", "blue"], "size": ["small", "large"]}
 _NUMBERS = {"x": [0.0, 1.0], "y": [0.0, 1.0]}
+_OF_COVARIANCE = ("https://github.com/opendp/smartnoise-sdk/issues/622",)
 _DELTA = 1e-5
 _SAMPLED = 200
 
@@ -166,7 +167,7 @@ def mst_with_inferred_bounds(data: Any, rng: Any) -> Any:
     return model.sample(_SAMPLED)
 
 
-@target(REPLACE, any_values=True)
+@target(REPLACE, any_values=True, reported=_OF_COVARIANCE)
 def covariance(data: Any, rng: Any) -> Any:
     ranges = pandas.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]})
     frame = data.frame
