@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import venv
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -230,7 +231,8 @@ def replay_library(
     progress : callable, optional
         Called after each target.
     keep : callable, optional
-        Called with the name of each target and its result, when it is finished.
+        Called with the name of each target and its result as soon as it is finished, by one thread
+        at a time.
 
     Raises
     ------
@@ -242,14 +244,21 @@ def replay_library(
     shared = replace(options, false_alarm_rate=options.false_alarm_rate / len(chosen))
     rest = [name for name in chosen if name not in finished]
     found: dict[str, ReplayResult] = {}
+
+    def replayed(name: str) -> ReplayResult:
+        result = _replayed(library, name, where, shared)
+        if keep is not None:
+            with keeping:
+                keep(name, result)
+        return result
+
+    keeping = threading.Lock()
     pool = ThreadPoolExecutor(max_workers=jobs)
     try:
-        work = {pool.submit(_replayed, library, name, where, shared): name for name in rest}
+        work = {pool.submit(replayed, name): name for name in rest}
         for done in as_completed(work):
             name = work[done]
             found[name] = done.result()
-            if keep is not None:
-                keep(name, found[name])
             if progress is not None:
                 progress(len(chosen) - len(rest) + len(found), len(chosen), name)
     finally:

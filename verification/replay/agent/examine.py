@@ -241,8 +241,8 @@ def _fixed(
     calls: Dict[Any, Call] = {}
     same_answers: Dict[Any, List[bool]] = {}
     for key, call in recorded.tape.numbered():
-        answer = np.asarray(plain(call.answer), dtype=object).ravel()
-        if (call.value is None and call.declared is None) or not _has_fractions(answer):
+        # What is chosen among candidates comes twice by chance; a sum with noise does not.
+        if _moved(call.value, call.answer) is None or not _has_fractions(call.answer):
             continue
         other = numbered.get(key)
         equal = other is not None and _equal(call.answer, other.answer)
@@ -266,7 +266,8 @@ def _fixed(
 
 def _has_fractions(answer: Any) -> bool:
     """Whether numbers are not whole, so that they do not come twice by chance."""
-    return any(isinstance(one, float) and math.isfinite(one) and one % 1.0 for one in answer)
+    numbers = _numbers_of(answer)
+    return bool(np.any(np.isfinite(numbers) & (np.mod(numbers, 1.0) != 0.0)))
 
 
 def _reused(tape: Tape) -> List[SeenDifference]:
@@ -561,8 +562,8 @@ def _ratios(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def _moved(first: Any, second: Any) -> Optional[List[float]]:
     """The L1, the L2 and the largest difference of two values; None if they are no numbers."""
     try:
-        one, other = (np.asarray(value, dtype=float) for value in (first, second))
-    except (TypeError, ValueError):
+        one, other = (_numbers_of(value) for value in (first, second))
+    except (TypeError, ValueError, RuntimeError):
         return None
     if first is None or second is None:
         return None
@@ -573,6 +574,12 @@ def _moved(first: Any, second: Any) -> Optional[List[float]]:
     by = np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0.0, by)
     by = np.where(np.isnan(by), np.inf, by)
     return [float(by.sum()), float(np.sqrt(np.square(by).sum())), float(by.max(initial=0.0))]
+
+
+def _numbers_of(value: Any) -> Any:
+    """An array of floats; also of a tensor, whose gradient nobody needs."""
+    detached = value.detach().cpu() if hasattr(value, "detach") else value
+    return np.asarray(detached, dtype=float)
 
 
 def _equal(first: Any, second: Any) -> bool:

@@ -71,12 +71,20 @@ def _drawn(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
         parameters = _parameters(_DRAWS[name], args, given)
         probabilities = parameters.pop("p", None) if name == "choice" else None
         if probabilities is not None:
-            return given_value(
-                tape, probabilities, "categorical", 1.0, lambda: draw(*args, **given)
-            )
+            return _chosen_with(tape, probabilities, parameters["a"], lambda: draw(*args, **given))
         return _again(name, lambda: draw(*args, **given), parameters)
 
     return method
+
+
+def _chosen_with(tape: Any, probabilities: Any, among: Any, draw: Callable[[], Any]) -> Any:
+    """A choice with probabilities; an earlier answer counts where it is one of the candidates."""
+
+    def allowed(answer: Any) -> bool:
+        candidates = np.arange(among) if np.ndim(among) == 0 else np.asarray(among)
+        return bool(candidates.ndim > 1 or np.all(np.isin(answer, candidates)))
+
+    return given_value(tape, probabilities, "categorical", 1.0, draw, allowed=allowed)
 
 
 def _noise(name: str, draw: Callable[..., Any], args: Any, given: Dict[str, Any]) -> Any:

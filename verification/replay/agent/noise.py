@@ -163,7 +163,14 @@ def given_value(
     )
 
 
-def again(tape: Tape, name: str, compute: Callable[[], Any], **stated: Any) -> Any:
+def again(
+    tape: Tape,
+    name: str,
+    compute: Callable[[], Any],
+    *,
+    allowed: Callable[[Any], bool] = lambda answer: True,
+    **stated: Any,
+) -> Any:
     """The answer of a call of the earlier run, or as much of it as has its place in this one.
 
     Where noise is drawn for every record, one record more or less is an entry at the end; all
@@ -179,7 +186,7 @@ def again(tape: Tape, name: str, compute: Callable[[], Any], **stated: Any) -> A
 
     def fits(answer: Any) -> bool:
         earlier.append(answer)
-        return bool(np.shape(answer) == np.shape(draw()))
+        return bool(np.shape(answer) == np.shape(draw())) and allowed(answer)
 
     found = tape.call(name, draw, fits=fits, **stated)
     if not earlier or np.ndim(found) == 0 or np.shape(earlier[0]) == np.shape(found):
