@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,6 +25,9 @@ from rdpkit.planning import (
     training_report,
     usual_delta,
 )
+
+if TYPE_CHECKING:
+    from rdpkit.interop.other_accountants import OtherEpsilon
 
 _WIDTH, _SCREEN = 15, 100
 _HELP = {parameter.name: text for parameter, text in with_help(DPSGD)}
@@ -76,12 +79,21 @@ _WANTED = ("noise_multiplier", "epochs", "batch_size")
     help="Show what the same settings are worth with batches made in every way, and what a claim "
     "for Poisson samples is worth then; by default under zero-out.",
 )
+@click.option(
+    "--compare-accountants",
+    "others",
+    is_flag=True,
+    help="Show what Opacus, dp-accounting and TensorFlow Privacy's statement print for this run, "
+    "as far as they are installed.",
+)
 @format_option
 @to_file_option
 @remembered()
 def dpsgd(
+    *,
     output_format: str,
     comparing: bool,
+    others: bool,
     delta: float | None,
     adjacency: str | None,
     claimed_epsilon: float | None,
@@ -118,16 +130,27 @@ def dpsgd(
     if comparing:
         # Under zero-out nothing but one gradient changes, so that all ways can be compared.
         rows = compare_sampling(event, delta=delta, adjacency=adjacency or Adjacency.ZERO_OUT)
+    printed: list[OtherEpsilon] = []
+    if others:
+        # Imported here because few ask for other libraries.
+        from rdpkit.interop.other_accountants import other_accountants  # noqa: PLC0415
+
+        printed = other_accountants(event, delta=delta)
     if output_format == "json":
         table = report.as_dict()
         extra: dict[str, Any] = {"assumed": assumed, "found": found or None, "verdict": verdict}
         extra["warnings"] = _warnings(event, delta)
         if rows:
             extra["samplings"] = [row.as_dict() for row in rows]
+        if others:
+            extra["other_accountants"] = [one.as_dict() for one in printed]
         click.echo(as_json({**table, **extra}))
     else:
         lines = _text(report, found, assumed, verdict, claimed_epsilon)
-        click.echo("\n".join(printable(line) for line in [*lines, *_comparison(rows)]))
+        lines += _comparison(rows)
+        if others:
+            lines += _other_accountants(printed)
+        click.echo("\n".join(map(printable, lines)))
     if verdict == "refuted":
         click.get_current_context().exit(OUT_OF_REACH)
 
@@ -300,6 +323,18 @@ def _comparison(rows: tuple[SamplingBounds, ...]) -> list[str]:
     cut = next((row.event.max_batch_size for row in rows if row.event.max_batch_size), None)
     if cut is not None:
         lines.append(f"    Truncated batches hold {cut} examples at most.")
+    return lines
+
+
+def _other_accountants(printed: list[OtherEpsilon]) -> list[str]:
+    """What other libraries print, rounded as people print it: to the nearest."""
+    if not printed:
+        return ["", "No other accountant that is installed can be told this run."]
+    lines = ["", "Other accountants, whose epsilon is that of Poisson samples, add-or-remove-one:"]
+    for one in printed:
+        number = "no number" if one.epsilon is None else f"{one.epsilon:.3f}"
+        note = f" ({one.note})" if one.note else ""
+        lines.append(f"    {number:>9}  {one.library}, {one.accountant}{note}")
     return lines
 
 
