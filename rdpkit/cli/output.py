@@ -6,7 +6,7 @@ import functools
 import io
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import IO, Any, ParamSpec, TypeVar
@@ -17,6 +17,7 @@ from click.core import ParameterSource
 from rdpkit.cli.option_types import NameType
 from rdpkit.extensions import ExtensionError, declared
 from rdpkit.formats.files import write_whole
+from rdpkit.formats.records import each_of
 from rdpkit.formats.text import printable
 
 P = ParamSpec("P")
@@ -175,22 +176,38 @@ def written_to(path: Path) -> Iterator[None]:
 
 
 class CommandError(click.ClickException):
-    """An error of a command: one line that begins with "Error:", and perhaps a line of advice."""
+    """An error of a command: a line that begins with "Error:", and perhaps a line of advice.
 
-    def __init__(self, message: str, *, status: int = BAD_INPUT, advice: str = "") -> None:
+    Several mistakes in one file are several lines.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = BAD_INPUT,
+        advice: str = "",
+        others: Sequence[object] = (),
+    ) -> None:
         super().__init__(message)
         self.exit_code = status  # type: ignore[misc]
         self.advice = advice
+        self.others = others
 
     def format_message(self) -> str:
         """The message on one line."""
-        return printable(" ".join(str(self.message).split()))
+        return _one_line(self.message)
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print the error, and the advice."""
-        click.echo(f"Error: {self.format_message()}", file=file, err=file is None)
+        for message in (self.message, *self.others):
+            click.echo(f"Error: {_one_line(message)}", file=file, err=file is None)
         if self.advice:
             click.echo(printable(self.advice), file=file, err=file is None)
+
+
+def _one_line(message: object) -> str:
+    return printable(" ".join(str(message).split()))
 
 
 class BadInput(CommandError):  # noqa: N818 - what is bad is the input
@@ -268,7 +285,10 @@ def _command_error(error: Exception) -> CommandError:
         return CommandError(
             f"rdpkit could not prove a number: {words} {_REPORT}", status=OUR_FAILURE
         )
-    if isinstance(error, (ValueError, OSError, ExtensionError)):
+    if isinstance(error, ValueError):
+        first, *others = each_of(error)
+        return BadInput(str(first) or words, others=others)
+    if isinstance(error, (OSError, ExtensionError)):
         return BadInput(words)
     return _failure(error)
 

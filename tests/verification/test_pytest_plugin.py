@@ -124,7 +124,7 @@ def test_a_mistake_in_a_file_is_one_line_with_the_file(run):
     result = run(content=GOOD.replace("0.80", "-1"))
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
-        ["*mine.claims.toml: claim 'good': expected epsilon to be a number >= 0, got -1."]
+        ["*mine.claims.toml:*: claim 'good': expected epsilon to be a number >= 0, got -1."]
     )
     result.stdout.no_fnmatch_line("*claims.py*")
 
