@@ -6,7 +6,7 @@ import functools
 import io
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import IO, Any, ParamSpec, TypeVar
@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from rdpkit.cli.option_types import NameType
-from rdpkit.extensions import ExtensionError, declared
+from rdpkit.extensions import ExtensionError, declared, install_line
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import each_of
 from rdpkit.formats.text import printable
@@ -67,8 +67,8 @@ TO_FILE = "to_file"
 _TO_FILE: dict[str, Any] = {
     "type": click.Path(path_type=Path, dir_okay=False),
     "metavar": "FILE",
-    "help": "Write what is printed to this file instead, whole or not at all; a name that ends in "
-    ".json asks for JSON.",
+    "help": "Write what is printed to this file instead, whole or not at all. The end of its name "
+    "says in which format.",
 }
 
 
@@ -114,21 +114,14 @@ def to_file(
                 raise ValueError(f"Expected --output or --{other}, got both: they write the same.")
             both = path if given is None else (*given, path)
             return function(*args, **{**kwargs, other: both})
-        _choose_format(path, kwargs)
+        _choose_format(path, kwargs, others or ())
         with written_to(path):
             return function(*args, **kwargs)
 
     return wrapped
 
 
-# What a command that prints text does not write, whatever the name of the file says.
-_NO_TEXT = frozenset([
-    "csv", "docx", "eps", "gif", "htm", "html", "jpeg", "jpg", "md", "npz", "parquet", "pdf",
-    "png", "ps", "svg", "tex", "toml", "tsv", "xlsx", "xml",
-])  # fmt: skip
-
-
-def _choose_format(path: Path, values: dict[str, Any]) -> None:
+def _choose_format(path: Path, values: dict[str, Any], others: Iterable[str]) -> None:
     """Print in the format that the name of the file asks for, if no other was named.
 
     Raises
@@ -140,12 +133,15 @@ def _choose_format(path: Path, values: dict[str, Any]) -> None:
     wanted = path.suffix.lower().removeprefix(".")
     source = ctx.get_parameter_source("output_format")
     formats = [o.type for o in ctx.command.params if o.name == "output_format"]
-    known = [one.knows(wanted) for one in formats if isinstance(one, NameType)]
-    if any(known) and source is ParameterSource.DEFAULT:
+    known = [name for one in formats if isinstance(one, NameType) for name in one.names]
+    # A command without a choice prints JSON alone.
+    known = known or ["json"]
+    if formats and wanted in known and source is ParameterSource.DEFAULT:
         values["output_format"] = wanted
-    if wanted in _NO_TEXT and not any(known):
-        accepted = "to end in .txt, or in a format that --format names" if known else "to be text"
-        raise ValueError(f"Expected --output {accepted}, got {str(path)!r}.")
+    if wanted not in {"", "txt", *known}:
+        endings = [".txt", *(f".{name}" for name in known if name != "text"), *others]
+        accepted = ", ".join(endings[:-1]) + f" or {endings[-1]}" if endings[1:] else endings[0]
+        raise ValueError(f"Expected --output to end in {accepted}, got {str(path)!r}.")
 
 
 @contextmanager
@@ -251,7 +247,13 @@ def reported(error: Exception, ctx: click.Context) -> click.ClickException:
 
         click.echo("".join(traceback.format_exception(error)), err=True)
     if isinstance(error, click.UsageError):
-        return BadInput(error.format_message(), advice=_where_to_read(error.ctx))
+        words = error.format_message()
+        meaning = getattr(getattr(error, "param", None), "help", None)
+        # Types that have choices say what they are.
+        if isinstance(error, click.MissingParameter) and meaning and words.endswith("'."):
+            first = meaning.partition(". ")[0].rstrip(".")
+            words = f"{words[:-1]}: {first[0].lower()}{first[1:]}."
+        return BadInput(words, advice=_where_to_read(error.ctx))
     if isinstance(error, click.ClickException):
         return error
     if isinstance(error, ModuleNotFoundError):
@@ -307,8 +309,8 @@ def _missing(error: ModuleNotFoundError, command: str) -> CommandError:
     library = _DISTRIBUTIONS.get(module, module.replace("_", "-"))
     extra = _extra_with(library, command)
     return BadInput(
-        f"rdpkit {command} needs {library}: pip install "
-        + (f"'rdpkit[{extra}]'" if extra else library)
+        f"rdpkit {command} needs {library}: "
+        + (install_line(extra) if extra else f"pip install {library}")
     )
 
 

@@ -65,7 +65,7 @@ def draw(curve: TradeoffCurve, axes: Axes | None, *, logarithmic: bool) -> Axes:
 
 
 def save(curve: TradeoffCurve, path: Path) -> None:
-    """Draw a curve to a file, PNG or SVG by its suffix, the same each time.
+    """Draw a curve to a file, PNG, SVG or PDF by its suffix, the same each time.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def save(curve: TradeoffCurve, path: Path) -> None:
         figure = Figure(figsize=_SIZE, layout="constrained")
         draw(curve, figure.subplots(), logarithmic=False)
         with whole_file(path) as temporary:
-            metadata = {"Date": None} if kind == "svg" else None
+            metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
             figure.savefig(temporary, format=kind, metadata=metadata, dpi=150)
 
 

@@ -186,3 +186,34 @@ def test_other_accountants_say_what_they_print_of_a_loader():
     assert "705 steps at 1/235" in found.output
     nothing = run(*RUNS[0], "--compare-accountants", "--sampling", "fixed-size")
     assert "No other accountant that is installed can be told this run." in nothing.output
+
+
+@pytest.mark.thorough
+def test_a_page_for_people_who_do_not_compute(tmp_path):
+    path = tmp_path / "page.html"
+    found = run(*BASIC, *NOISE, "--claimed-epsilon", "9", "-o", str(path))
+    assert found.exit_code == 0
+    text = path.read_text()
+    for part in ("Claim: epsilon 9", "who accuses 1 in 100", "Poisson sampling", "<svg"):
+        assert part in text
+    assert "Warnings" not in text
+
+
+@pytest.mark.parametrize(
+    ("option", "meant"),
+    [
+        ("--noise", "noise-multiplier"),
+        ("--sigma", "noise-multiplier"),
+        ("--batch", "batch-size"),
+        ("--n", "dataset-size"),
+        ("--eps", "target-epsilon"),
+    ],
+)
+def test_other_names_of_options_are_answered(option, meant):
+    found = run(option, "1")
+    assert found.exit_code == 2
+    assert f"No such option '{option}'. Did you mean '--{meant}'?" in found.output
+
+
+def test_a_missing_option_is_explained():
+    assert "Missing option '--dataset-size': number of training examples" in run().output

@@ -72,7 +72,7 @@ def test_a_failure_says_what_is_claimed_what_is_true_and_what_to_change(run):
     result.stdout.fnmatch_lines(
         [
             "*claim wrong*",
-            "epsilon 0.5 at delta 1e-05 (add_or_remove_one) is refuted: *",
+            "epsilon 0.5 at delta 1e-05 (add-or-remove-one) is refuted: *",
             "  claimed    epsilon 0.5 at delta 1e-05*",
             "  upper      0.7255* by pld-upper",
             "  lower      0.7255* by pair-lower",

@@ -404,5 +404,5 @@ def _unbounded(finding: Finding) -> str:
     claim = finding.claim
     return (
         f"no theorem bounds {claim.quantity} of this {claim.mechanism} under "
-        f"{claim.adjacency.value}: name a mechanism and adjacency that a theorem is about"
+        f"{claim.adjacency.dashed}: name a mechanism and adjacency that a theorem is about"
     )

@@ -363,7 +363,7 @@ def explanation(finding: Finding) -> list[str]:
         + ("" if claim.delta is None else f", delta {claim.delta:g}")
         + ("" if claim.order is None else f", order {claim.order:g}")
         + ("" if claim.fpr is None else f", fpr {claim.fpr:g}"),
-        f"adjacency     {claim.adjacency.value}",
+        f"adjacency     {claim.adjacency.dashed}",
         f"mechanism     {claim.mechanism}",
         *(f"  {name} = {value}" for name, value in parameters(claim)),
     ]
