@@ -23,6 +23,11 @@ class Adjacency(StrEnum):
     REPLACE_ONE = "replace_one"
     ZERO_OUT = "zero_out"
 
+    @property
+    def dashed(self) -> str:
+        """As texts for people spell it, and the command line."""
+        return self.value.replace("_", "-")
+
     @classmethod
     def _missing_(cls, value: object) -> Adjacency:
         """The member for another spelling of its name."""

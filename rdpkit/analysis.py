@@ -207,6 +207,14 @@ def delta(
     Source
     ------
     The theorem that the result names.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.Gaussian(noise_std=3.0, record_norm=1.0)
+    >>> found = rdpkit.delta(event, epsilon=1.0, adjacency="add_or_remove_one")
+    >>> f"{found.delta:.4g}"
+    '0.0002075'
     """
     relation = Adjacency(adjacency)
     options = renyi_options(conversion, order_limits, certify=certify)
@@ -286,6 +294,14 @@ def lower_bound(
     Source
     ------
     rdpkit, theory page "Privacy loss distributions".
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.Gaussian(noise_std=3.0, record_norm=1.0)
+    >>> found, pair = rdpkit.lower_bound(event, delta=1e-5, adjacency="add_or_remove_one")
+    >>> f"{found.epsilon:.4g}"
+    '1.271'
     """
     _validate.one_of_a_kind("event", event, Event)
     target = Target(

@@ -39,6 +39,37 @@ def declared(group: str) -> tuple[EntryPoint, ...]:
     return tuple(entry for entry in _declared() if entry.group == group)
 
 
+def install_line(extra: str) -> str:
+    """What installs an extra, in the way in which this copy was installed.
+
+    A copy from a folder or a repository names it again. Of any other nobody knows where it came
+    from, so the libraries of the extra are named, and not whoever has this name on an index.
+    """
+    # Only errors need these.
+    import json  # noqa: PLC0415
+    import re  # noqa: PLC0415
+    import shlex  # noqa: PLC0415
+    from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415
+    from urllib.parse import unquote, urlsplit  # noqa: PLC0415
+
+    try:
+        found = distribution("rdpkit")
+    except PackageNotFoundError:
+        return "install what pyproject.toml lists there"
+    came = json.loads(found.read_text("direct_url.json") or "{}")
+    url = came.get("url", "")
+    if "dir_info" in came:
+        target = f"{unquote(urlsplit(url).path)}[{extra}]"
+        option = "-e " if came["dir_info"].get("editable") else ""
+        return f"pip install {option}{shlex.quote(target)}"
+    if "vcs_info" in came:
+        target = f"rdpkit[{extra}] @ {came['vcs_info']['vcs']}+{url}"
+        return f"pip install {shlex.quote(target)}"
+    wanted = re.compile(rf"""([\w.-]+).*extra\s*==\s*['"]{re.escape(extra)}['"]""")
+    names = [named[1] for text in found.requires or () if (named := wanted.match(text))]
+    return f"pip install {shlex.join(names)}"
+
+
 def extensions(group: str) -> dict[str, object]:
     """What installed packages add to a group, by name; imported by this call.
 

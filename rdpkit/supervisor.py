@@ -17,13 +17,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from types import FrameType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
+# Windows knows no stronger one.
+_KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 # How often a worker looks whether its parent is still there.
 _SECONDS_BETWEEN_LOOKS = 0.5
 # What limits the threads of libraries and of processes that come later.
@@ -90,7 +92,10 @@ def stop_workers() -> None:
     from multiprocessing import active_children  # noqa: PLC0415 - most commands start no process
 
     for child in active_children():
-        child.kill()
+        # Not every kind of process has a method for it.
+        if child.pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(child.pid, _KILL)
 
 
 def as_finished(
@@ -140,7 +145,32 @@ def as_finished(
         started = {"initializer": _begin_worker, "initargs": (os.getpid(),)} if own else {}
         run = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1, **started)
     task = delayed(functools.partial(_finished, function, os.getpid()))
-    yield from run(task(place, item) for place, item in enumerate(items))
+    with _interrupts_held() if own else nullcontext():
+        results = run(task(place, item) for place, item in enumerate(items))
+    yield from results
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """An interrupt waits until the block is left, and processes that it starts see none at all.
+
+    A terminal sends it to every process, and one that is just starting would print a traceback.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    # The first use of these starts processes of their own, and lets interrupts through again.
+    from multiprocessing import resource_tracker  # noqa: PLC0415
+
+    from joblib.externals.loky.backend import resource_tracker as of_loky  # noqa: PLC0415
+
+    resource_tracker.ensure_running()
+    of_loky.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def in_order(

@@ -145,3 +145,30 @@ def test_theorems_that_cannot_be_used(declare, value, message):
 def test_without_packages_there_are_only_our_own():
     assert len(MECHANISMS) == len(list(MECHANISMS)) >= 14
     assert rdpkit.BOUNDS[: len(bounds._OWN)] == bounds._OWN
+
+
+@pytest.mark.parametrize(
+    ("came", "line"),
+    [
+        (
+            {"url": "file:///a%20b", "dir_info": {"editable": True}},
+            "pip install -e '/a b[plots]'",
+        ),
+        ({"url": "file:///src/rdpkit", "dir_info": {}}, "pip install '/src/rdpkit[plots]'"),
+        (
+            {"url": "https://example.org/r.git", "vcs_info": {"vcs": "git"}},
+            "pip install 'rdpkit[plots] @ git+https://example.org/r.git'",
+        ),
+        ({"url": "file:///rdpkit.whl", "archive_info": {}}, "pip install matplotlib"),
+        (None, "pip install matplotlib"),
+    ],
+)
+def test_an_extra_is_installed_as_this_copy_was(monkeypatch, came, line):
+    class Distribution:
+        requires = ('matplotlib>=3.8; extra == "plots"', 'torch>=2; extra == "mechanisms"', "numpy")
+
+        def read_text(self, name):
+            return None if came is None else json.dumps(came)
+
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: Distribution())
+    assert extensions.install_line("plots") == line

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import rdpkit
+
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -82,3 +84,14 @@ def test_the_versions_that_tests_run_with_are_pinned(dependency):
 def test_the_command_and_its_entry_points_exist():
     assert PROJECT["scripts"]["rdpkit"] == "rdpkit.cli:main"
     assert "audit" in PROJECT["entry-points"]["rdpkit.commands"]
+
+
+def test_the_citation_is_of_this_version():
+    assert f"version: {rdpkit.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_the_readme_links_to_pages_and_names_no_paths():
+    text = "\n".join(README)
+    assert not re.findall(r"`docs/[^` ]+\.md`", text)
+    for path in re.findall(r"\]\((docs/[^)]+)\)", text):
+        assert (ROOT / path).is_file(), path

@@ -11,6 +11,7 @@ import time
 from contextlib import nullcontext
 from importlib import import_module
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import pytest
 from joblib import parallel_config, register_parallel_backend
@@ -192,3 +193,23 @@ def test_threads_are_limited_and_wait_asleep(monkeypatch, threads_as_before):
     assert os.environ["OMP_NUM_THREADS"] == "2"
     with pytest.raises(ValueError, match="threads"):
         supervisor.limit_threads(0)
+
+
+def _blocked(_):
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="needs masks of signals")
+def test_workers_never_see_an_interrupt_not_even_while_they_start():
+    assert [found for _, found in supervisor.as_finished(_blocked, [1, 2, 3], jobs=2)] == [True] * 3
+    assert not _blocked(None)
+
+
+def test_workers_are_stopped_although_their_kind_knows_no_kill(monkeypatch):
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    child = SimpleNamespace(pid=process.pid)
+    monkeypatch.setattr(
+        "multiprocessing.active_children", lambda: [child, SimpleNamespace(pid=None)]
+    )
+    supervisor.stop_workers()
+    assert process.wait(20) == -signal.SIGKILL

@@ -171,7 +171,7 @@ def print_summaries(summaries: Sequence[Summary], *, title: str) -> None:
 
     from rdpkit.mechanisms.experiments.summary_table import COLUMNS, cells  # noqa: PLC0415
 
-    table = Table(title=printable(title), title_justify="left")
+    table = Table(title=printable(title), title_justify="left", box=None, pad_edge=False)
     for name in COLUMNS:
         table.add_column(name, overflow="fold")
     for summary in summaries:

@@ -132,7 +132,7 @@ class Sweep:
         ModuleNotFoundError
             If pandas is not installed; the message says how to install it.
         """
-        return optional_library("pandas", "to_pandas()", "pandas").DataFrame(self.as_columns())
+        return optional_library("pandas", "to_pandas()").DataFrame(self.as_columns())
 
     def to_arrow(self) -> Any:
         """The columns as a ``pyarrow.Table``.
@@ -142,9 +142,7 @@ class Sweep:
         ModuleNotFoundError
             If pyarrow is not installed; the message says how to install it.
         """
-        return optional_library("pyarrow", "to_arrow()", "'rdpkit[sweeps]'").table(
-            self.as_columns()
-        )
+        return optional_library("pyarrow", "to_arrow()", "sweeps").table(self.as_columns())
 
 
 def _are_whole(name: str, column: Array) -> bool:

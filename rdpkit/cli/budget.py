@@ -176,7 +176,7 @@ def _show(found: PrivacyFilter, output_format: str) -> None:
         click.echo(as_json(table))
         return
     lines = [
-        f"budget: epsilon {found.epsilon:g} at delta {found.delta:g}, {found.adjacency.value}, "
+        f"budget: epsilon {found.epsilon:g} at delta {found.delta:g}, {found.adjacency.dashed}, "
         f"composed by {found.composition}",
         f"charges: {len(found.spendings)}",
         f"used: {rounded_up(used)} of epsilon; left: {rounded_down(left.epsilon)}",

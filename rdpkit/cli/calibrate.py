@@ -45,8 +45,10 @@ _OF_ATTACKS = ("target_advantage", "target_tpr", "at_fpr", "target_mu", "smalles
 
 def _parameters(
     ctx: click.Context, option: click.Parameter, value: tuple[str, ...]
-) -> str | tuple[str, ...] | dict[str, float]:
-    """One name, several, or names with their share of a ratio."""
+) -> str | tuple[str, ...] | dict[str, float] | None:
+    """One name, several, names with their share of a ratio, or None to find it out."""
+    if not value:
+        return None
     items = [item.strip() for text in value for item in text.split(",")]
     stated = [item.partition("=") for item in items if "=" in item]
     if not all(items) or (stated and len(stated) < len(items)):
@@ -93,6 +95,26 @@ def _event(
     return event_from_table({"mechanism": "repeated", "event": table, "count": count or 1})
 
 
+def _left_out(source: str, given: Mapping[str, Any]) -> str:
+    """The parameter to choose where none is named: the one that was left out."""
+    found: list[str] = []
+
+    def note(path: str) -> bool:
+        if not path.endswith("adjacency"):
+            found.append(path)
+        return False
+
+    table = {"mechanism": source, **given} if source in MECHANISMS else read_toml(source)
+    with_placeholders(table, note)
+    if len(found) == 1:
+        return found[0]
+    names = [f"--{dashed(name)}" for name in found] if source in MECHANISMS else found
+    left = f"{', '.join(names)} are left out" if found else "all are given"
+    raise click.UsageError(
+        f"Missing option '--parameter'. Without it, leave out the one that is to be found; {left}."
+    )
+
+
 def _check_names(mechanism: str, names: list[str]) -> None:
     """Say at once that a name is unknown, not that the option of another parameter is missing."""
     known = [*(parameter.name for parameter in parameters_of(MECHANISMS[mechanism])), "count"]
@@ -126,13 +148,15 @@ def _run(
     given: dict[str, Any],
     *,
     adjacency: str,
-    parameter: str | tuple[str, ...] | dict[str, float],
+    parameter: str | tuple[str, ...] | dict[str, float] | None,
     output_format: str,
     **question: Any,
 ) -> None:
     attacks = {name: question.pop(name) for name in _OF_ATTACKS}
     of_attacks = any(attacks[name] is not None for name in _OF_ATTACKS)
     _check_question(question, attacks if of_attacks else {})
+    if parameter is None:
+        parameter = _left_out(source, given)
     event = _event(source, given, searched=parameter, adjacency=adjacency)
     found: Calibration | AttackCalibration
     try:
@@ -180,7 +204,7 @@ def _attack_lines(found: AttackCalibration) -> list[str]:
         ("target", f"{found.measure} <= {found.target:g}"),
         ("proven", f"{found.measure} <= {rounded_up(found.reached)}"),
         ("misses", listed(found.misses or {}) or "none in the range"),
-        ("adjacency", found.adjacency.value),
+        ("adjacency", found.adjacency.dashed),
         *(("assumes", text) for text in found.assumptions),
     ]
     return [f"{name:{width}} {text}" for name, text in rows]
@@ -212,14 +236,14 @@ def _shared_options() -> list[click.Option]:
         adjacency_option(),
         click.Option(
             ["--parameter"],
-            required=True,
             multiple=True,
             callback=_parameters,
             shell_complete=names_of(parameters_of_event),
             metavar="NAME",
             help="What to choose: a parameter's name, or its path (event.noise_std, "
             "events[0].count). NAME,NAME keeps the ratio of the values given, and "
-            "NAME=1,NAME=2 states one. A value need not be given for it.",
+            "NAME=1,NAME=2 states one. A value need not be given for it.  [default: the one that "
+            "is left out]",
         ),
         _optional(target_epsilon_option()),
         _optional(delta_option()),

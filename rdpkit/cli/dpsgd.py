@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import textwrap
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rdpkit.accountants.loss_distributions import remembered
 from rdpkit.adjacency import Adjacency
 from rdpkit.calibration import UnreachableTargetError, calibrate
+from rdpkit.cli.event_commands import EventCommand
 from rdpkit.cli.event_options import with_help
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, dashed
 from rdpkit.cli.output import OUT_OF_REACH, CommandError, format_option, to_file_option
 from rdpkit.events import DPSGD
 from rdpkit.events.training.dpsgd import SAMPLINGS
+from rdpkit.formats.files import write_whole
+from rdpkit.formats.html import grid, page
+from rdpkit.formats.screen import entry
 from rdpkit.formats.text import as_json, how_many, printable, rounded_down, rounded_up
 from rdpkit.guarantee import Guarantee
 from rdpkit.pairs.claim_check import soundness_of
@@ -26,12 +31,15 @@ from rdpkit.planning import (
     usual_delta,
 )
 
-_WIDTH, _SCREEN = 15, 100
+if TYPE_CHECKING:
+    from rdpkit.interop.other_accountants import OtherEpsilon
+
+_WIDTH = 15
 _HELP = {parameter.name: text for parameter, text in with_help(DPSGD)}
 _WANTED = ("noise_multiplier", "epochs", "batch_size")
 
 
-@click.command()
+@click.command(cls=EventCommand)
 @click.option("--dataset-size", type=INTEGER, required=True, help=_HELP["dataset_size"])
 @click.option("--batch-size", type=INTEGER, help=_HELP["batch_size"])
 @click.option("--epochs", type=NUMBER, help=_HELP["epochs"])
@@ -76,12 +84,29 @@ _WANTED = ("noise_multiplier", "epochs", "batch_size")
     help="Show what the same settings are worth with batches made in every way, and what a claim "
     "for Poisson samples is worth then; by default under zero-out.",
 )
+@click.option(
+    "--compare-accountants",
+    "others",
+    is_flag=True,
+    help="Show what Opacus, dp-accounting and TensorFlow Privacy's statement print for this run, "
+    "as far as they are installed.",
+)
+@click.option(
+    "--report",
+    "html",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write one page of HTML to this file, for people who do not compute; so does -o with a "
+    "name that ends in .html.",
+)
 @format_option
-@to_file_option
+@partial(to_file_option, others={".html": "html"})
 @remembered()
 def dpsgd(
+    *,
+    html: Path | None,
     output_format: str,
     comparing: bool,
+    others: bool,
     delta: float | None,
     adjacency: str | None,
     claimed_epsilon: float | None,
@@ -118,16 +143,30 @@ def dpsgd(
     if comparing:
         # Under zero-out nothing but one gradient changes, so that all ways can be compared.
         rows = compare_sampling(event, delta=delta, adjacency=adjacency or Adjacency.ZERO_OUT)
+    printed: list[OtherEpsilon] = []
+    if others:
+        # Imported here because few ask for other libraries.
+        from rdpkit.interop.other_accountants import other_accountants  # noqa: PLC0415
+
+        printed = other_accountants(event, delta=delta)
+    if html is not None:
+        write_whole(html, _page(report, assumed, verdict, claimed_epsilon))
+        click.echo(f"wrote {printable(str(html))}", err=True)
     if output_format == "json":
         table = report.as_dict()
         extra: dict[str, Any] = {"assumed": assumed, "found": found or None, "verdict": verdict}
         extra["warnings"] = _warnings(event, delta)
         if rows:
             extra["samplings"] = [row.as_dict() for row in rows]
+        if others:
+            extra["other_accountants"] = [one.as_dict() for one in printed]
         click.echo(as_json({**table, **extra}))
     else:
         lines = _text(report, found, assumed, verdict, claimed_epsilon)
-        click.echo("\n".join(printable(line) for line in [*lines, *_comparison(rows)]))
+        lines += _comparison(rows)
+        if others:
+            lines += _other_accountants(printed)
+        click.echo("\n".join(map(printable, lines)))
     if verdict == "refuted":
         click.get_current_context().exit(OUT_OF_REACH)
 
@@ -245,13 +284,11 @@ def _text(
     event, upper = report.event, report.upper
     lines = [*_settings(event, found), ""]
     if verdict is not None and claim is not None:
-        lines += _entry(
-            "claim", f"epsilon {claim:g} at delta = {upper.delta:g} is {_VERDICTS[verdict]}"
-        )
+        lines += _entry("claim", _judged(report, verdict, claim))
     lines += _entry(
         "epsilon",
         f"<= {_shown(upper)} at delta = {upper.delta:g} (certified upper "
-        f"bound, {dashed(upper.adjacency.value)})",
+        f"bound, {upper.adjacency.dashed})",
     )
     if report.lower is None:
         lines += _entry("attained", "no lower bound is known")
@@ -266,12 +303,7 @@ def _text(
         f"advantage <= {rounded_up(report.advantage.upper)}; true positive rate <= "
         f"{rounded_up(report.tpr.upper)} at a false positive rate of 0.01",
     )
-    percent = rounded_up(100.0 * report.tpr.upper, digits=3)
-    lines += _entry(
-        "in words",
-        f"who accuses 1 in 100 of the {_unit(event)} that are not in the data finds at most "
-        f"{percent} in 100 of those that are",
-    )
+    lines += _entry("in words", _in_words(report))
     lines.append("")
     for text in _warnings(event, upper.delta):
         lines += _entry("warning", text)
@@ -284,11 +316,52 @@ def _text(
     return lines
 
 
+def _judged(report: TrainingReport, verdict: str, claim: float) -> str:
+    return f"epsilon {claim:g} at delta = {report.upper.delta:g} is {_VERDICTS[verdict]}"
+
+
+def _in_words(report: TrainingReport) -> str:
+    """What an epsilon means, for somebody who never heard of it."""
+    percent = rounded_up(100.0 * report.tpr.upper, digits=3)
+    return (
+        f"who accuses 1 in 100 of the {_unit(report.event)} that are not in the data finds at most "
+        f"{percent} in 100 of those that are"
+    )
+
+
+def _page(
+    report: TrainingReport, assumed: list[str], verdict: str | None, claim: float | None
+) -> str:
+    """One page of HTML, in the words of the screen."""
+    upper = report.upper
+    answer = [
+        f"Proven: {_in_words(report)}.",
+        f"That is epsilon <= {_shown(upper)} at delta = {upper.delta:g}, {upper.adjacency.dashed}.",
+    ]
+    if verdict is not None and claim is not None:
+        answer.insert(0, f"Claim: {_judged(report, verdict, claim)}.")
+    attained = "No lower bound is known."
+    if report.lower is not None:
+        attained = (
+            f"No smaller epsilon than {_shown(report.lower)} can be claimed: two neighbouring data "
+            "sets leak as much."
+        )
+    rows = [(dashed(name), str(value)) for name, value in report.as_dict()["settings"].items()]
+    sections: dict[str, list[str] | str] = {
+        "Warnings": _warnings(report.event, upper.delta),
+        "Is the number as small as it can be?": [attained],
+        "What it rests on": [*upper.assumptions, *assumed],
+        "Settings": grid(("setting", "value"), rows),
+        "The guarantee": upper._repr_html_(),
+    }
+    return page("What a training protects", answer, sections)
+
+
 def _comparison(rows: tuple[SamplingBounds, ...]) -> list[str]:
     """A table of every way of making batches."""
     if not rows:
         return []
-    relation = dashed(rows[0].upper.adjacency.value)
+    relation = rows[0].upper.adjacency.dashed
     claim = rounded_up(rows[0].upper.epsilon)
     lines = ["", f"How batches are made, {relation}, delta = {rows[0].upper.delta:g}:"]
     lines.append(f"    {'sampling':18} {'attained':>10} {'certified':>10}  a claim of {claim}")
@@ -300,6 +373,18 @@ def _comparison(rows: tuple[SamplingBounds, ...]) -> list[str]:
     cut = next((row.event.max_batch_size for row in rows if row.event.max_batch_size), None)
     if cut is not None:
         lines.append(f"    Truncated batches hold {cut} examples at most.")
+    return lines
+
+
+def _other_accountants(printed: list[OtherEpsilon]) -> list[str]:
+    """What other libraries print, rounded as people print it: to the nearest."""
+    if not printed:
+        return ["", "No other accountant that is installed can be told this run."]
+    lines = ["", "Other accountants, whose epsilon is that of Poisson samples, add-or-remove-one:"]
+    for one in printed:
+        number = "no number" if one.epsilon is None else f"{one.epsilon:.3f}"
+        note = f" ({one.note})" if one.note else ""
+        lines.append(f"    {number:>9}  {one.library}, {one.accountant}{note}")
     return lines
 
 
@@ -334,5 +419,4 @@ def _shown(guarantee: Guarantee) -> str:
 
 def _entry(name: str, text: str) -> list[str]:
     """A name and a text, wrapped."""
-    wrapped = textwrap.wrap(text, _SCREEN - _WIDTH)
-    return [f"{name if i == 0 else '':{_WIDTH}}{line}" for i, line in enumerate(wrapped)]
+    return entry(name, text, _WIDTH)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -45,6 +46,12 @@ _OTHER_NAMES = {
     "neighboring-relation": ("adjacency",),
     "eps": ("epsilon", "target-epsilon"),
     "claim": ("claimed-epsilon",),
+    "batch": ("batch-size",),
+    "lot-size": ("batch-size",),
+    "dataset": ("dataset-size",),
+    "data-size": ("dataset-size",),
+    "examples": ("dataset-size",),
+    "target": ("target-epsilon",),
 }
 
 
@@ -90,6 +97,8 @@ class EventCommands(click.Group):
         What to say about a mechanism that options cannot describe.
     example : callable
         Options, one an item, that complete the example in the docstring of an event.
+    files : mapping of str to str
+        As ``others`` of :func:`rdpkit.cli.output.to_file`.
     """
 
     def __init__(
@@ -103,6 +112,7 @@ class EventCommands(click.Group):
         counted: bool = False,
         file_options: Options = list,
         example: Callable[[type[Event]], list[str]],
+        files: Mapping[str, str] = MappingProxyType({}),
         **rest: Any,
     ) -> None:
         super().__init__(subcommand_metavar="EVENT [OPTIONS]", **rest)
@@ -114,6 +124,7 @@ class EventCommands(click.Group):
         self._run = run
         self._refusal = refusal
         self._example = example
+        self._files = files
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Mechanisms that options can describe."""
@@ -180,7 +191,7 @@ class EventCommands(click.Group):
             self._run(source, given, **values)
 
         if not any(option.name in ("output", TO_FILE) for option in shared):
-            callback = to_file(callback)
+            callback = to_file(callback, self._files)
             shared = [*shared, to_file_choice()]
 
         return EventCommand(

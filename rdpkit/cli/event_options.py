@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import click
@@ -48,7 +49,13 @@ def event_options(event_type: type[Event], *, required: bool = True) -> list[cli
 def with_help(event_type: type[Event]) -> list[tuple[Parameter, str]]:
     """Every parameter of an event but its adjacency, with the help of the option for it."""
     found = [one for one in parameters_of(event_type) if one.name != "adjacency"]
-    return [(parameter, plain(parameter.text or parameter.describe())) for parameter in found]
+    names = re.compile(r"\b(" + "|".join(one.name for one in found) + r")\b")
+
+    def text(parameter: Parameter) -> str:
+        words = plain(parameter.text or parameter.describe())
+        return names.sub(lambda name: dashed(name[0]), words)
+
+    return [(parameter, text(parameter)) for parameter in found]
 
 
 def _option(parameter: Parameter, text: str, required: bool) -> click.Option:

@@ -12,6 +12,8 @@ from typing import Any
 import click
 
 from rdpkit import analysis
+from rdpkit.adjacency import Adjacency
+from rdpkit.bounds.base import Kind
 from rdpkit.cli.claimed import checked_claim, claim_lines, exit_if_refuted
 from rdpkit.cli.completion import bounds_of_event, names_of
 from rdpkit.cli.event_commands import EventCommands, event_of, example_adjacency, made_of_events
@@ -25,6 +27,8 @@ from rdpkit.cli.event_options import (
 )
 from rdpkit.cli.option_types import NUMBER
 from rdpkit.cli.output import format_choice
+from rdpkit.formats.columns import as_csv, as_tex
+from rdpkit.formats.screen import aligned, entry
 from rdpkit.formats.text import as_json, guarantee_lines, printable, rounded_down, rounded_up
 from rdpkit.guarantee import Guarantee
 
@@ -103,24 +107,29 @@ def _compare(
     if output_format == "json":
         click.echo(as_json({"bounds": [g.as_dict() for g in found]}))
         return
-    from rich.console import Console  # noqa: PLC0415 - only for tables
-    from rich.table import Table  # noqa: PLC0415
-
-    table = Table(title=f"epsilon at delta = {delta:g}, {adjacency}", title_justify="left")
-    for heading in ("bound", "kind", "epsilon", "order", "conversion"):
-        table.add_column(heading, justify="right" if heading in ("epsilon", "order") else "left")
-    for g in found:
-        table.add_row(
+    headings = ("bound", "kind", "epsilon", "order", "conversion")
+    rows = [
+        (
             g.bound,
             g.kind.value,
-            rounded_down(g.epsilon) if g.kind.value == "lower" else rounded_up(g.epsilon),
+            rounded_down(g.epsilon) if g.kind is Kind.LOWER else rounded_up(g.epsilon),
             "" if g.order is None else f"{g.order:.5g}",
             g.conversion or "",
         )
-    console = Console()
-    console.print(table)
-    for text in dict.fromkeys(text for g in found for text in g.assumptions):
-        console.print(f"assumes: {text}", markup=False, highlight=False)
+        for g in found
+    ]
+    columns = dict(zip(headings, zip(*rows, strict=True), strict=True))
+    if output_format == "csv":
+        click.echo(as_csv(columns), nl=False)
+        return
+    if output_format == "tex":
+        click.echo(as_tex(columns, "llrrl"), nl=False)
+        return
+    click.echo(f"epsilon at delta = {delta:g}, {Adjacency.parse(adjacency).dashed}\n")
+    lines = aligned(headings, rows, left=("bound", "kind", "conversion"))
+    assumed = dict.fromkeys(text for g in found for text in g.assumptions)
+    lines += [line for text in assumed for line in ("", *entry("assumes", text, 9))]
+    click.echo("\n".join(map(printable, lines)))
 
 
 def about_one_event(
@@ -173,6 +182,7 @@ compare = about_one_event(
     "compare",
     _compare,
     lambda: [delta_option()],
+    formats=lambda: [format_choice("text", "json", "csv", "tex")],
     text="All bounds on the epsilon of an event, in one table.",
     example="--delta 1e-5",
 )

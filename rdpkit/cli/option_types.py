@@ -76,9 +76,10 @@ class NameType(_Type):
         """One of these names, as they stand."""
         return cls(kind, {name: name for name in names})
 
-    def knows(self, name: str) -> bool:
-        """Whether this is one of the names."""
-        return name in self._known
+    @property
+    def names(self) -> list[str]:
+        """All names, with dashes."""
+        return list(self._known)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         """The names."""

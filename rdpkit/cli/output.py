@@ -6,7 +6,7 @@ import functools
 import io
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import IO, Any, ParamSpec, TypeVar
@@ -15,8 +15,9 @@ import click
 from click.core import ParameterSource
 
 from rdpkit.cli.option_types import NameType
-from rdpkit.extensions import ExtensionError, declared
+from rdpkit.extensions import ExtensionError, declared, install_line
 from rdpkit.formats.files import write_whole
+from rdpkit.formats.records import each_of
 from rdpkit.formats.text import printable
 
 P = ParamSpec("P")
@@ -66,8 +67,8 @@ TO_FILE = "to_file"
 _TO_FILE: dict[str, Any] = {
     "type": click.Path(path_type=Path, dir_okay=False),
     "metavar": "FILE",
-    "help": "Write what is printed to this file instead, whole or not at all; a name that ends in "
-    ".json asks for JSON.",
+    "help": "Write what is printed to this file instead, whole or not at all. The end of its name "
+    "says in which format.",
 }
 
 
@@ -113,21 +114,14 @@ def to_file(
                 raise ValueError(f"Expected --output or --{other}, got both: they write the same.")
             both = path if given is None else (*given, path)
             return function(*args, **{**kwargs, other: both})
-        _choose_format(path, kwargs)
+        _choose_format(path, kwargs, others or ())
         with written_to(path):
             return function(*args, **kwargs)
 
     return wrapped
 
 
-# What a command that prints text does not write, whatever the name of the file says.
-_NO_TEXT = frozenset([
-    "csv", "docx", "eps", "gif", "htm", "html", "jpeg", "jpg", "md", "npz", "parquet", "pdf",
-    "png", "ps", "svg", "tex", "toml", "tsv", "xlsx", "xml",
-])  # fmt: skip
-
-
-def _choose_format(path: Path, values: dict[str, Any]) -> None:
+def _choose_format(path: Path, values: dict[str, Any], others: Iterable[str]) -> None:
     """Print in the format that the name of the file asks for, if no other was named.
 
     Raises
@@ -139,12 +133,15 @@ def _choose_format(path: Path, values: dict[str, Any]) -> None:
     wanted = path.suffix.lower().removeprefix(".")
     source = ctx.get_parameter_source("output_format")
     formats = [o.type for o in ctx.command.params if o.name == "output_format"]
-    known = [one.knows(wanted) for one in formats if isinstance(one, NameType)]
-    if any(known) and source is ParameterSource.DEFAULT:
+    known = [name for one in formats if isinstance(one, NameType) for name in one.names]
+    # A command without a choice prints JSON alone.
+    known = known or ["json"]
+    if formats and wanted in known and source is ParameterSource.DEFAULT:
         values["output_format"] = wanted
-    if wanted in _NO_TEXT and not any(known):
-        accepted = "to end in .txt, or in a format that --format names" if known else "to be text"
-        raise ValueError(f"Expected --output {accepted}, got {str(path)!r}.")
+    if wanted not in {"", "txt", *known}:
+        endings = [".txt", *(f".{name}" for name in known if name != "text"), *others]
+        accepted = ", ".join(endings[:-1]) + f" or {endings[-1]}" if endings[1:] else endings[0]
+        raise ValueError(f"Expected --output to end in {accepted}, got {str(path)!r}.")
 
 
 @contextmanager
@@ -175,22 +172,38 @@ def written_to(path: Path) -> Iterator[None]:
 
 
 class CommandError(click.ClickException):
-    """An error of a command: one line that begins with "Error:", and perhaps a line of advice."""
+    """An error of a command: a line that begins with "Error:", and perhaps a line of advice.
 
-    def __init__(self, message: str, *, status: int = BAD_INPUT, advice: str = "") -> None:
+    Several mistakes in one file are several lines.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = BAD_INPUT,
+        advice: str = "",
+        others: Sequence[object] = (),
+    ) -> None:
         super().__init__(message)
         self.exit_code = status  # type: ignore[misc]
         self.advice = advice
+        self.others = others
 
     def format_message(self) -> str:
         """The message on one line."""
-        return printable(" ".join(str(self.message).split()))
+        return _one_line(self.message)
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print the error, and the advice."""
-        click.echo(f"Error: {self.format_message()}", file=file, err=file is None)
+        for message in (self.message, *self.others):
+            click.echo(f"Error: {_one_line(message)}", file=file, err=file is None)
         if self.advice:
             click.echo(printable(self.advice), file=file, err=file is None)
+
+
+def _one_line(message: object) -> str:
+    return printable(" ".join(str(message).split()))
 
 
 class BadInput(CommandError):  # noqa: N818 - what is bad is the input
@@ -234,7 +247,13 @@ def reported(error: Exception, ctx: click.Context) -> click.ClickException:
 
         click.echo("".join(traceback.format_exception(error)), err=True)
     if isinstance(error, click.UsageError):
-        return BadInput(error.format_message(), advice=_where_to_read(error.ctx))
+        words = error.format_message()
+        meaning = getattr(getattr(error, "param", None), "help", None)
+        # Types that have choices say what they are.
+        if isinstance(error, click.MissingParameter) and meaning and words.endswith("'."):
+            first = meaning.partition(". ")[0].rstrip(".")
+            words = f"{words[:-1]}: {first[0].lower()}{first[1:]}."
+        return BadInput(words, advice=_where_to_read(error.ctx))
     if isinstance(error, click.ClickException):
         return error
     if isinstance(error, ModuleNotFoundError):
@@ -268,7 +287,10 @@ def _command_error(error: Exception) -> CommandError:
         return CommandError(
             f"rdpkit could not prove a number: {words} {_REPORT}", status=OUR_FAILURE
         )
-    if isinstance(error, (ValueError, OSError, ExtensionError)):
+    if isinstance(error, ValueError):
+        first, *others = each_of(error)
+        return BadInput(str(first) or words, others=others)
+    if isinstance(error, (OSError, ExtensionError)):
         return BadInput(words)
     return _failure(error)
 
@@ -287,8 +309,8 @@ def _missing(error: ModuleNotFoundError, command: str) -> CommandError:
     library = _DISTRIBUTIONS.get(module, module.replace("_", "-"))
     extra = _extra_with(library, command)
     return BadInput(
-        f"rdpkit {command} needs {library}: pip install "
-        + (f"'rdpkit[{extra}]'" if extra else library)
+        f"rdpkit {command} needs {library}: "
+        + (install_line(extra) if extra else f"pip install {library}")
     )
 
 

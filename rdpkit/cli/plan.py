@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
@@ -22,6 +21,7 @@ from rdpkit.cli.placeholders import check_nothing_missing, with_placeholders
 from rdpkit.cli.progress import work_shown
 from rdpkit.events import MECHANISMS, Event
 from rdpkit.events.mixing import Mixing
+from rdpkit.formats.screen import aligned
 from rdpkit.formats.tables import event_from_table, event_in_file, mechanism_name, read_toml
 from rdpkit.formats.text import as_json, printable, with_guarantee
 from rdpkit.planning import OBJECTIVES, Plan
@@ -91,26 +91,20 @@ def _print(found: Plan) -> None:
 
 def _print_choices(found: Plan) -> None:
     """Every order of mixture that was tried; a star marks the best."""
-    from rich.console import Console  # noqa: PLC0415 - only for tables
-    from rich.table import Table  # noqa: PLC0415
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
     shares = any(choice.label_share is not None for choice in found.choices)
     headings = ["l", "releases", *(["label share"] if shares else []), "noise", "mean", "variation"]
-    for heading in headings:
-        table.add_column(heading, justify="right")
-    for choice in found.choices:
-        share = [f"{choice.label_share:g}"] if shares else []
-        table.add_row(
+    rows = [
+        (
             f"{choice.order_of_mixture}{' *' if choice == found.best else '  '}",
             str(choice.releases),
-            *share,
+            *([f"{choice.label_share:g}"] if shares else []),
             f"{choice.noise:.6g}",
             f"{choice.mean:.6g}",
             f"{choice.variation:.6g}",
         )
-    console = Console() if sys.stdout.isatty() else Console(width=100)
-    console.print(table)
+        for choice in found.choices
+    ]
+    click.echo("\n".join(aligned(headings, rows)))
 
 
 def _run(

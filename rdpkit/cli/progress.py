@@ -23,6 +23,8 @@ _SEEN_FOR = 5.0
 _SEEN, _SEEN_LONG = 5, 30.0
 # Work whose length is known is announced before it begins, if it takes longer than this.
 _WAIT = 5.0
+# How often work in a pipe says how far it is, in seconds.
+_LINE = 30.0
 # How often a bar that follows the clock moves, in seconds.
 _TICK = 0.5
 
@@ -51,7 +53,7 @@ def new_threads_option() -> click.Option:
 
 
 class ShownWork:
-    """What is being done, as it is shown: a bar on a terminal, nothing in a pipe.
+    """What is being done, as it is shown: a bar on a terminal, a line now and then in a pipe.
 
     Work that will take over a minute is announced in one line on standard error, also in a pipe;
     so is, before it begins, work that is known to take over five seconds.
@@ -62,6 +64,7 @@ class ShownWork:
         self._bars: dict[str, Any] = {}
         self._began: dict[str, tuple[float, float]] = {}
         self._announced = False
+        self._said = time.monotonic()
 
     def show(
         self,
@@ -87,10 +90,19 @@ class ShownWork:
         """
         self._announce(what, done, total, at_most)
         if self._progress is None:
+            self._say(what, done, total)
             return
         if what not in self._bars:
             self._bars[what] = self._progress.add_task(printable(what), total=total, note="")
         self._progress.update(self._bars[what], completed=done, total=total, note=printable(note))
+
+    def _say(self, what: str, done: float, total: float | None) -> None:
+        """How far work is, where no bar can show it."""
+        now = time.monotonic()
+        if now - self._said >= _LINE:
+            self._said = now
+            of = "" if total is None else f" of {total:g}"
+            click.echo(printable(f"{what}: {done:g}{of} are done."), err=True)
 
     @contextmanager
     def timed(self, what: str, seconds: float) -> Iterator[Callable[[str], None]]:
@@ -143,7 +155,7 @@ class ShownWork:
             return
         left = (total - done) * spent / finished if at_most is None else at_most
         if left > _LONG:
-            self._announced = True
+            self._announced, self._said = True, now
             about = f"{'' if at_most is None else 'at most '}about {duration(left)} left"
             line = f"{what}: {done:g} of {total:g} are done, {about}."
             click.echo(printable(line), err=True)

@@ -29,6 +29,7 @@ from rdpkit.events import MECHANISMS, Event
 from rdpkit.formats import columns as files
 from rdpkit.formats.journal import Journal
 from rdpkit.formats.records import as_plain
+from rdpkit.formats.screen import aligned
 from rdpkit.formats.text import as_json, how_many, printable, rounded_up
 
 _SHOWN_ROWS = 40
@@ -182,26 +183,22 @@ def _print(result: Columns, output: Path | None, output_format: str) -> None:
 
 def _print_text(result: Columns) -> None:
     """The first rows, without the columns that are the same in all of them."""
-    from rich.console import Console  # noqa: PLC0415 - only for tables
-    from rich.table import Table  # noqa: PLC0415
-
     height = len(result["epsilon"])
-    table = Table(box=None, pad_edge=False, header_style="bold")
     constant = {n for n, values in result.items() if n != "epsilon" and len(set(values)) <= 1}
     shown = [name for name in result if name not in constant or height == 1]
-    for name in shown:
-        table.add_column(name, justify="left" if name in ("bound", "error") else "right")
-    for index in range(min(height, _SHOWN_ROWS)):
-        table.add_row(*(_cell(name, result[name][index]) for name in shown))
-    console = Console() if sys.stdout.isatty() else Console(width=150)
-    if height > 1:
-        for name, values in result.items():
-            if name in constant and values[0] is not None:
-                line = f"{name}: {printable(str(values[0]))}"
-                console.print(line, markup=False, highlight=False)
-    console.print(table)
+    lines = [
+        f"{name}: {values[0]}"
+        for name, values in result.items()
+        if height > 1 and name in constant and values[0] is not None
+    ]
+    rows = [
+        [_cell(name, result[name][index]) for name in shown]
+        for index in range(min(height, _SHOWN_ROWS))
+    ]
+    lines += aligned(shown, rows, left=("bound", "error"))
     if height > _SHOWN_ROWS:
-        click.echo(f"and {height - _SHOWN_ROWS} more rows: --output FILE.csv writes all of them")
+        lines.append(f"and {height - _SHOWN_ROWS} more rows: --output FILE.csv writes all of them")
+    click.echo("\n".join(map(printable, lines)))
 
 
 def _cell(name: str, value: Any) -> str:
@@ -209,7 +206,7 @@ def _cell(name: str, value: Any) -> str:
         return ""
     if name == "epsilon":
         return rounded_up(value)
-    return f"{value:.6g}" if isinstance(value, float) else printable(str(value))
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 sweep = EventCommands(

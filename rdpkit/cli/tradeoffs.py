@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,13 @@ from rdpkit.cli.event_commands import EventCommands, event_of, example_adjacency
 from rdpkit.cli.event_options import WITH_OPTIONS, adjacency_option, event_options
 from rdpkit.cli.option_types import NUMBER, ListType
 from rdpkit.cli.output import format_choice
+from rdpkit.formats.columns import as_csv, as_tex
 from rdpkit.formats.text import as_json, printable, rounded_down, rounded_up
 from rdpkit.tradeoffs.curve import RATES, SMALLEST_DELTA, TradeoffCurve
 from rdpkit.tradeoffs.curve import tradeoff as curve_of
 from rdpkit.tradeoffs.gaussian import GaussianDP, gdp_of_curve
 
-_DRAWN = (".svg", ".png")
+_DRAWN = (".svg", ".png", ".pdf")
 
 
 def _smallest_delta_option() -> click.Option:
@@ -43,7 +45,8 @@ def _plot_option() -> click.Option:
         ["--plot"],
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
-        help="Draw the curve to this file, SVG or PNG by its suffix. Needs matplotlib.",
+        help="Draw the curve to this file, SVG, PNG or PDF by its suffix, as -o does with such a "
+        "name. Needs matplotlib.",
     )
 
 
@@ -58,7 +61,7 @@ def _tradeoff(
     output_format: str,
 ) -> None:
     if plot is not None and plot.suffix.lower() not in _DRAWN:
-        raise ValueError(f"Expected --plot to be an SVG or PNG file, got {str(plot)!r}.")
+        raise ValueError(f"Expected --plot to end in .svg, .png or .pdf, got {str(plot)!r}.")
     event = event_of(source, given, adjacency)
     smallest = SMALLEST_DELTA if smallest_delta is None else smallest_delta
     found = curve_of(event, adjacency=adjacency, smallest_delta=smallest)
@@ -71,12 +74,26 @@ def _tradeoff(
     if output_format == "json":
         click.echo(as_json(table))
     elif output_format == "csv":
-        click.echo("fpr,tpr_attained,tpr_proven,fnr_proven,fnr_attained")
-        for row in table["curve"]:
-            (low, high), (least, most) = row["tpr"], row["fnr"]
-            click.echo(f"{row['fpr']!r},{low!r},{high!r},{least!r},{most!r}")
+        click.echo(as_csv(_columns(table, repr, repr)), nl=False)
+    elif output_format == "tex":
+        click.echo(as_tex(_columns(table, rounded_down, rounded_up), "rrrrr"), nl=False)
     else:
         click.echo("\n".join(printable(line) for line in _lines(found, table, mu)))
+
+
+def _columns(
+    table: dict[str, Any], down: Callable[[float], str], up: Callable[[float], str]
+) -> dict[str, list[str]]:
+    """The curve as columns of texts; attained rates and proven ones are rounded to their sides."""
+    found: dict[str, list[str]] = {
+        name: [] for name in ("fpr", "tpr_attained", "tpr_proven", "fnr_proven", "fnr_attained")
+    }
+    for row in table["curve"]:
+        (low, high), (least, most) = row["tpr"], row["fnr"]
+        cells = (f"{row['fpr']!r}", down(low), up(high), down(least), up(most))
+        for name, cell in zip(found, cells, strict=True):
+            found[name].append(cell)
+    return found
 
 
 def _lines(found: TradeoffCurve, table: dict[str, Any], mu: GaussianDP) -> list[str]:
@@ -90,7 +107,7 @@ def _lines(found: TradeoffCurve, table: dict[str, Any], mu: GaussianDP) -> list[
         "",
         f"advantage   {rounded_up(high)} at most, {rounded_down(low)} attained",
         *_mu_lines(mu),
-        f"adjacency   {found.adjacency.value}",
+        f"adjacency   {found.adjacency.dashed}",
         *(f"assumes     {text}" for text in found.assumptions),
         "note        FPR: how often an attack accuses somebody who was not in the data; TPR: how "
         "often it finds somebody who was.",
@@ -121,8 +138,9 @@ tradeoff = EventCommands(
         _fpr_option(),
         _smallest_delta_option(),
         _plot_option(),
-        format_choice("text", "json", "csv"),
+        format_choice("text", "json", "csv", "tex"),
     ],
+    files=dict.fromkeys(_DRAWN, "plot"),
     run=_tradeoff,
     refusal=made_of_events,
     example=lambda event_type: [example_adjacency(event_type)],

@@ -161,6 +161,12 @@ def event_from_parameters(mechanism: str, parameters: Mapping[str, Any]) -> Even
     ------
     ValueError
         For an unknown mechanism, an unknown or missing parameter, or a bad value.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> rdpkit.event_from_parameters("gaussian", {"noise_std": 3.0, "record_norm": 1.0})
+    Gaussian(noise_std=3.0, record_norm=1.0, record_diameter=None)
     """
     return build(mechanism, parameters, MECHANISMS)
 

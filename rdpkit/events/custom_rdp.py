@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.fields import declared, event_class, relation
+
+# From 1.01 to 1000, twenty a decade above 1.
+_USUAL_ORDERS = tuple(1.0 + 10.0 ** (k / 20) for k in range(-40, 61))
 
 
 @event_class
@@ -39,6 +43,35 @@ class CustomRdp(Event):
         "many as there are orders. inf stands for an unknown bound"
     )
     adjacency: Adjacency = relation("The neighbouring relation under which they hold")
+
+    @classmethod
+    def from_function(
+        cls,
+        curve: Callable[[float], float],
+        *,
+        adjacency: Adjacency | str,
+        orders: Sequence[float] = _USUAL_ORDERS,
+    ) -> CustomRdp:
+        """The event whose Renyi divergences a function bounds.
+
+        Parameters
+        ----------
+        curve : callable
+            Of an order, the bound on the divergence in nats; inf where there is none.
+        adjacency : Adjacency or str
+            The neighbouring relation under which it holds.
+        orders : sequence of float
+            Where it is evaluated. What holds there is all that is used.
+
+        Examples
+        --------
+        >>> import rdpkit
+        >>> event = rdpkit.CustomRdp.from_function(lambda a: 0.01 * a, adjacency="replace_one")
+        >>> round(rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one").epsilon, 3)
+        0.546
+        """
+        values = tuple(curve(order) for order in orders)
+        return cls(orders=tuple(orders), values=values, adjacency=Adjacency.parse(adjacency))
 
     def _check_together(self) -> None:
         orders = _validate.orders("orders", self.orders)

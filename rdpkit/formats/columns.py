@@ -1,18 +1,27 @@
-"""Columns of results, read from CSV or Parquet files and written to either."""
+"""Columns of results, read from CSV or Parquet files and written to either, or as LaTeX."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
+import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from rdpkit.extensions import install_line
 from rdpkit.formats.files import write_whole
 
 SUFFIXES = (".csv", ".parquet")
+
+_OF_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{one: "\\" + one for one in "&%$#_{}"},
+}
 
 Columns = Mapping[str, Sequence[Any]]
 
@@ -48,6 +57,31 @@ def as_csv(columns: Columns) -> str:
     for row in zip(*columns.values(), strict=True):
         writer.writerow(["" if value is None else value for value in row])
     return text.getvalue()
+
+
+def as_tex(columns: Columns, alignment: str) -> str:
+    """A ``tabular`` of texts, without packages beyond LaTeX's own.
+
+    Parameters
+    ----------
+    columns : mapping of str to sequence of str
+        The cells, by their headings.
+    alignment : str
+        A letter a column: l, r or c.
+    """
+    # Braces, because a row that begins with [ or * would be an option of the one before it.
+    head, *lines = (
+        "{}" + " & ".join(map(_latex, row)) + r" \\"
+        for row in (tuple(columns), *zip(*columns.values(), strict=True))
+    )
+    return "\n".join([
+        rf"\begin{{tabular}}{{{alignment}}}", r"\hline", head, r"\hline", *lines, r"\hline",
+        r"\end{tabular}", "",
+    ])  # fmt: skip
+
+
+def _latex(text: str) -> str:
+    return re.sub(r"[\\~^&%$#_{}]", lambda found: _OF_LATEX[found[0]], text)
 
 
 def read(path: Path) -> dict[str, list[Any]]:
@@ -94,7 +128,7 @@ def _value(cell: str) -> int | float | str | None:
 def optional_library(
     module: str,
     caller: str,  # What needs it, for the error
-    install: str,  # What pip installs
+    extra: str = "",  # The extra that installs it; empty if none does
 ) -> Any:
     """A library that only some people need, imported now."""
     try:
@@ -102,9 +136,8 @@ def optional_library(
     except ModuleNotFoundError as error:
         if error.name != module:
             raise
-        raise ModuleNotFoundError(
-            f"{caller} needs {module}: pip install {install}", name=module
-        ) from None
+        install = install_line(extra) if extra else f"pip install {module}"
+        raise ModuleNotFoundError(f"{caller} needs {module}: {install}", name=module) from None
 
 
 def _pyarrow() -> Any:
@@ -112,6 +145,6 @@ def _pyarrow() -> Any:
         import pyarrow  # noqa: PLC0415
     except ImportError:
         raise ValueError(
-            "Parquet needs pyarrow: pip install 'rdpkit[sweeps]', or name a file that ends in .csv."
+            f"Parquet needs pyarrow: {install_line('sweeps')}; or name a file that ends in .csv."
         ) from None
     return pyarrow

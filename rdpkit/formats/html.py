@@ -19,6 +19,31 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;
 _WIDE = 10.0
 _STYLE = "border:none;text-align:left;padding:1px 8px 1px 0;vertical-align:top"
 
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 1rem/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 44rem; padding: 1rem; }}
+h1 {{ font-size: 1.5rem; }}
+h2 {{ font-size: 1.15rem; }}
+p, li, td, th {{ overflow-wrap: anywhere; }}
+.answer {{ font-size: 1.3rem; }}
+table {{ width: 100%; }}
+</style>
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+{body}
+</main>
+</body>
+</html>
+"""
+
 Points = Sequence[tuple[float, float, float | None]]
 """Epsilon, the largest delta that is possible there, and the smallest one, if it is known."""
 
@@ -56,6 +81,35 @@ def block(*parts: str) -> str:
     """Parts below each other, as one piece of a page."""
     inner = "".join(f"<div>{part}</div>" for part in parts if part)
     return f'<div class="rdpkit">{inner}</div>'
+
+
+def page(title: str, answer: Sequence[str], sections: Mapping[str, Sequence[str] | str]) -> str:
+    """A page for people who do not compute: the answer, then what stands behind it.
+
+    Parameters
+    ----------
+    title : str
+        What the page is about.
+    answer : sequence of str
+        Paragraphs.
+    sections : mapping of str to sequence of str, or str
+        By their headings: texts, which become a list, or a piece of HTML that is made here.
+    """
+    body = [f'<p class="answer">{_paragraph(text)}</p>' for text in answer]
+    for heading, content in sections.items():
+        if content:
+            body.append(f"<h2>{escaped(heading)}</h2>")
+            body.append(content if isinstance(content, str) else _list(content))
+    return _PAGE.format(title=escaped(title), body="\n".join(body))
+
+
+def _list(texts: Iterable[str]) -> str:
+    return "<ul>" + "".join(f"<li>{_paragraph(text)}</li>" for text in texts) + "</ul>"
+
+
+def _paragraph(text: str) -> str:
+    """A text that may be longer than what a cell shows."""
+    return " ".join(map(escaped, text.split()))
 
 
 def profile_drawing(
@@ -115,7 +169,9 @@ def bars_drawing(
     room = (HEIGHT - _TOP - _BOTTOM) / len(rows)
 
     def x(value: float) -> float:
-        share = math.log(value / left) / math.log(right / left) if wide else value / right
+        # The quotient of two numbers may be too large for a float where their logarithms are not.
+        low = math.log(left) if wide else 0.0
+        share = (math.log(value) - low) / (math.log(right) - low) if wide else value / right
         return 10 + (WIDTH - 20) * min(share, 1.0)
 
     uppers = [value for _, kind, value in rows if kind == "upper"]

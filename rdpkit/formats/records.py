@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
 from typing import Any
@@ -42,9 +42,42 @@ class Key:
     default: Any = None  # What is read where the key is left out
 
 
+class Refused(ValueError):  # noqa: N818 - what is refused is the value
+    """A mistake at one key of a table."""
+
+    def __init__(self, message: str, key: str) -> None:
+        super().__init__(message, key)
+        self.key = key
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class Mistakes(ValueError):  # noqa: N818 - several errors
+    """Several mistakes that were found at once, each of which is an error of its own."""
+
+    def __init__(self, found: Sequence[ValueError]) -> None:
+        super().__init__(found)
+        self.found = tuple(found)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.found))
+
+
+def each_of(error: ValueError) -> tuple[ValueError, ...]:
+    """The mistakes that an error is about."""
+    return error.found if isinstance(error, Mistakes) else (error,)
+
+
+def check_none(found: Sequence[ValueError]) -> None:
+    """Raise all mistakes at once, if there are any."""
+    if found:
+        raise found[0] if len(found) == 1 else Mistakes(found)
+
+
 def refused(name: str, condition: str, value: Any) -> ValueError:
     """The error about a value: the key, what is accepted, and what was given."""
-    return ValueError(f"expected {name} {condition}, got {shown(value)}.")
+    return Refused(f"expected {name} {condition}, got {shown(value)}.", name)
 
 
 def shown(value: Any) -> str:
@@ -65,16 +98,23 @@ def read_table(
     table: Mapping[str, Any],  # What a file holds
     keys: Mapping[str, Key],  # Its description
 ) -> dict[str, Any]:
-    """The values of a table, with those of keys that were left out."""
-    for name in table:
-        if name not in keys:
-            raise ValueError(
-                f"unknown key {name!r}; accepted are {', '.join(keys)}.{did_you_mean(name, keys)}"
-            )
-    return {
-        name: key.kind.read(name, table.get(name)) if name in table or key.needed else key.default
-        for name, key in keys.items()
-    }
+    """The values of a table, with those of keys that were left out; all mistakes at once."""
+    accepted = ", ".join(keys)
+    found: list[ValueError] = [
+        Refused(f"unknown key {name!r}; accepted are {accepted}.{did_you_mean(name, keys)}", name)
+        for name in table
+        if name not in keys
+    ]
+    values = {}
+    for name, key in keys.items():
+        values[name] = key.default
+        if name in table or key.needed:
+            try:
+                values[name] = key.kind.read(name, table.get(name))
+            except ValueError as error:
+                found += each_of(error)
+    check_none(found)
+    return values
 
 
 def table_schema(keys: Mapping[str, Key]) -> dict[str, Any]:
@@ -146,8 +186,7 @@ def choice(options: Iterable[str], build: Callable[[str], Any] = str) -> ValueKi
     def read(name: str, value: Any) -> Any:
         if not isinstance(value, str) or value not in accepted:
             condition = "to be one of " + ", ".join(map(repr, accepted))
-            error = refused(name, condition, value)
-            raise ValueError(f"{error}{did_you_mean(value, accepted)}")
+            raise Refused(f"{refused(name, condition, value)}{did_you_mean(value, accepted)}", name)
         return build(value)
 
     return ValueKind(read, {"enum": list(accepted)})

@@ -39,7 +39,7 @@ def guarantee_lines(guarantee: Guarantee) -> list[str]:
     lines = [
         f"epsilon    {rounded(guarantee.epsilon)}",
         f"delta      {rounded(guarantee.delta)}",
-        f"adjacency  {guarantee.adjacency.value}",
+        f"adjacency  {guarantee.adjacency.dashed}",
         f"bound      {guarantee.bound} ({guarantee.kind.value})",
     ]
     if guarantee.lower is not None:

@@ -36,8 +36,10 @@ def __getattr__(name: str) -> object:
     except ModuleNotFoundError as error:
         if error.name != "dp_accounting":
             raise
+        from rdpkit.extensions import install_line  # noqa: PLC0415 - only for errors
+
         raise ImportError(
-            f"rdpkit.interop.{name} needs dp-accounting: pip install 'rdpkit[interop]'",
+            f"rdpkit.interop.{name} needs dp-accounting: {install_line('interop')}",
             name=error.name,
         ) from None
     globals()[name] = value

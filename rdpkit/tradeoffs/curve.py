@@ -160,7 +160,7 @@ class TradeoffCurve:
     def plot(self, axes: Axes | None = None, *, logarithmic: bool = False) -> Axes:
         """Draw the curve from both sides, and the Gaussian one that bounds it.
 
-        Needs matplotlib (``pip install 'rdpkit[verification]'``).
+        Needs matplotlib (the extra ``plots``).
 
         Parameters
         ----------

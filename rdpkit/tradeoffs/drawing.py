@@ -68,13 +68,13 @@ def save(
     curve: TradeoffCurve,
     path: Path,  # The file; it is written whole or not at all
 ) -> None:
-    """Draw a curve to a file, PNG or SVG by its suffix, the same each time."""
+    """Draw a curve to a file, PNG, SVG or PDF by its suffix, the same each time."""
     kind = path.suffix.lower().removeprefix(".")
     with mpl.rc_context({"svg.hashsalt": "rdpkit", "svg.fonttype": "none"}):
         figure = Figure(figsize=_SIZE, layout="constrained")
         draw(curve, figure.subplots(), logarithmic=False)
         with whole_file(path) as temporary:
-            metadata = {"Date": None} if kind == "svg" else None
+            metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
             figure.savefig(temporary, format=kind, metadata=metadata, dpi=150)
 
 

@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose
 
 import rdpkit
 from rdpkit.accountants import sweeps
+from rdpkit.extensions import install_line
 from rdpkit.numerics import sampled_gaussian_block as block
 from rdpkit.numerics.sampled_gaussian_series import rdp_enclosure
 
@@ -256,7 +257,10 @@ def test_skipped_rows_say_why_and_have_no_order():
 
 @pytest.mark.parametrize(
     ("library", "method", "install"),
-    [("pandas", "to_pandas", "pandas"), ("pyarrow", "to_arrow", "'rdpkit[sweeps]'")],
+    [
+        ("pandas", "to_pandas", "pip install pandas"),
+        ("pyarrow", "to_arrow", install_line("sweeps")),
+    ],
 )
 def test_a_library_that_is_missing_is_named_with_what_installs_it(
     monkeypatch, library, method, install
@@ -264,7 +268,7 @@ def test_a_library_that_is_missing_is_named_with_what_installs_it(
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(ModuleNotFoundError) as missing:
         getattr(sweep(steps=10), method)()
-    assert str(missing.value) == f"{method}() needs {library}: pip install {install}"
+    assert str(missing.value) == f"{method}() needs {library}: {install}"
     assert missing.value.name == library
 
 

@@ -44,7 +44,7 @@ def test_the_walk_ends_red(tmp_path):
     assert "privacy.claims.toml: epsilon 0.7256 at delta 1e-05" in new
     assert "1 passed" in green
     for line in (
-        "epsilon 0.5 at delta 1e-05 (add_or_remove_one) is refuted: two neighbouring data sets ",
+        "epsilon 0.5 at delta 1e-05 (add-or-remove-one) is refuted: two neighbouring data sets ",
         "  upper      0.725522 by pld-upper",
         "  change     raise the noise: noise_std = 7.032",
         "  change     or raise the claim: epsilon = 0.7256",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import rdpkit
@@ -165,13 +167,43 @@ def test_bad_input_is_status_2(arguments, message):
     assert message in done.stderr
 
 
-@pytest.mark.parametrize("missing", ["--target-epsilon", "--delta", "--parameter", "--adjacency"])
+@pytest.mark.parametrize("missing", ["--target-epsilon", "--delta", "--adjacency"])
 def test_nothing_has_a_default_that_should_not(missing):
     words = [*POISSON, "--parameter", "noise_std", *TARGET, *ADD]
     place = words.index(missing)
     done = run("calibrate", *words[:place], *words[place + 2 :])
     assert done.exit_code == 2
     assert f"Missing option '{missing}'" in done.stderr
+
+
+def test_the_parameter_that_is_left_out_is_found(tmp_path):
+    question = [*TARGET, *ADD, "--format", "json"]
+    named = run(
+        "calibrate", "gaussian", "--record-norm", "1", "--parameter", "noise_std", *question
+    )
+    inferred = run("calibrate", "gaussian", "--record-norm", "1", *question)
+    assert inferred.exit_code == 0
+    assert inferred.stdout == named.stdout
+    file = tmp_path / "event.toml"
+    file.write_text(
+        "mechanism = 'repeated'\ncount = 1\n[event]\nmechanism = 'gaussian'\nrecord_norm = 1.0\n"
+    )
+    assert json.loads(run("calibrate", file, *question).stdout)["values"].keys() == {
+        "event.noise_std"
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([], "leave out the one that is to be found; --noise-std, --record-norm are left out."),
+        (["--noise-std", "1", "--record-norm", "1"], "to be found; all are given."),
+    ],
+)
+def test_what_to_find_is_no_guess(given, message):
+    done = run("calibrate", "gaussian", *given, *TARGET, *ADD)
+    assert done.exit_code == 2
+    assert message in done.stderr
 
 
 def test_files_that_describe_nothing(tmp_path):

@@ -121,3 +121,99 @@ def test_a_delta_that_promises_nothing_is_warned_of(delta, warned):
     assert ("warning" in told.stdout) is warned
     assert "who accuses 1 in 100" in told.stdout
     assert bool(as_json(*BASIC, *NOISE, "--delta", delta)["warnings"]) is warned
+
+
+RUNS = [
+    [
+        "--noise-multiplier",
+        "1.1",
+        "--batch-size",
+        "256",
+        "--dataset-size",
+        "60000",
+        "--epochs",
+        "3",
+    ],
+    [
+        "--noise-multiplier",
+        "0.7",
+        "--batch-size",
+        "500",
+        "--dataset-size",
+        "50000",
+        "--steps",
+        "90",
+    ],
+    ["--noise-multiplier", "4", "--batch-size", "900", "--dataset-size", "900", "--epochs", "12"],
+]
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize("words", RUNS)
+def test_other_accountants_are_quoted_as_they_print(words):
+    """Each number is computed here by the library itself, in the form in which its users do."""
+    opacus = pytest.importorskip("opacus.accountants")
+    dp_accounting = pytest.importorskip("dp_accounting")
+    table = as_json(*words, "--compare-accountants", "--delta", "1e-5")
+    noise, steps = table["settings"]["noise_multiplier"], table["updates"]
+    rate = table["sampling_probability"]
+    found = {}
+    for one in table["other_accountants"]:
+        found.setdefault((one["library"].split()[0], one["accountant"]), one["epsilon"])
+    for name, kind in (("PRV", opacus.PRVAccountant), ("RDP", opacus.RDPAccountant)):
+        accountant = kind()
+        for _ in range(steps):
+            accountant.step(noise_multiplier=noise, sample_rate=rate)
+        assert found["opacus", name] == accountant.get_epsilon(delta=1e-5)
+    step = dp_accounting.PoissonSampledDpEvent(rate, dp_accounting.GaussianDpEvent(noise))
+    event = dp_accounting.SelfComposedDpEvent(step, steps)
+    for name, kind in (
+        ("PLD", dp_accounting.pld.PLDAccountant),
+        ("RDP", dp_accounting.rdp.RdpAccountant),
+    ):
+        accountant = kind()
+        accountant.compose(event)
+        assert found["dp-accounting", name] == accountant.get_epsilon(1e-5)
+    if "--epochs" in words:
+        assert found["TensorFlow", "Poisson sampling"] == found["dp-accounting", "RDP"]
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
+def test_other_accountants_say_what_they_print_of_a_loader():
+    found = run(*RUNS[0], "--compare-accountants")
+    assert "705 steps at 1/235" in found.output
+    nothing = run(*RUNS[0], "--compare-accountants", "--sampling", "fixed-size")
+    assert "No other accountant that is installed can be told this run." in nothing.output
+
+
+@pytest.mark.thorough
+def test_a_page_for_people_who_do_not_compute(tmp_path):
+    path = tmp_path / "page.html"
+    found = run(*BASIC, *NOISE, "--claimed-epsilon", "9", "-o", str(path))
+    assert found.exit_code == 0
+    text = path.read_text()
+    for part in ("Claim: epsilon 9", "who accuses 1 in 100", "Poisson sampling", "<svg"):
+        assert part in text
+    assert "Warnings" not in text
+
+
+@pytest.mark.parametrize(
+    ("option", "meant"),
+    [
+        ("--noise", "noise-multiplier"),
+        ("--sigma", "noise-multiplier"),
+        ("--batch", "batch-size"),
+        ("--n", "dataset-size"),
+        ("--eps", "target-epsilon"),
+    ],
+)
+def test_other_names_of_options_are_answered(option, meant):
+    found = run(option, "1")
+    assert found.exit_code == 2
+    assert f"No such option '{option}'. Did you mean '--{meant}'?" in found.output
+
+
+def test_a_missing_option_is_explained():
+    assert "Missing option '--dataset-size': number of training examples" in run().output

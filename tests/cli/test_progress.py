@@ -1,4 +1,4 @@
-"""How long work shows: nothing in a pipe but one line about what takes long."""
+"""How long work shows: in a pipe a line about what takes long, and how far it is."""
 
 from __future__ import annotations
 
@@ -44,13 +44,20 @@ def test_work_that_may_end_at_any_time_says_so(clock, capsys):
     assert printed == "slow to begin: 2 of 100 are done, at most about 3 minutes left.\n"
 
 
-@pytest.mark.parametrize(("step", "total"), [(1.0, 40), (10.0, None)])
-def test_short_work_and_work_without_an_end_are_not_announced(clock, capsys, step, total):
+def test_short_work_is_not_announced(clock, capsys):
     with progress.work_shown() as work:
         for done in range(20):
-            work.show("auditing", done, total)
-            clock[0] += step
+            work.show("auditing", done, 40)
+            clock[0] += 1.0
     assert capsys.readouterr().err == ""
+
+
+def test_long_work_says_now_and_then_how_far_it_is(clock, capsys):
+    with progress.work_shown() as work:
+        for done in range(8):
+            work.show("searching", done)
+            clock[0] += 10.0
+    assert capsys.readouterr().err == "searching: 3 are done.\nsearching: 6 are done.\n"
 
 
 class Bars:

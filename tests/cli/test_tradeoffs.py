@@ -80,10 +80,20 @@ def test_drawings_are_the_same_each_time(tmp_path, suffix):
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("ending", "begins"),
+    [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("tex", b"\\begin{tabular}")],
+)
+def test_the_end_of_a_name_says_what_is_written(tmp_path, ending, begins):
+    path = tmp_path / f"curve.{ending}"
+    assert run("tradeoff", *GAUSSIAN, *ADD, "-o", path).exit_code == 0
+    assert path.read_bytes().startswith(begins)
+
+
 def test_bad_input(tmp_path):
-    done = run("tradeoff", *GAUSSIAN, *ADD, "--plot", tmp_path / "curve.pdf")
+    done = run("tradeoff", *GAUSSIAN, *ADD, "--plot", tmp_path / "curve.eps")
     assert done.exit_code == 2
-    assert "Expected --plot to be an SVG or PNG file" in done.output
+    assert "Expected --plot to end in .svg, .png or .pdf" in done.output
     done = run("tradeoff", *GAUSSIAN, *ADD, "--fpr", "2")
     assert done.exit_code == 2
     assert "Expected fpr in [0, 1], got 2.0." in done.output

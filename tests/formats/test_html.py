@@ -55,5 +55,18 @@ def test_bounds_are_drawn_side_by_side(rows):
         assert all(10 <= float(mark.get("cx")) <= html.WIDTH - 10 for mark in marks)
 
 
+def test_bounds_that_are_far_apart_are_drawn():
+    drawing = html.bars_drawing([("a", "upper", 5.786e298), ("b", "upper", 3.576e-10)])
+    assert "nan" not in drawing
+
+
+def test_a_page_shows_texts_as_texts():
+    found = html.page("<b>", ["a <i>"], {"left out": [], "list": ["<u>"], "made": "<hr>"})
+    assert "<title>&lt;b&gt;</title>" in found
+    assert '<p class="answer">a &lt;i&gt;</p>' in found
+    assert "<h2>list</h2>\n<ul><li>&lt;u&gt;</li></ul>\n<h2>made</h2>\n<hr>" in found
+    assert "left out" not in found
+
+
 def test_fewer_than_two_points_are_not_drawn():
     assert html.profile_drawing([(1.0, 0.1, None)], epsilon=1.0, delta=0.1, lower=None) == ""

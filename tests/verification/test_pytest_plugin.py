@@ -72,7 +72,7 @@ def test_a_failure_says_what_is_claimed_what_is_true_and_what_to_change(run):
     result.stdout.fnmatch_lines(
         [
             "*claim wrong*",
-            "epsilon 0.5 at delta 1e-05 (add_or_remove_one) is refuted: *",
+            "epsilon 0.5 at delta 1e-05 (add-or-remove-one) is refuted: *",
             "  claimed    epsilon 0.5 at delta 1e-05*",
             "  upper      0.7255* by pld-upper",
             "  lower      0.7255* by pair-lower",
@@ -124,7 +124,7 @@ def test_a_mistake_in_a_file_is_one_line_with_the_file(run):
     result = run(content=GOOD.replace("0.80", "-1"))
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
-        ["*mine.claims.toml: claim 'good': expected epsilon to be a number >= 0, got -1."]
+        ["*mine.claims.toml:*: claim 'good': expected epsilon to be a number >= 0, got -1."]
     )
     result.stdout.no_fnmatch_line("*claims.py*")
 

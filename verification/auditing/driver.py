@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rdpkit.extensions import install_line
 from rdpkit.formats.numbers import how_many
 from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.findings import (
@@ -303,7 +304,7 @@ def with_release(finding: Finding) -> Finding:
     except ModuleNotFoundError as error:
         raise ValueError(
             f"{path}: the arrays of a release cannot be checked here: {error}; "
-            "pip install 'rdpkit[mechanisms]', or the missing library alone."
+            f"{install_line('mechanisms')}, or the missing library alone."
         ) from None
 
     name = Path(path).name

@@ -128,7 +128,7 @@ class Finding:
             if side is not None
         ]
         number = "no number" if claim.epsilon is None else f"{claim.quantity} = {claim.epsilon}"
-        about = [claim.adjacency.value.replace("_", "-"), *known]
+        about = [claim.adjacency.dashed, *known]
         verdicts = f"{self.soundness.value}, {self.reproduction.value}"
         return printable(f"{claim.id}: {verdicts}: {number} ({', '.join(about)})")
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from decimal import ROUND_CEILING, Decimal
 from typing import NamedTuple
 
-from rdpkit import DPSGD, Event
+from rdpkit import DPSGD, Adjacency, Event
 from rdpkit.accountants.loss_distributions import UPPER_ID
 from rdpkit.analysis import BEST, BEST_RDP
 from rdpkit.calibration.parameters import paths, value_at, with_value
@@ -32,6 +32,8 @@ _DIGITS = (4, 6, 9, 17)
 _MOST_NOISES = 20
 # Parameters that say how private something is, of mechanisms that have no noise of their own.
 _STATED = ("epsilon", "rho")
+# A noise multiplier that is larger after it was multiplied by the batch was no noise on a mean.
+_LARGEST_UNIT = 20.0
 
 
 def remedies(finding: Finding, *, noise: bool = True) -> tuple[Remedy, ...]:
@@ -39,19 +41,19 @@ def remedies(finding: Finding, *, noise: bool = True) -> tuple[Remedy, ...]:
 
     Guarantee
     ---------
-    With the edits of a remedy the claim is proven. For "sampling" and "noise" that was audited with
-    what is returned.
+    With the edits of a remedy the claim is proven. For all but "claim" and "tighter" that was
+    audited with what is returned.
 
     Assumes
     -------
-    What the finding's upper bound assumes; for "sampling" and "noise", that the code does so.
+    What the finding's upper bound assumes, and that the code does what the edits say.
 
     Parameters
     ----------
     finding : Finding
         What the audit found.
     noise : bool
-        Whether to look for another sampling and for noise, for a refuted or an unproven claim: each
+        Whether to look for other settings and for noise, for a refuted or an unproven claim: each
         takes about as long as the audit of the claim.
 
     Returns
@@ -87,7 +89,9 @@ def searched(finding: Finding) -> tuple[Remedy | str | None, ...]:
     """The remedies that take a search, or why there are none; None where none applies."""
     if finding.searched is not None:
         return finding.searched
-    return _of_sampling(finding), _of_noise(finding)
+    # Where nothing bounds the claim as it stands, no noise is sought, but its unit may be wrong.
+    noise = () if finding.upper is None else (_of_noise(finding),)
+    return *_of_settings(finding), *noise
 
 
 def needs_noise(finding: Finding) -> bool:
@@ -99,7 +103,6 @@ def needs_noise(finding: Finding) -> bool:
         and claim.event is not None
         and claim.epsilon is not None
         and claim.epsilon.is_finite()
-        and finding.upper is not None
     )
 
 
@@ -183,6 +186,11 @@ def _of_formula(finding: Finding) -> Remedy | str:
     assert published is not None
     assert upper is not None
     assert claim.epsilon is not None
+    if claim.bound is not None and _reproduced(_question(claim, best=True)):
+        edit = Edit("bound", f'"{claim.bound}"', f'"{BEST}"')
+        edits = (edit, *(one for one in _without_formula(claim) if one.key != "bound"))
+        words = f"name an accountant that gives this number: {_listed(edits)}"
+        return Remedy(kind="accountant", sentence=words, edits=edits)
     number = stated(published.epsilon, claim.epsilon)
     if is_proven(float(number), upper.epsilon, enclosure=_certified(upper)):
         edits = (Edit(claim.quantity, _printed(claim), _as_toml(number)),)
@@ -197,6 +205,11 @@ def _of_formula(finding: Finding) -> Remedy | str:
         sentence=f"do not name a formula that gives another number: {_listed(removed)}",
         edits=removed,
     )
+
+
+def _reproduced(claim: Claim) -> bool:
+    audited = _audited(claim)
+    return audited is not None and audited.reproduction is Reproduction.EXACT
 
 
 def _number_remedy(finding: Finding, number: str, kind: RemedyKind, words: str) -> Remedy:
@@ -228,23 +241,87 @@ def _without_formula(claim: Claim) -> tuple[Edit, ...]:
     return tuple(found)
 
 
-def _of_sampling(finding: Finding) -> Remedy | None:
-    """The claim as it is printed, if batches that are drawn by Poisson sampling make it true."""
-    claim, event = finding.claim, finding.claim.event
-    if not isinstance(event, DPSGD) or event.sampling == "poisson" or claim.release is not None:
-        return None
-    drawn = dataclasses.replace(event, sampling="poisson", max_batch_size=None)
+class _Setting(NamedTuple):
+    """A change that leaves number and noise as they are, if it makes the claim true."""
+
+    kind: RemedyKind
+    words: str
+    question: Claim
+    edits: tuple[Edit, ...]
+
+
+def _of_settings(finding: Finding) -> tuple[Remedy, ...]:
+    """The claim as it is printed, with one other setting that makes it true; the cheapest first."""
+    claim = finding.claim
+    if claim.release is not None:
+        return ()
     best = claim.bound == BEST and claim.conversion is None
-    audited = _audited(dataclasses.replace(_question(claim, best=best), event=drawn))
-    if audited is None or audited.soundness is not Soundness.SOUND or audited.upper is None:
-        return None
-    edits = [Edit("parameters.sampling", f'"{event.sampling}"', '"poisson"')]
-    if event.max_batch_size is not None:
-        edits.append(Edit("parameters.max_batch_size", str(event.max_batch_size), ""))
-    edits += () if best else _without_formula(claim)
-    proven = rounded_up(audited.upper.epsilon)
-    words = f"draw batches by Poisson sampling, which proves {proven} at the same noise"
-    return Remedy(kind="sampling", sentence=f"{words}: {_listed(edits)}", edits=tuple(edits))
+    found = []
+    for setting in _settings(_question(claim, best=best)):
+        audited = _audited(setting.question)
+        if audited is None or audited.soundness is not Soundness.SOUND or audited.upper is None:
+            continue
+        named = best and audited.reproduction is Reproduction.EXACT
+        edits = (*setting.edits, *(() if named else _without_formula(claim)))
+        proven = rounded_up(audited.upper.epsilon)
+        words = f"{setting.words}, which proves {proven} at the same noise"
+        found.append(
+            Remedy(kind=setting.kind, sentence=f"{words}: {_listed(edits)}", edits=tuple(edits))
+        )
+    return tuple(found)
+
+
+def _settings(claim: Claim) -> Iterator[_Setting]:
+    """What could be changed, in the order of its cost."""
+    event = claim.event
+    if isinstance(event, DPSGD):
+        yield from _settings_of_training(claim, event)
+    if claim.adjacency is Adjacency.REPLACE_ONE:
+        other = Adjacency.ADD_OR_REMOVE_ONE
+        yield _Setting(
+            "relation",
+            "claim it for data sets of which one has one record more, a weaker promise",
+            dataclasses.replace(claim, adjacency=other),
+            (Edit("adjacency", f'"{claim.adjacency}"', f'"{other}"'),),
+        )
+    if isinstance(event, DPSGD) and claim.delta is not None:
+        largest = float(f"1e-{len(str(event.dataset_size))}")
+        if claim.delta < largest and event.examples_per_user == 1:
+            yield _Setting(
+                "delta",
+                f"claim it at a larger delta that is still below 1/{event.dataset_size}",
+                dataclasses.replace(claim, delta=largest),
+                (Edit("delta", f"{claim.delta!r}", f"{largest!r}"),),
+            )
+    if isinstance(event, DPSGD) and event.noise_multiplier * event.logical_batch <= _LARGEST_UNIT:
+        summed = event.noise_multiplier * event.logical_batch
+        yield _Setting(
+            "unit",
+            "if this is the noise on the mean of a batch, say that on the sum",
+            dataclasses.replace(claim, event=dataclasses.replace(event, noise_multiplier=summed)),
+            (Edit("parameters.noise_multiplier", repr(event.noise_multiplier), repr(summed)),),
+        )
+
+
+def _settings_of_training(claim: Claim, event: DPSGD) -> Iterator[_Setting]:
+    if event.sampling != "poisson":
+        drawn = dataclasses.replace(event, sampling="poisson", max_batch_size=None)
+        edits = [Edit("parameters.sampling", f'"{event.sampling}"', '"poisson"')]
+        if event.max_batch_size is not None:
+            edits.append(Edit("parameters.max_batch_size", str(event.max_batch_size), ""))
+        yield _Setting(
+            "sampling",
+            "draw batches by Poisson sampling",
+            dataclasses.replace(claim, event=drawn),
+            tuple(edits),
+        )
+    if event.microbatch_size > 1:
+        yield _Setting(
+            "clipping",
+            "clip the gradient of each example on its own",
+            dataclasses.replace(claim, event=dataclasses.replace(event, microbatch_size=1)),
+            (Edit("parameters.microbatch_size", str(event.microbatch_size), "1"),),
+        )
 
 
 @functools.lru_cache(maxsize=1024)
@@ -404,5 +481,5 @@ def _unbounded(finding: Finding) -> str:
     claim = finding.claim
     return (
         f"no theorem bounds {claim.quantity} of this {claim.mechanism} under "
-        f"{claim.adjacency.value}: name a mechanism and adjacency that a theorem is about"
+        f"{claim.adjacency.dashed}: name a mechanism and adjacency that a theorem is about"
     )

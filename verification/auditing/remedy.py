@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Literal, NamedTuple
 
-RemedyKind = Literal["sampling", "noise", "claim", "tighter"]
+RemedyKind = Literal[
+    "sampling", "clipping", "accountant", "relation", "delta", "unit", "noise", "claim", "tighter"
+]
 
 
 class Edit(NamedTuple):
@@ -31,10 +33,11 @@ class Remedy:
     """Changes of a claims file after which the claim is proven."""
 
     kind: RemedyKind
-    """"sampling": number and noise stay, and batches are drawn by Poisson sampling. "noise": the
-    number stays, and the release has more noise. "claim": another number is claimed. "tighter": the
-    claim is true, and a smaller number is true as well; one of {"sampling", "noise", "claim",
-    "tighter"}.
+    """What changes. With the first six number and noise stay. "sampling": batches are drawn by
+    Poisson sampling. "clipping": each gradient is clipped on its own. "accountant": another
+    accountant is named. "relation": other data sets are neighbours. "delta": another delta is
+    claimed. "unit": the noise was that of a mean. "noise": the release has more noise. "claim":
+    another number is claimed. "tighter": the claim is true, and so is a smaller number.
     """
     sentence: str
     """What to do, in words, with the exact lines."""

@@ -21,6 +21,7 @@ from typing import Any
 
 from rdpkit import Event, _validate
 from rdpkit.adjacency import Adjacency
+from rdpkit.extensions import install_line
 from rdpkit.formats.records import did_you_mean
 from rdpkit.mechanisms.algorithms import find_mechanism, mechanism_names
 from rdpkit.verification.blackbox.candidate_pairs import LEAST_DELTA, worst_neighbours
@@ -241,7 +242,7 @@ def _of_library(name: str) -> Mechanism:
     try:
         found: Mechanism | None = find_mechanism(name).verify
     except ModuleNotFoundError as error:
-        raise ValueError(f"{name}: {error}; pip install 'rdpkit[mechanisms]'.") from None
+        raise ValueError(f"{name}: {error}; {install_line('mechanisms')}.") from None
     if found is None:
         raise ValueError(
             f"Expected TARGET to be a mechanism that can be verified by its name, got {name!r}. "

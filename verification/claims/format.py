@@ -58,9 +58,8 @@ def _adjacency(name: str, value: Any) -> Adjacency:
     """A neighbouring relation, in any of its spellings."""
     if not isinstance(value, str) or value not in SPELLINGS:
         accepted = ", ".join(repr(member.value) for member in Adjacency)
-        raise ValueError(
-            f"{records.refused(name, f'to be one of {accepted}', value)}{advice(value)}"
-        )
+        error = records.refused(name, f"to be one of {accepted}", value)
+        raise records.Refused(f"{error}{advice(value)}", name)
     return SPELLINGS[value]
 
 

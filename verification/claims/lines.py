@@ -1,8 +1,9 @@
-"""The lines of a TOML file at which its claims begin."""
+"""The lines of a TOML file at which its claims and their keys stand."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _HEADER = re.compile(r"""[ \t]*\[\[[ \t]*(?:claim|"claim"|'claim')[ \t]*\]\]""")
 # Comments and strings; text inside one of them is never a header, even if it looks like one.
@@ -31,18 +32,29 @@ def claim_lines(text: str, count: int) -> list[int]:
     list of int
         One a claim. Claims without headers, as inline tables, all begin at the first line.
     """
-    hidden: list[tuple[int, int]] = []
-    for token in _TOKEN.finditer(text):
-        if "\n" in token.group():
-            hidden.append(token.span())
-    found = []
-    number, place, next_hidden = 1, 0, 0
-    for line in text.split("\n"):
+    found = [number for number, line in _outside_strings(text) if _HEADER.match(line)]
+    return found if len(found) == count else [1] * count
+
+
+def key_line(text: str, key: str, start: int) -> int:
+    """The line of a key of the claim that begins at line ``start``, or that line itself."""
+    name = re.escape(key.partition("[")[0])
+    written = re.compile(rf"""[ \t]*(\[+[ \t]*claim\.)?["']?{name}["']?[ \t]*[=\]]""")
+    for number, line in _outside_strings(text):
+        if number > start and _HEADER.match(line):
+            break
+        if number > start and written.match(line):
+            return number
+    return start
+
+
+def _outside_strings(text: str) -> Iterator[tuple[int, str]]:
+    """The lines, with numbers from 1, that do not begin inside of a string."""
+    hidden = [token.span() for token in _TOKEN.finditer(text) if "\n" in token.group()]
+    place, next_hidden = 0, 0
+    for number, line in enumerate(text.split("\n"), start=1):
         while next_hidden < len(hidden) and hidden[next_hidden][1] <= place:
             next_hidden += 1
-        inside = next_hidden < len(hidden) and hidden[next_hidden][0] < place
-        if not inside and _HEADER.match(line):
-            found.append(number)
-        number += 1
+        if not (next_hidden < len(hidden) and hidden[next_hidden][0] < place):
+            yield number, line
         place += len(line) + 1
-    return found if len(found) == count else [1] * count

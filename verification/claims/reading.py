@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import tomllib
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from importlib import resources
@@ -19,7 +18,17 @@ from typing import Any
 
 from rdpkit import Event, event_from_parameters
 from rdpkit.events import MECHANISMS, check_given_parameters
-from rdpkit.formats.records import did_you_mean, read_table, record, refused, shown
+from rdpkit.formats.records import (
+    Mistakes,
+    Refused,
+    check_none,
+    did_you_mean,
+    each_of,
+    read_table,
+    record,
+    refused,
+    shown,
+)
 from rdpkit.formats.text import rounded_up
 from rdpkit.verification.blackbox.options import NEIGHBOURS, read_options
 from rdpkit.verification.claims.claim import Claim, CodeTest, Scenario, TrainingTest, Work
@@ -34,7 +43,7 @@ from rdpkit.verification.claims.format import (
     WORK_KEYS,
 )
 from rdpkit.verification.claims.ledgers import LEDGER, claims_of_ledger
-from rdpkit.verification.claims.lines import claim_lines
+from rdpkit.verification.claims.lines import claim_lines, key_line
 from rdpkit.verification.claims.unknown import Unknown, read_unknown
 from rdpkit.verification.training.options import TrainingOptions
 
@@ -73,22 +82,35 @@ def load_files(paths: Iterable[str | Path]) -> list[Claim]:
     Raises
     ------
     ValueError
-        If a file is not TOML or does not follow the format, or two claims share an id.
+        If a file is not TOML or does not follow the format, or two claims share an id: all mistakes
+        at once, with their lines.
     OSError
         If a file cannot be read.
     """
-    claims: list[Claim] = []
-    seen: dict[str, str] = {}
+    claims: dict[str, Claim] = {}
+    problems: list[ValueError] = []
     for path in paths:
-        for claim in _from_file(Path(path)):
-            if claim.id in seen:
-                raise ValueError(
-                    f"{path}: claim {claim.id!r}: expected id to be unique, but "
-                    f"{seen[claim.id]} has it too."
+        try:
+            found = _from_file(Path(path))
+        except ValueError as error:
+            problems += each_of(error)
+            continue
+        for claim in found:
+            before = claims.setdefault(claim.id, claim)
+            if before is not claim:
+                problems.append(
+                    ValueError(
+                        f"{_where(claim.origin, claim.line)}: claim {claim.id!r}: expected id to "
+                        f"be unique, but {before.origin} has it too."
+                    )
                 )
-            seen[claim.id] = str(path)
-            claims.append(claim)
-    return claims
+    check_none(problems)
+    return list(claims.values())
+
+
+def _where(origin: str, line: int) -> str:
+    """A place in a file, as editors understand it; claims of manifests have no line."""
+    return f"{origin}:{line}" if line else origin
 
 
 def _from_file(path: Path) -> list[Claim]:
@@ -124,46 +146,58 @@ def loads(
         document = tomllib.loads(text, parse_float=Decimal)
     except (ValueError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"{origin}: not a TOML file: {error}") from None
-    for key in document:
-        if key not in ("claim", "format", "work"):
-            raise ValueError(
-                f"{origin}: unknown key {key!r}; a claims file holds [work] and [[claim]] only."
-            )
+    problems = [
+        ValueError(f"{origin}: unknown key {key!r}; a claims file holds [work] and [[claim]] only.")
+        for key in document
+        if key not in ("claim", "format", "work")
+    ]
     version = document.get("format", FORMAT)
     if isinstance(version, bool) or version != FORMAT:
         raise ValueError(
             f"{origin}: expected format to be {FORMAT}, the version of the format that this "
             f"program reads, got {shown(version)}."
         )
+    work = None
+    try:
+        work = _work(document, origin)
+    except ValueError as error:
+        problems += each_of(error)
+    claims = []
     tables = document.get("claim")
     if not isinstance(tables, list) or not tables:
-        raise ValueError(f"{origin}: expected at least one [[claim]].")
-    work = _work(document, origin)
-    claims = []
+        tables = []
+        problems.append(ValueError(f"{origin}: expected at least one [[claim]]."))
     lines = claim_lines(text, len(tables))
-    for number, table in enumerate(tables, start=1):
-        label = f"{origin}: claim {number}"
-        if not isinstance(table, dict):
-            raise ValueError(f"{label}: expected a table, [[claim]].")
-        identifier = table.get("id")
-        if isinstance(identifier, str) and identifier:
-            label = f"{origin}: claim {identifier!r}"
+    for number, (table, line) in enumerate(zip(tables, lines, strict=True), start=1):
         try:
-            claim = _claim(table, origin, lines[number - 1], folder)
+            claim = _claim(table, origin, line, folder)
             claims.append(claim if work is None else _of_work(claim, work))
-        except RecursionError:
-            raise ValueError(f"{label}: its tables are nested too deeply.") from None
         except ValueError as error:
-            raise ValueError(f"{label}: {error}") from None
-    for identifier, count in Counter(claim.id for claim in claims).items():
-        if count > 1:
-            raise ValueError(f"{origin}: claim {identifier!r}: expected id to be unique.")
-    _check_readings(claims)
+            for one in each_of(error):
+                place = key_line(text, one.key, line) if isinstance(one, Refused) else line
+                label = f"{_where(origin, place)}: claim {_name(table, number)}"
+                problems.append(ValueError(f"{label}: {one}"))
+        except RecursionError:
+            label = f"{_where(origin, line)}: claim {_name(table, number)}"
+            problems.append(ValueError(f"{label}: its tables are nested too deeply."))
+    names = [_name(table, number) for number, table in enumerate(tables, start=1)]
+    for index, (name, line) in enumerate(zip(names, lines, strict=True)):
+        if name in names[:index]:
+            label = f"{_where(origin, key_line(text, 'id', line))}: claim {name}"
+            problems.append(ValueError(f"{label}: expected id to be unique."))
+    check_none(problems or _wrong_readings(claims))
     return claims
 
 
-def _check_readings(claims: list[Claim]) -> None:
-    """Check that claims that read a number of others name it, and say how they read it."""
+def _name(table: Any, number: int) -> str:
+    """How errors call a claim: by its id, or by its number in the file."""
+    identifier = table.get("id") if isinstance(table, dict) else None
+    return repr(identifier) if isinstance(identifier, str) and identifier else str(number)
+
+
+def _wrong_readings(claims: list[Claim]) -> list[ValueError]:
+    """Claims that read a number of others have to name it, and to say how they read it."""
+    problems: list[ValueError] = []
     known = {claim.id: claim for claim in claims}
     for claim in claims:
         if claim.reads is None:
@@ -179,7 +213,9 @@ def _check_readings(claims: list[Claim]) -> None:
         elif not (claim.reading and other.reading):
             problem = ValueError("expected both claims to have a reading, which says how they do.")
         if problem is not None:
-            raise ValueError(f"{claim.origin}: claim {claim.id!r}: {problem}")
+            label = f"{_where(claim.origin, claim.line)}: claim {claim.id!r}"
+            problems.append(ValueError(f"{label}: {problem}"))
+    return problems
 
 
 def _work(document: Mapping[str, Any], origin: str) -> Work | None:
@@ -189,7 +225,7 @@ def _work(document: Mapping[str, Any], origin: str) -> Work | None:
     try:
         found: Work = record(WORK_KEYS, Work, header="[work]").read("work", document["work"])
     except ValueError as error:
-        raise ValueError(f"{origin}: {error}") from None
+        raise Mistakes([ValueError(f"{origin}: {one}") for one in each_of(error)]) from None
     return found
 
 
@@ -242,8 +278,50 @@ def claim_of_release(path: Path) -> Claim:
     )
 
 
-def _claim(table: Mapping[str, Any], origin: str, line: int, folder: Path | None) -> Claim:
-    given = read_table(table, CLAIM_KEYS)
+def _wrong_parameters(table: Mapping[str, Any]) -> list[Refused]:
+    """What is wrong with the mechanism or parameters of a claim that is wrong already."""
+    mechanism, parameters = table.get("mechanism"), table.get("parameters", {})
+    if not isinstance(mechanism, str) or mechanism == UNMODELLED:
+        return []
+    if mechanism not in MECHANISMS:
+        return [_no_such_mechanism(mechanism)]
+    if not isinstance(parameters, dict):
+        return []
+    found: list[Refused] = []
+    for name, value in _floats(parameters).items():
+        try:
+            check_given_parameters(mechanism, {name: value})
+        except ValueError as error:
+            found.append(Refused(str(error), name))
+    return found
+
+
+def _no_such_mechanism(mechanism: str) -> Refused:
+    known = (*sorted(MECHANISMS), UNMODELLED)
+    error = refused("mechanism", "to be one of " + ", ".join(map(repr, known)), mechanism)
+    return Refused(f"{error}{did_you_mean(mechanism, known)}", "mechanism")
+
+
+def _event(mechanism: str, parameters: Mapping[str, Any]) -> Event:
+    """The event of these parameters; all that are wrong are named."""
+    try:
+        return event_from_parameters(mechanism, parameters)
+    except ValueError as error:
+        found = _wrong_parameters({"mechanism": mechanism, "parameters": parameters})
+        known = {str(one) for one in found}
+        others = [one for one in each_of(error) if str(one) not in known]
+        raise Mistakes([*others, *found]) from None
+
+
+def _claim(table: Any, origin: str, line: int, folder: Path | None) -> Claim:
+    if not isinstance(table, dict):
+        raise ValueError("expected a table, [[claim]].")
+    try:
+        given = read_table(table, CLAIM_KEYS)
+    except ValueError as error:
+        known = {one.key for one in each_of(error) if isinstance(one, Refused)}
+        others = [one for one in _wrong_parameters(table) if one.key not in known]
+        raise Mistakes([*each_of(error), *others]) from None
     missing, delta, order = given["missing"], given["delta"], given["order"]
     name = given["release"]
     released = None if name is None else _release(table, name, folder)
@@ -415,14 +493,12 @@ def _what_was_released(
             )
         return None, ()
     if mechanism not in MECHANISMS:
-        known = (*sorted(MECHANISMS), UNMODELLED)
-        error = refused("mechanism", "to be one of " + ", ".join(map(repr, known)), mechanism)
-        raise ValueError(f"{error}{did_you_mean(mechanism, known)}")
+        raise _no_such_mechanism(mechanism)
     parameters = _floats(claim["parameters"])
     if not missing:
         if tables:
             raise ValueError("scenarios are for claims that list what is missing.")
-        return event_from_parameters(mechanism, parameters), ()
+        return _event(mechanism, parameters), ()
     check_given_parameters(mechanism, parameters)
     scenarios = []
     for table in tables:

@@ -15,6 +15,7 @@ import click
 
 from rdpkit.cli.option_types import NameType
 from rdpkit.cli.progress import threads_option, work_shown
+from rdpkit.extensions import install_line
 from rdpkit.formats.text import how_many, printable
 from rdpkit.verification.auditing.findings import Bounds, Finding, with_readings
 from rdpkit.verification.auditing.selection import VERDICTS, Selection, Years
@@ -136,9 +137,7 @@ class PageOptions:
         if found.report is None and found.explorer is None:
             return None
         if find_spec("jinja2") is None:
-            raise ValueError(
-                "--report and --explorer need jinja2: pip install 'rdpkit[verification]'"
-            )
+            raise ValueError(f"--report and --explorer need jinja2: {install_line('verification')}")
         if found.report is not None and not found.report.absolute().parent.is_dir():
             given = str(found.report)
             raise ValueError(f"Expected --report in a folder that exists, got {given!r}.")

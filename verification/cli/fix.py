@@ -34,6 +34,10 @@ _NO_EVIDENCE: dict[str, Any] = {
     "again": False,
     "skip_unchanged": False,
 }
+_KEEPING = ("sampling", "clipping", "accountant", "relation", "delta", "unit")
+_OF_CODE = ("sampling", "clipping", "noise")
+_CHEAPEST = "cheapest"
+_WAYS = (_CHEAPEST, "claim", "noise", *_KEEPING)
 # Of claims that cannot be mended for the same reason, so many are named.
 _NAMED = 3
 _CHANGE_THE_CODE = (
@@ -93,12 +97,15 @@ def _ids(ctx: click.Context) -> list[str]:
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--by",
-    type=NameType.of("by", ["claim", "noise", "sampling"]),
-    default="claim",
+    type=NameType.of("by", _WAYS),
+    default=_CHEAPEST,
     show_default=True,
-    help="What is changed. claim: the number that is claimed, to the smallest one that is proven. "
-    "noise: the noise, so that the number is proven as it is printed. sampling: how batches are "
-    "drawn, to Poisson sampling, if that proves the number.",
+    help="What is changed. cheapest: what keeps number and noise and proves the claim, if anything "
+    "does, and else the number. claim: the number that is claimed, to the smallest one that is "
+    "proven. "
+    "noise: the noise, so that the number is proven as it is printed. The others keep number and "
+    "noise, where one of these proves the number: sampling, to Poisson; clipping, of each example; "
+    "the accountant that is named; the relation of neighbours; delta; the unit of the noise.",
 )
 @click.option("--tighten", is_flag=True, help="Also state true claims as tightly as is proven.")
 @click.option(
@@ -194,7 +201,8 @@ def _chosen(claims: list[Claim], identifiers: tuple[str, ...]) -> list[Claim]:
 def _planned(finding: Finding, *, by: str, tighten: bool) -> PlannedRepair:
     """What to do about a claim, or why nothing can be done."""
     broken = broken_rules(finding)
-    kinds = {by} if broken else {"tighter"} if tighten else set()
+    ways = {*_KEEPING, "claim"} if by == _CHEAPEST else {by}
+    kinds = ways if broken else {"tighter"} if tighten else set()
     if not kinds:
         return PlannedRepair(finding=finding)
     every = remedies(finding, noise=by != "claim")
@@ -258,7 +266,7 @@ def _show(changed: Sequence[ChangedFile], plan: Sequence[PlannedRepair]) -> None
     for reason, names in not_mended.items():
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         click.echo(printable(f"{', '.join(names[:_NAMED])}{more}: {reason}"))
-    if any(one.remedy is not None and one.remedy.kind in ("noise", "sampling") for one in plan):
+    if any(one.remedy is not None and one.remedy.kind in _OF_CODE for one in plan):
         click.echo(_CHANGE_THE_CODE)
 
 

@@ -208,7 +208,7 @@ def _show(found: Ledger, names: tuple[str, ...], output_format: str) -> None:
 
 def _lines(account: LedgerAccount) -> list[str]:
     """What people read about one data set."""
-    at = f"at delta {account.delta:g}, {account.adjacency.value}"
+    at = f"at delta {account.delta:g}, {account.adjacency.dashed}"
     at += ", persons with all their records" if account.of_persons else ""
     lines = [f"{account.dataset}: {how_many(len(account.releases), 'release')}"]
     if not account.private:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rdpkit import _validate
+from rdpkit.extensions import install_line
 from rdpkit.verification.estimators.base import Array, check_outputs
 
 MODELS = ("logistic", "boosting")
@@ -119,7 +120,7 @@ def _classifier(kind: str, seed: int) -> Any:
         linear = import_module("sklearn.linear_model")
     except ImportError as error:
         raise ImportError(
-            "A learned score needs scikit-learn: pip install 'rdpkit[verification]'."
+            f"A learned score needs scikit-learn: {install_line('verification')}."
         ) from error
     if kind == "logistic":
         return linear.LogisticRegression(C=1.0, max_iter=_STEPS, random_state=seed)

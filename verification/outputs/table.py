@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 
+from rdpkit.formats.columns import as_tex
 from rdpkit.formats.numbers import formatted, printable
 from rdpkit.verification.auditing.findings import Finding, Side
 from rdpkit.verification.outputs import AuditResult
@@ -14,12 +14,6 @@ _COLUMNS = (
     "claim", "mechanism", "neighbours", "quantity", "delta", "claimed", "published", "lower",
     "upper", "reproduction", "verdict",
 )  # fmt: skip
-_OF_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    **{one: "\\" + one for one in "&%$#_{}"},
-}
 
 
 def csv_table(result: AuditResult) -> str:
@@ -46,14 +40,9 @@ def tex_table(result: AuditResult) -> str:
     result : AuditResult
         The findings.
     """
-    rows = [_COLUMNS, *(_row(finding, 4) for finding in result.findings)]
-    # Braces, because a row that begins with [ or * would be an option of the one before it.
-    head, *lines = ("{}" + " & ".join(map(_latex, row)) + r" \\" for row in rows)
-    columns = "llll" + "r" * 5 + "ll"
-    return "\n".join([
-        rf"\begin{{tabular}}{{{columns}}}", r"\hline", head, r"\hline", *lines, r"\hline",
-        r"\end{tabular}", "",
-    ])  # fmt: skip
+    rows = [_row(finding, 4) for finding in result.findings]
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(_COLUMNS)}
+    return as_tex(columns, "llll" + "r" * 5 + "ll")
 
 
 def _row(finding: Finding, digits: int) -> tuple[str, ...]:
@@ -64,7 +53,7 @@ def _row(finding: Finding, digits: int) -> tuple[str, ...]:
             (
                 claim.id,
                 claim.mechanism,
-                claim.adjacency.value.replace("_", "-"),
+                claim.adjacency.dashed,
                 claim.quantity,
                 "" if claim.delta is None else f"{claim.delta:g}",
                 "" if claim.epsilon is None else str(claim.epsilon),
@@ -85,7 +74,3 @@ def _is_formula(text: str) -> bool:
 
 def _number(side: Side | None, digits: int, *, up: bool = True) -> str:
     return "" if side is None else formatted(side.epsilon, f".{digits}g", up=up) or ""
-
-
-def _latex(text: str) -> str:
-    return re.sub(r"[\\~^&%$#_{}]", lambda found: _OF_LATEX[found[0]], text)

@@ -13,6 +13,7 @@ from rich.text import Text
 from rdpkit.formats.text import how_many, printable
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness, number_of
 from rdpkit.verification.auditing.remedies import remedies
+from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.outputs.news import (
     VerdictCounts,
     by_source,
@@ -228,6 +229,9 @@ def _print_block(console: Console, finding: Finding, width: int, command: str) -
     console.print(Text.assemble((shown.upper(), style), heading))
     for line in about:
         console.print(Text(f"  {_shortened(line, width - 2)}"))
+    if claim.unread is not None:
+        for line in textwrap.wrap(f"not read here: {printable(claim.unread)}", width - 2):
+            console.print(Text(f"  {line}"))
     if finding.readings or claim.approximation:
         for line in textwrap.wrap(f"{word(finding)}: {reason(finding)}", width - 2):
             console.print(Text(f"  {line}"))
@@ -261,7 +265,7 @@ _OTHERS = {
 def _print_others(console: Console, findings: Sequence[Finding], width: int) -> None:
     """The ids of claims that need attention and are not drawn."""
     for verdict, heading in _OTHERS.items():
-        names = [printable(one.claim.id) for one in findings if ClaimVerdict.of(one) is verdict]
+        names = [_named(one.claim) for one in findings if ClaimVerdict.of(one) is verdict]
         if names:
             text = f"{heading}: {', '.join(names)}"
             lines = textwrap.wrap(
@@ -269,6 +273,11 @@ def _print_others(console: Console, findings: Sequence[Finding], width: int) -> 
             )
             for line in lines:
                 console.print(Text(line))
+
+
+def _named(claim: Claim) -> str:
+    """The id of a claim; one whose source nobody opened here is marked."""
+    return printable(claim.id) + ("" if claim.unread is None else " (not read here)")
 
 
 def _print_sources(console: Console, findings: Sequence[Finding], width: int) -> None:
@@ -363,7 +372,7 @@ def explanation(finding: Finding) -> list[str]:
         + ("" if claim.delta is None else f", delta {claim.delta:g}")
         + ("" if claim.order is None else f", order {claim.order:g}")
         + ("" if claim.fpr is None else f", fpr {claim.fpr:g}"),
-        f"adjacency     {claim.adjacency.value}",
+        f"adjacency     {claim.adjacency.dashed}",
         f"mechanism     {claim.mechanism}",
         *(f"  {name} = {value}" for name, value in parameters(claim)),
     ]

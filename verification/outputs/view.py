@@ -99,7 +99,7 @@ def statement(claim: Claim, *, relation: str | None = None) -> str:
         delta = delta.replace(" at delta ", " for delta >= ")
     rate = "" if claim.fpr is None else f" at fpr {claim.fpr:g}"
     about = f"{claim.quantity} {claimed(claim)}{delta}{order}{rate}"
-    return f"{about} ({claim.adjacency.value})" if relation is None else f"{about}, {relation}"
+    return f"{about} ({claim.adjacency.dashed})" if relation is None else f"{about}, {relation}"
 
 
 NOT_STATED = "not stated"

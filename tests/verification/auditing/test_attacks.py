@@ -122,12 +122,12 @@ def test_what_is_refused(numbers, words):
 
 def test_words():
     found = verdict("tpr = 0.01\nfpr = 0.01")
-    assert statement(found.claim) == "tpr 0.01 at fpr 0.01 (add_or_remove_one)"
+    assert statement(found.claim) == "tpr 0.01 at fpr 0.01 (add-or-remove-one)"
     assert "two neighbouring data sets leak at least 0.0338" in headline(found, Rule.REFUTED)
     assert "claimed       tpr 0.01, fpr 0.01" in explanation(found)
     assert "true positive rate of at least" in found.refutation[0]
     mu = verdict("mu = 0.4\ndelta = 1e-6")
-    assert statement(mu.claim) == "mu 0.4 for delta >= 1e-06 (add_or_remove_one)"
+    assert statement(mu.claim) == "mu 0.4 for delta >= 1e-06 (add-or-remove-one)"
     assert "mu = 0.4" in str(mu)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 import pytest
@@ -95,7 +96,7 @@ def test_a_claim_about_one_order_needs_no_delta():
 )
 def test_a_wrong_value_is_named_with_file_claim_key_and_what_is_accepted(key, value, accepted):
     message = error(text(**{key: value}), origin="some/file.toml")
-    assert message.startswith("some/file.toml: claim ")
+    assert re.match(r"some/file.toml:\d+: claim ", message)
     assert ("claim 'a': " in message) or key == "id"
     assert f"xpected {key} " in message
     assert accepted in message
@@ -147,7 +148,7 @@ def test_a_wrong_value_is_named_with_file_claim_key_and_what_is_accepted(key, va
 )
 def test_a_file_that_does_not_follow_the_format(content, message):
     found = error(content, origin="f.toml")
-    assert found.startswith("f.toml: ")
+    assert found.startswith("f.toml:")
     assert message in found
     assert "\n" not in found
 
@@ -188,7 +189,7 @@ def test_a_scenario_takes_what_the_claim_says_and_may_overrule_it():
 )
 def test_scenarios_are_as_strict_as_claims(scenario, message):
     found = error(text(missing='["x"]', after=scenario))
-    assert found.startswith("<claims>: claim 'a': ")
+    assert re.match(r"<claims>:\d+: claim 'a': ", found)
     assert message in found
 
 
@@ -254,7 +255,7 @@ FAR = "9" * 20
     ],
 )
 def test_hostile_files_are_one_error_that_names_the_file(content):
-    assert error(content, origin="f.toml").startswith("f.toml: ")
+    assert error(content, origin="f.toml").startswith("f.toml:")
 
 
 def test_the_shipped_files_are_found():
@@ -303,3 +304,60 @@ def test_what_a_reading_cannot_be_is_named(epsilon, more, words):
     with pytest.raises(ValueError, match=words) as error:
         loads(TWO.format(epsilon=epsilon, more=more))
     assert "claim 'two'" in str(error.value)
+
+
+SEVERAL = """titel = "x"
+[[claim]]
+id = "a"
+source = "s"
+mechanism = "gaussian"
+adjacency = "add-or-remove-one"
+epsilom = 2
+delta = 1.5
+[claim.parameters]
+noise_std = -1
+record_norm = 0
+
+[[claim]]
+source = "s"
+notes = ['''
+[[claim]]
+delta = 3
+''']
+mechanism = "gausian"
+adjacency = "add-or-remove-one"
+epsilon = 2
+delta = 1e-5
+
+[[claim]]
+id = "a"
+source = "s"
+mechanism = "gaussian"
+adjacency = "add-or-remove-one"
+epsilon = 2
+delta = 1e-5
+parameters = {noise_std = 1, record_norm = 1}
+"""
+
+
+def test_all_mistakes_are_said_at_once_with_their_lines():
+    found = error(SEVERAL, origin="f.toml").splitlines()
+    begins = [
+        "f.toml: unknown key 'titel'",
+        "f.toml:7: claim 'a': unknown key 'epsilom'",
+        "f.toml:8: claim 'a': expected delta in [0, 1)",
+        "f.toml:10: claim 'a': Expected noise_std to be",
+        "f.toml:11: claim 'a': Expected record_norm to be",
+        "f.toml:13: claim 2: expected id to be a non-empty string",
+        "f.toml:19: claim 2: expected mechanism to be one of",
+        "f.toml:25: claim 'a': expected id to be unique",
+    ]
+    assert [line[: len(begin)] for line, begin in zip(found, begins, strict=True)] == begins
+
+
+def test_mistakes_of_several_files_are_said_at_once(tmp_path):
+    for name in ("one.toml", "two.toml"):
+        (tmp_path / name).write_text(text(delta="2"))
+    with pytest.raises(ValueError, match="expected delta") as caught:
+        load_files([tmp_path / "one.toml", tmp_path / "two.toml"])
+    assert len(str(caught.value).splitlines()) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 
 import jsonschema
@@ -157,7 +158,7 @@ def test_its_own_numbers_can_be_searched():
 def test_what_is_refused(content, message):
     with pytest.raises(ValueError, match=message) as caught:
         loads(content, origin="f.toml")
-    assert str(caught.value).startswith("f.toml: claim 'a': ")
+    assert re.match(r"f.toml:\d+: claim 'a': ", str(caught.value))
     assert "\n" not in str(caught.value)
 
 

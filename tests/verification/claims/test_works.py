@@ -46,7 +46,7 @@ def test_without_a_work_there_is_none_and_a_kind_stands_alone():
     ],
 )
 def test_mistakes_are_one_line(content, message):
-    with pytest.raises(ValueError, match=r"^f\.toml: ") as caught:
+    with pytest.raises(ValueError, match=r"^f\.toml:") as caught:
         loads(content, origin="f.toml")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)

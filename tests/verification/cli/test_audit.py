@@ -152,7 +152,7 @@ def test_bad_claims_are_one_line_and_status_2(audit, content, message):
     assert done.stdout == ""
     assert done.stderr.startswith("Error: ")
     assert done.stderr.count("\n") == 1
-    assert "claims.toml: " in done.stderr
+    assert "claims.toml:" in done.stderr
     assert message in done.stderr
 
 

@@ -33,7 +33,7 @@ def test_a_suite_a_file_and_a_case_a_claim():
 def test_a_failure_has_a_type_a_message_and_the_whole_story():
     (failure,) = Xml.fromstring(junit_xml([refuted()], DEFAULT)).iter("failure")
     assert failure.get("type") == "refuted"
-    assert "epsilon 0.5 at delta 1e-05 (replace_one) is refuted" in failure.get("message")
+    assert "epsilon 0.5 at delta 1e-05 (replace-one) is refuted" in failure.get("message")
     for part in ("upper      1.00000 by pld-upper", "refuted by delta is at least 0.1", "change  "):
         assert part in failure.text
 

@@ -39,7 +39,7 @@ def test_a_failure_says_where_it_is_and_what_to_change():
     text = html.unescape(summary([refuted()], DEFAULT))
     assert "### r" in text
     assert "folder/a b.claims.toml, line 7" in text
-    assert "- epsilon 0.5 at delta 1e-05 (replace_one) is refuted" in text
+    assert "- epsilon 0.5 at delta 1e-05 (replace-one) is refuted" in text
     assert "- what to change: raise the claim: epsilon = 1.0" in text
 
 

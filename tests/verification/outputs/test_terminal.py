@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import pytest
@@ -114,3 +115,13 @@ def test_a_terminal_without_drawing_letters_gets_ascii(monkeypatch):
 
     monkeypatch.setattr("sys.stdout", Output())
     assert terminal._glyphs() is terminal.ASCII
+
+
+def test_claims_whose_source_nobody_opened_are_marked(printed):
+    unread = [
+        dataclasses.replace(one, claim=dataclasses.replace(one.claim, unread="behind a wall"))
+        for one in (refuted(f"r{i}") for i in range(5))
+    ]
+    lines = printed(unread)
+    assert lines.count("  not read here: behind a wall") == 3
+    assert "Also refuted: r3 (not read here), r4 (not read here)" in lines

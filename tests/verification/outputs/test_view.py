@@ -85,7 +85,7 @@ def test_a_report_has_all_of_it():
     for part in (
         "is refuted: two neighbouring data sets leak at least 0.99",
         "differs: the formula gaussian gives 1.09900",
-        "claimed    epsilon 0.5 at delta 1e-05 (replace_one)",
+        "claimed    epsilon 0.5 at delta 1e-05 (replace-one)",
         "published  1.09900 by gaussian at order 12.5",
         "upper      1.00000 by pld-upper",
         "lower      0.990000 by pair-lower",

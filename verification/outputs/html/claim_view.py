@@ -146,7 +146,7 @@ def claim_view(
         source=printable(claim.source),
         work=_work(claim),
         mechanism=printable(claim.mechanism),
-        adjacency=claim.adjacency.value,
+        adjacency=claim.adjacency.dashed,
         about=_about(claim),
         claimed=claimed(claim),
         soundness=finding.soundness.value,
