@@ -25,7 +25,7 @@ from rdpkit.events.free_parameters import NOISE, NORM
 class Laplace(Event):
     """The sum of the records plus Laplace noise, released once."""
 
-    mechanism: ClassVar[str] = "staircase"
+    mechanism: ClassVar[str] = "stairway"
     scale: float
     sensitivity: float
 
@@ -45,7 +45,7 @@ def _rdp(event, a, adjacency):
     return np.maximum(np.logaddexp(*terms) / (a - 1), 0.0)
 
 BOUND = RdpBound(
-    id="staircase", title="Laplace", source="Mironov 2017, Proposition 6", kind=Kind.UPPER,
+    id="stairway", title="Laplace", source="Mironov 2017, Proposition 6", kind=Kind.UPPER,
     event_type=Laplace, adjacencies=tuple(Adjacency), rdp=_rdp, order_range=every_order,
 )
 '''
@@ -59,9 +59,9 @@ def answer(command):
 
 common = " --sensitivity 1 --adjacency replace_one --delta 1e-5"
 found = {
-    "epsilon": answer("epsilon staircase --scale 2" + common),
-    "calibrate": answer("calibrate staircase --parameter scale --target-epsilon 0.3" + common),
-    "missing": CliRunner().invoke(main, ["epsilon", "staircas"]).output,
+    "epsilon": answer("epsilon stairway --scale 2" + common),
+    "calibrate": answer("calibrate stairway --parameter scale --target-epsilon 0.3" + common),
+    "missing": CliRunner().invoke(main, ["epsilon", "stairwa"]).output,
 }
 print(json.dumps(found))
 """
@@ -77,8 +77,8 @@ def test_an_event_and_its_theorem_in_a_package_of_their_own(tmp_path):
     installed.mkdir()
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n")
     (installed / "entry_points.txt").write_text(
-        "[rdpkit.events]\nstaircase = toy.event:Laplace\n"
-        "[rdpkit.bounds]\nstaircase = toy.theorem:BOUND\n"
+        "[rdpkit.events]\nstairway = toy.event:Laplace\n"
+        "[rdpkit.bounds]\nstairway = toy.theorem:BOUND\n"
     )
     root = str(Path(rdpkit.__file__).parents[1])
     code = f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {root!r}]\n{COMMANDS}"
@@ -87,7 +87,7 @@ def test_an_event_and_its_theorem_in_a_package_of_their_own(tmp_path):
     # Pure differential privacy with 1/scale is approached at large orders.
     assert 0.49 < found["epsilon"]["epsilon"] <= 0.500001
     assert 3.33 < found["calibrate"]["values"]["scale"] < 3.34
-    assert "staircase" in found["missing"]
+    assert "stairway" in found["missing"]
 
 
 class _NoEvent:
