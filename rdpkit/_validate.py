@@ -220,14 +220,10 @@ def one_of_a_kind(name: str, value: Any, kind: type[Any] | tuple[type[Any], ...]
     return value
 
 
-def by_name(**about: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A decorator for public functions: a call with the wrong arguments is one line that helps.
-
-    Parameters
-    ----------
-    **about : str
-        What else to say where the argument of that name is missing.
-    """
+def by_name(
+    **about: str,  # What else to say where the argument of that name is missing
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A decorator for public functions: a call with the wrong arguments is one line that helps."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function)
@@ -246,26 +242,15 @@ def by_name(**about: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def wrong_call(
-    name: str,
-    signature: inspect.Signature,
+    name: str,  # What is called
+    signature: inspect.Signature,  # Of what is called, without ``self``
+    # The call.
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
+    # What else to say where the argument of that name is missing.
     about: Mapping[str, str] = MappingProxyType({}),
 ) -> TypeError:
-    """The error about a call whose arguments do not fit a signature: one line that names them.
-
-    Parameters
-    ----------
-    name : str
-        What is called.
-    signature : inspect.Signature
-        Of what is called, without ``self``.
-    args, kwargs
-        The call.
-    about : mapping of str to str
-        What else to say where the argument of that name is missing.
-
-    """
+    """The error about a call whose arguments do not fit a signature: one line that names them."""
     parameters = signature.parameters.values()
     first = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
     required = [p.name for p in parameters if p.default is p.empty]

@@ -115,13 +115,7 @@ ORDINARY = (Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE)
 
 
 def ordinary(adjacency: Adjacency, *, because: str) -> Adjacency:
-    """The relation, if it is one of :data:`ORDINARY`.
-
-    Raises
-    ------
-    ValueError
-        If it is not; ``because`` ends the message.
-    """
+    """The relation, if it is one of :data:`ORDINARY`."""
     if adjacency in ORDINARY:
         return adjacency
     names = " or ".join(repr(member.value) for member in ORDINARY)

@@ -410,13 +410,7 @@ def check_sandwich(uppers: Iterable[Guarantee], lowers: Iterable[Guarantee]) -> 
 
 
 def published_rdp(event: Event, *, order: float, adjacency: Adjacency, bound: str) -> float:
-    """A published bound's Renyi divergence at one order; inf outside of its range.
-
-    Raises
-    ------
-    ValueError
-        If there is no such bound for the event.
-    """
+    """A published bound's Renyi divergence at one order; inf outside of its range."""
     found = find_published(event, adjacency, bound)
     if found is None:
         raise _no_such_bound(event, adjacency, bound)
@@ -452,13 +446,7 @@ def certified_rdp(
 def renyi_options(
     conversion: str | None, order_limits: tuple[float, float], *, certify: bool = True
 ) -> RenyiOptions:
-    """How Renyi divergences are to be used, checked.
-
-    Raises
-    ------
-    ValueError
-        If the conversion is unknown, or the limits are not two ascending orders.
-    """
+    """How Renyi divergences are to be used, checked."""
     if conversion is not None:
         _validate.choice("conversion", conversion, EPSILON)
     if order_limits is ALL_ORDERS:

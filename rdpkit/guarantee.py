@@ -33,8 +33,7 @@ class Enclosure:
     lower: float
     upper: float
 
-    rigorous: ClassVar[bool] = True
-    """Truncation, tails and rounding are all accounted for."""
+    rigorous: ClassVar[bool] = True  #: Truncation, tails and rounding are all accounted for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +51,7 @@ class UncertifiedEnclosure:
     lower: float
     upper: float
 
-    rigorous: ClassVar[bool] = False
-    """The rounding errors of the sums are not bounded."""
+    rigorous: ClassVar[bool] = False  #: The rounding errors of the sums are not bounded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,26 +317,11 @@ class Comparison(tuple[Guarantee, ...]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What is asked for: the smallest epsilon at a delta, or the smallest delta at an epsilon.
+    """What is asked for: the smallest epsilon at a delta, or the smallest delta at an epsilon."""
 
-    Parameters
-    ----------
-    adjacency : Adjacency
-        The neighbouring relation.
-    delta : float, optional
-        In [0, 1).
-    epsilon : float, optional
-        In nats, finite and >= 0.
-
-    Raises
-    ------
-    ValueError
-        If not exactly one of ``delta`` and ``epsilon`` is given.
-    """
-
-    adjacency: Adjacency
-    delta: float | None = None
-    epsilon: float | None = None
+    adjacency: Adjacency  # The neighbouring relation
+    delta: float | None = None  # In [0, 1)
+    epsilon: float | None = None  # In nats, finite and >= 0
 
     def __post_init__(self) -> None:
         if (self.delta is None) == (self.epsilon is None):

@@ -188,14 +188,11 @@ def in_order(
     return ordered(as_finished(function, items, jobs=jobs, backend=backend))
 
 
-def ordered(finished: Iterator[tuple[int, R]]) -> Iterator[R]:
-    """Numbered results in the order of their numbers, from results in any order.
-
-    Parameters
-    ----------
-    finished : iterator of (int, result)
-        Every number from 0 once, as :func:`as_finished` yields them.
-    """
+def ordered(
+    # Every number from 0 once, as :func:`as_finished` yields them.
+    finished: Iterator[tuple[int, R]],
+) -> Iterator[R]:
+    """Numbered results in the order of their numbers, from results in any order."""
     waiting: dict[int, R] = {}
     following = 0
     for place, result in finished:

@@ -25,46 +25,26 @@ OrderCurve = Callable[[Array], Array]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DivergenceBound:
-    """One bound on one event, as a function of the Renyi order.
+    """One bound on one event, as a function of the Renyi order."""
 
-    Parameters
-    ----------
-    kind : Kind
-        Upper or published.
-    conversion : str
-        From Renyi divergences to (epsilon, delta).
-    allowed : OrderRange
-        The orders worth searching.
-    grid : tuple of float or None
-        The only orders to use, where a published number was computed so.
-    curve : callable
-        Maps orders of shape (k,) to divergences.
-    traced_curve : callable
-        The same, and notes which theorems decide at which order.
-    focus_near : callable
-        Maps two distances from 1 to the theorems that decided at orders between them where
-        ``traced_curve`` was called; None where there is nothing to leave out.
-    curve_in : callable
-        Maps such a focus to a curve that uses its theorems alone; it is nowhere below ``curve``.
-    ball : callable
-        Maps one order to a ball around the divergence, or None where there is none.
-    name : callable
-        Maps the order, or None, to the id of the bound that decides there.
-    assumptions : callable
-        Lists what the bound assumes.
-    """
-
-    kind: Kind
-    conversion: str
-    allowed: OrderRange
+    kind: Kind  # Upper or published
+    conversion: str  # From Renyi divergences to (epsilon, delta)
+    allowed: OrderRange  # The orders worth searching
     grid: tuple[float, ...] | None
-    curve: OrderCurve
-    traced_curve: OrderCurve
+    """The only orders to use, where a published number was computed so."""
+    curve: OrderCurve  # Maps orders of shape (k,) to divergences
+    traced_curve: OrderCurve  # The same, and notes which theorems decide at which order
     focus_near: Callable[[float, float], Focus | None]
+    """Maps two distances from 1 to the theorems that decided at orders between them where
+    ``traced_curve`` was called; None where there is nothing to leave out.
+    """
     curve_in: Callable[[Focus | None], OrderCurve]
+    """Maps such a focus to a curve that uses its theorems alone; it is nowhere below ``curve``."""
     ball: Callable[[float], arb | None]
+    """Maps one order to a ball around the divergence, or None where there is none."""
     name: Callable[[float | None], str]
-    assumptions: Callable[[], tuple[str, ...]]
+    """Maps the order, or None, to the id of the bound that decides there."""
+    assumptions: Callable[[], tuple[str, ...]]  # Lists what the bound assumes
 
     def interval(self, order: float) -> tuple[float, float] | None:
         """Floats below and above the divergence at ``order``; None where no ball is known."""
@@ -105,28 +85,14 @@ def only_theorem(event: Event, bound: str | None, adjacency: Adjacency) -> dict[
 
 
 def upper_bound(
-    event: Event,
-    adjacency: Adjacency,
+    event: Event,  # What was released
+    adjacency: Adjacency,  # The neighbouring relation
     *,
-    theorem: str | None = None,
-    conversion: str | None = None,
-    focus: Focus | None = None,
+    theorem: str | None = None,  # Id of the theorem to use alone
+    conversion: str | None = None,  # By default "optimal"
+    focus: Focus | None = None,  # The theorems that ``traced_curve`` tries; by default all
 ) -> DivergenceBound:
-    """The best sound theorems, or one of them for the events that it is about.
-
-    Parameters
-    ----------
-    event : Event
-        What was released.
-    adjacency : Adjacency
-        The neighbouring relation.
-    theorem : str, optional
-        Id of the theorem to use alone.
-    conversion : str, optional
-        By default "optimal".
-    focus : Focus, optional
-        The theorems that ``traced_curve`` tries; by default all.
-    """
+    """The best sound theorems, or one of them for the events that it is about."""
     only = only_theorem(event, theorem, adjacency)
     evaluator = UpperBounds(only)
     traces: list[Trace] = []

@@ -85,13 +85,7 @@ def leaves(event: Event, adjacency: Adjacency) -> Iterator[tuple[Event, Adjacenc
 
 
 def check_adjacency(event: Event, adjacency: Adjacency) -> None:
-    """Raise a ValueError if it is not known what a change of one record does to a part of an event.
-
-    Raises
-    ------
-    ValueError
-        With the relations under which that part is described.
-    """
+    """Raise a ValueError if a change of one record does what nobody knows to a part."""
     for leaf, relation in leaves(event, adjacency):
         if relation not in leaf.adjacencies:
             names = " or ".join(repr(member.value) for member in leaf.adjacencies)
@@ -121,23 +115,15 @@ class _Evaluation:
 
 
 class UpperBounds:
-    """Evaluates the best sound divergence of an event tree, remembering parts that recur.
-
-    Parameters
-    ----------
-    only : mapping from event type to bound id, optional
-        For these types of event use this theorem alone (where it applies) instead of the best.
-    focus : Focus, optional
-        Evaluate only the theorems that decided when it was learnt.
-    traces : list of Trace, optional
-        Where to note which theorems decide, one trace for every call of :meth:`rdp`.
-    """
+    """Evaluates the best sound divergence of an event tree, remembering parts that recur."""
 
     def __init__(
         self,
+        # For these types of event use this theorem alone (where it applies) instead of the best.
         only: Mapping[type[Event], str] | None = None,
-        focus: Focus | None = None,
+        focus: Focus | None = None,  # Evaluate only the theorems that decided when it was learnt
         *,
+        # Where to note which theorems decide, one trace for every call of :meth:`rdp`.
         traces: list[Trace] | None = None,
     ) -> None:
         self._only = dict(only or {})

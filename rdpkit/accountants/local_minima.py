@@ -60,27 +60,14 @@ class Minimum:
 
 
 def lowest(
-    function: Function,
-    known: tuple[Array, Array],
-    span: tuple[float, float],
-    accepted: Callable[[float], float],
+    function: Function,  # Of the places in ``grid``
+    known: tuple[Array, Array],  # Ascending places, and the function there; shape (k,)
+    span: tuple[float, float],  # The ends of what is allowed
+    accepted: Callable[[float], float],  # What error a value may have
+    # Whether a minimum that is known by interpolation need not be evaluated there.
     certain: Callable[[Minimum], bool],
 ) -> Minimum:
-    """The lowest of the local minima that a grid shows; those that cannot be it are skipped.
-
-    Parameters
-    ----------
-    function : callable
-        Of the places in ``grid``.
-    known : tuple of ndarray, shape (k,)
-        Ascending places, and the function there.
-    span : tuple of float
-        The ends of what is allowed.
-    accepted : callable
-        What error a value may have.
-    certain : callable
-        Whether a minimum that is known by interpolation need not be evaluated there.
-    """
+    """The lowest of the local minima that a grid shows; those that cannot be it are skipped."""
     grid, values = known
     candidates = (Minimum.of(grid, values, int(k)) for k in indices_of_minima(values))
     found: Minimum | None = None

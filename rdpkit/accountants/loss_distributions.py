@@ -93,16 +93,13 @@ _OTHER_DELTAS = (1e-2, 1e-1, 1e-4, 1e-6, 1e-9)
 class LossBound:
     """A proven number from a privacy loss distribution."""
 
-    value: float
-    """Epsilon or delta: the safe end."""
+    value: float  # Epsilon or delta: the safe end
     other_end: float
     """The other end of an enclosure of the number that was computed: of epsilon or delta of the
     distributions on the grid, which dominate the releases (or are dominated by them).
     """
-    step: float = 0.0
-    """Grid step of the losses; 0 where there is no grid."""
-    exact: bool = False
-    """Whether the value is that of the releases themselves, up to rounding."""
+    step: float = 0.0  # Grid step of the losses; 0 where there is no grid
+    exact: bool = False  # Whether the value is that of the releases themselves, up to rounding
 
 
 # The infinite masses of so many releases are added up in fractions, where balls do not decide.
@@ -148,20 +145,15 @@ def _are_attained(candidates: Sequence[DominatingReleases], event: Event, target
     return set(candidates) <= set(map(of_a_pair, known))
 
 
-def deltas(event: Event, adjacency: Adjacency, epsilons: Sequence[float]) -> list[Guarantee | None]:
+def deltas(
+    event: Event,  # What was released
+    adjacency: Adjacency,  # The neighbouring relation
+    epsilons: Sequence[float],  # In nats, >= 0
+) -> list[Guarantee | None]:
     """Upper bounds on delta at many epsilons, from a few distributions that they share.
 
     None where a distribution of its own would be more accurate, and where other bounds could be
     smaller. Which distributions are computed depends on the arguments alone.
-
-    Parameters
-    ----------
-    event : Event
-        What was released.
-    adjacency : Adjacency
-        The neighbouring relation.
-    epsilons : sequence of float
-        In nats, >= 0.
     """
     found: list[LossBound | None] = [None] * len(epsilons)
     unknown: list[Guarantee | None] = [None] * len(epsilons)
@@ -413,18 +405,13 @@ def _guarantee(
 
 
 def epsilon_above(
-    releases: DominatingReleases, *, delta: float, accuracy: float = ACCURACY
+    # Steps and counts, from :func:`rdpkit.accountants.losses.steps.alternatives`.
+    releases: DominatingReleases,
+    *,
+    delta: float,  # In [0, 1)
+    accuracy: float = ACCURACY,  # About how far discretisation may move the result, relative to it
 ) -> LossBound:
     """Upper bound on epsilon at ``delta``; infinity where there is none.
-
-    Parameters
-    ----------
-    releases : Releases
-        Steps and counts, from :func:`rdpkit.accountants.losses.steps.alternatives`.
-    delta : float
-        In [0, 1).
-    accuracy : float
-        About how far discretisation may move the result, relative to it.
 
     Raises
     ------
@@ -614,26 +601,16 @@ def epsilon_below(
 
 
 def _from_below(
+    # The bound, and about what it would be without what is uncertain.
     ask: Callable[[Below], tuple[float, float]],
-    again: Callable[..., Layout],
+    again: Callable[..., Layout],  # Makes the layout
     *,
+    # A bound below this is too low. The uncertainty does not show what is lost where sums are
+    # rounded onto a coarser grid; the distance to a coarse upper bound does.
     least: float,
-    wide: float,
+    wide: float,  # The largest uncertainty that is accepted, relative to the bound
 ) -> LossBound:
-    """A lower bound from a layout, and from sharper ones while it is below what is expected.
-
-    Parameters
-    ----------
-    ask : callable
-        The bound, and about what it would be without what is uncertain.
-    again : callable
-        Makes the layout.
-    least : float
-        A bound below this is too low. The uncertainty does not show what is lost where sums are
-        rounded onto a coarser grid; the distance to a coarse upper bound does.
-    wide : float
-        The largest uncertainty that is accepted, relative to the bound.
-    """
+    """A lower bound from a layout, and from sharper ones while it is below what is expected."""
     layout = again()
     value, rough = ask(Below(layout))
     if rough - value > wide * rough or value < least:
@@ -764,14 +741,10 @@ def merged(releases: R) -> tuple[R, AnyStep | None]:
     return releases, None
 
 
-def largest_loss(releases: Releases) -> float:
-    """The sum of the largest finite losses, rounded up; infinite where one has none.
-
-    Parameters
-    ----------
-    releases : Releases
-        Steps and counts.
-    """
+def largest_loss(
+    releases: Releases,  # Steps and counts
+) -> float:
+    """The sum of the largest finite losses, rounded up; infinite where one has none."""
     total = Fraction(0)
     for step, count in releases:
         with ctx.workprec(128):

@@ -37,28 +37,20 @@ class BestOrder:
 
 
 def minimise(
+    # Maps orders of shape (k,) to values of shape (k,); inf where nothing is known.
     objective: Callable[[Array], Array],
-    allowed: OrderRange,
+    allowed: OrderRange,  # Where the theorem holds
     *,
+    # Where the search may go.
     smallest: float = SMALLEST_ORDER,
     largest: float = LARGEST_ORDER,
+    # A slower objective that is never above the first one, used once the region is known.
     refined: Callable[[Array], Array] | None = None,
 ) -> BestOrder:
     """Minimise ``objective`` over the allowed orders.
 
     Every order gives a valid bound, so a search that misses the exact minimum costs tightness,
     never soundness.
-
-    Parameters
-    ----------
-    objective : callable
-        Maps orders of shape (k,) to values of shape (k,); inf where nothing is known.
-    allowed : OrderRange
-        Where the theorem holds.
-    smallest, largest : float
-        Where the search may go.
-    refined : callable, optional
-        A slower objective that is never above the first one, used once the region is known.
     """
     low, high = order_limits(allowed, smallest, largest)
     if low > high:
@@ -99,24 +91,13 @@ def order_limits(allowed: OrderRange, smallest: float, largest: float) -> tuple[
 
 
 def spread(
-    function: Callable[[Array], Array], span: tuple[float, float], *, also: Array | None = None
-) -> tuple[Array, Array]:
-    """A function of log(order - 1) on a grid that is extended while its edge is the best point.
-
-    Parameters
-    ----------
-    function : callable
-        Maps places of shape (k,) to values of shape (k,); inf where nothing is known.
-    span : tuple of float
-        The ends of what is allowed.
-    also : ndarray, optional
-        More places to evaluate.
-
-    Returns
-    -------
-    grid, values : ndarray, shape (k,)
-        Ascending places, and the function there.
-    """
+    # Maps places of shape (k,) to values of shape (k,); inf where nothing is known.
+    function: Callable[[Array], Array],
+    span: tuple[float, float],  # The ends of what is allowed
+    *,
+    also: Array | None = None,  # More places to evaluate
+) -> tuple[Array, Array]:  # Shape (k,): ascending places, and the function there
+    """A function of log(order - 1) on a grid that is extended while its edge is the best point."""
     low, high = span
     left = max(low, min(math.log(_FIRST_SPAN[0]), high - 1.0))
     right = min(high, max(math.log(_FIRST_SPAN[1]), low + 1.0))
@@ -179,13 +160,12 @@ def _refine_one(
         known, values = known[ranked], values[ranked]
 
 
-def proposals(points: Array, values: Array) -> tuple[Array, Array]:
+def proposals(
+    # Ascending points, and the objective there; shape (n, 3)
+    points: Array,
+    values: Array,
+) -> tuple[Array, Array]:
     """Where to look next, between three points in each row of which the middle one is best.
-
-    Parameters
-    ----------
-    points, values : ndarray, shape (n, 3)
-        Ascending points, and the objective there.
 
     Returns
     -------

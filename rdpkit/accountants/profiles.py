@@ -101,23 +101,18 @@ Curves = dict[tuple[Releases, float], "_Curve"]
 
 
 def proven(
-    event: Event, adjacency: Adjacency, *, smallest: float, known: Curves | None = None
+    event: Event,  # What was released
+    # The neighbouring relation; deltas hold for both orders of two neighbours.
+    adjacency: Adjacency,
+    *,
+    smallest: float,  # In (0, 1)
+    # Curves that were computed before, and to which new ones are added.
+    known: Curves | None = None,
 ) -> Profile:
     """Upper bounds on delta, from epsilon = 0 to where delta is at most ``smallest``.
 
     Where delta does not become as small as that, because infinite losses are more probable, the
     points end shortly before delta ends to fall.
-
-    Parameters
-    ----------
-    event : Event
-        What was released.
-    adjacency : Adjacency
-        The neighbouring relation; deltas hold for both orders of two neighbours.
-    smallest : float
-        In (0, 1).
-    known : dict, optional
-        Curves that were computed before, and to which new ones are added.
     """
     known = {} if known is None else known
     try:
@@ -155,15 +150,14 @@ def proven(
 
 
 def attained(
-    event: Event, adjacency: Adjacency, *, smallest: float, known: Curves | None = None
+    # As for :func:`proven`.
+    event: Event,
+    adjacency: Adjacency,
+    *,
+    smallest: float,
+    known: Curves | None = None,
 ) -> tuple[AttainedProfile, ...]:
-    """What explicit pairs of data sets attain, from below; empty where no pair is known.
-
-    Parameters
-    ----------
-    event, adjacency, smallest, known
-        As for :func:`proven`.
-    """
+    """What explicit pairs of data sets attain, from below; empty where no pair is known."""
     known = {} if known is None else known
     try:
         candidates = directions(attained_alternatives(event, adjacency))
@@ -300,17 +294,13 @@ class _Closed(_Curve):
 
 
 class _OnGrids(_Curve):
-    """Several releases: a few grids, each tilted for a part of the range.
+    """Several releases: a few grids, each tilted for a part of the range."""
 
-    Parameters
-    ----------
-    releases : Releases
-        The composition.
-    smallest : float
-        The smallest delta.
-    """
-
-    def __init__(self, releases: Releases, smallest: float) -> None:
+    def __init__(
+        self,
+        releases: Releases,  # The composition
+        smallest: float,  # The smallest delta
+    ) -> None:
         self.releases = releases
         self.largest = largest_loss(releases)
         self.infinite = _up(infinite_mass(releases))

@@ -53,8 +53,7 @@ class Focus:
 class Trace:
     """Which theorem decided where, in one evaluation."""
 
-    orders: Array
-    """The orders; shape (k,)."""
+    orders: Array  # The orders; shape (k,)
     theorems: list[tuple[tuple[type[Event], Adjacency], tuple[str, ...], NDArray[np.int64]]]
     """For every part: its kind and the adjacency, the names of its theorems, and for every order
     the index of the one that decides.
@@ -63,7 +62,10 @@ class Trace:
     """For every parallel part and every order, whether a record that moves decides."""
 
 
-def deciding_parts(parts: tuple[Event, ...], touched: int) -> tuple[Event, ...]:
+def deciding_parts(
+    parts: tuple[Event, ...],  # Events on disjoint parts of the data
+    touched: int,  # How many parts one changed record may touch: one, or two if it may move
+) -> tuple[Event, ...]:
     """Those of some disjoint parts that may decide, whatever theorem is used.
 
     Guarantee
@@ -73,13 +75,6 @@ def deciding_parts(parts: tuple[Event, ...], touched: int) -> tuple[Event, ...]:
     divergence of the other, by every theorem: all of them rise with the number of releases and with
     the sampling probability and fall with the noise multiplier. A part is dropped if ``touched``
     other parts have at least its divergence for this reason.
-
-    Parameters
-    ----------
-    parts : tuple of Event
-        Events on disjoint parts of the data.
-    touched : int
-        How many parts one changed record may touch: one, or two if it may move.
     """
     groups: dict[Any, list[tuple[tuple[float, ...], int]]] = {}
     kept = set()

@@ -57,21 +57,13 @@ class RenyiOptions:
 
 
 def upper(
-    event: Event, target: Target, options: RenyiOptions, *, theorem: str | None = None
+    event: Event,  # What was released
+    target: Target,  # What is asked for
+    options: RenyiOptions,  # How it is computed
+    *,
+    theorem: str | None = None,  # Id of the theorem to use alone
 ) -> Guarantee:
-    """The number by the best sound theorems, or by one of them for the events that it is about.
-
-    Parameters
-    ----------
-    event : Event
-        What was released.
-    target : Target
-        What is asked for.
-    options : RenyiOptions
-        How it is computed.
-    theorem : str, optional
-        Id of the theorem to use alone.
-    """
+    """The number by the best sound theorems, or by one of them for the events that it is about."""
     if target.delta is not None and target.delta < SMALLEST_DELTA and not options.conversion:
         options = replace(options, conversion="balle2020")
     found = _upper(event, target, options, theorem)
@@ -137,21 +129,13 @@ def _at_best_order(
 
 
 def certified_at(
-    bound: DivergenceBound, order: float, target: Target, limits: tuple[float, float]
+    bound: DivergenceBound,
+    order: float,  # The Renyi order to use
+    target: Target,  # At which delta, in (0, 1)
+    # The orders that might have been used: a note says if this one is at their end.
+    limits: tuple[float, float],
 ) -> Guarantee:
-    """Epsilon from one order alone: certified where the bound has a ball.
-
-    Parameters
-    ----------
-    bound : DivergenceBound
-        The bound.
-    order : float
-        The Renyi order to use.
-    target : Target
-        At which delta, in (0, 1).
-    limits : tuple of float
-        The orders that might have been used: a note says if this one is at their end.
-    """
+    """Epsilon from one order alone: certified where the bound has a ball."""
     note = None
     if bound.grid is None:
         note = edge_note(order, *order_limits(bound.allowed, *limits))

@@ -37,23 +37,15 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderRange:
-    """The Renyi orders at which a theorem holds.
+    """The Renyi orders at which a theorem holds."""
 
-    Parameters
-    ----------
-    lowest, highest : float
-        Ends of the range; ``highest`` may be inf.
-    includes_lowest, includes_highest : bool
-        Whether each end belongs to the range.
-    integers_only : bool
-        Whether the theorem is stated for integers only.
-    """
-
+    # Ends of the range; ``highest`` may be inf.
     lowest: float = 1.0
     highest: float = math.inf
+    # Whether each end belongs to the range.
     includes_lowest: bool = False
     includes_highest: bool = False
-    integers_only: bool = False
+    integers_only: bool = False  # Whether the theorem is stated for integers only
 
     def contains(self, orders: Array) -> NDArray[np.bool_]:
         """For each order, whether it is in the range."""
@@ -90,8 +82,7 @@ class InnerDivergences:
 
     rdp: Callable[[Array], Array]
     """Maps orders of shape (k,) to the best sound divergences of the inner event."""
-    ball: Callable[[float], arb]
-    """Maps one order to a ball that contains such a divergence."""
+    ball: Callable[[float], arb]  # Maps one order to a ball that contains such a divergence
     remembered: dict[Any, Any] = field(default_factory=dict)
     """What a theorem has found out about the inner event, under keys of its own."""
 
@@ -239,21 +230,13 @@ def orders_below(limit: Callable[..., float], arguments: Arguments) -> Callable[
 
 
 def of_event(
+    # Maps orders (for ``ball``, one order) and the arguments to the divergences of one release.
     formula: Callable[..., Any],
-    arguments: Arguments,
+    arguments: Arguments,  # Maps an event and an adjacency to the arguments
+    # Maps an event to the number of its releases, whose divergences add up; by default one.
     releases: Callable[[Any], int] | None = None,
 ) -> Callable[[Any, Any, Adjacency], Any]:
-    """The ``rdp`` or the ``ball`` of a bound, from a formula for one release.
-
-    Parameters
-    ----------
-    formula : callable
-        Maps orders (for ``ball``, one order) and the arguments to the divergences of one release.
-    arguments : callable
-        Maps an event and an adjacency to the arguments.
-    releases : callable, optional
-        Maps an event to the number of its releases, whose divergences add up; by default one.
-    """
+    """The ``rdp`` or the ``ball`` of a bound, from a formula for one release."""
 
     def apply(event: Any, orders: Any, adjacency: Adjacency) -> Any:
         one = formula(orders, *arguments(event, adjacency))

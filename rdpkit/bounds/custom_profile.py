@@ -60,10 +60,8 @@ _BLOCK = 2_000_000
 class Envelope:
     """Nodes of the smallest bound on the profile that follows from the points given."""
 
-    epsilons: tuple[float, ...]
-    """Strictly increasing, the first one 0."""
-    values: tuple[float, ...]
-    """Decreasing; the last one holds for all larger epsilons."""
+    epsilons: tuple[float, ...]  # Strictly increasing, the first one 0
+    values: tuple[float, ...]  # Decreasing; the last one holds for all larger epsilons
     first_drop: float
     """``values[0] - values[1]``, computed without cancellation; 0 if there is only one node."""
 

@@ -19,13 +19,7 @@ if TYPE_CHECKING:
 
 
 def checked_claim(event: Event, claimed: str, *, delta: float, adjacency: str) -> ClaimCheck:
-    """The verdict on the number of ``--claimed-epsilon``.
-
-    Raises
-    ------
-    ValueError
-        If it is no number of at least 0.
-    """
+    """The verdict on the number of ``--claimed-epsilon``."""
     # Imported here because most questions are about no claim.
     from rdpkit.pairs.claim_check import check, claimed_number  # noqa: PLC0415
 

@@ -13,16 +13,13 @@ from rdpkit.cli.option_types import completions
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def names_of(known: Callable[[click.Context], Iterable[str]], *, files: str = "") -> Completer:
-    """A completer for an option or an argument that takes one of some names.
-
-    Parameters
-    ----------
-    known : callable
-        The names. What it raises is no concern of somebody who is still typing.
-    files : str
-        The ending of files that are accepted as well, like ".toml".
-    """
+def names_of(
+    # The names. What it raises is no concern of somebody who is still typing.
+    known: Callable[[click.Context], Iterable[str]],
+    *,
+    files: str = "",  # The ending of files that are accepted as well, like ".toml"
+) -> Completer:
+    """A completer for an option or an argument that takes one of some names."""
 
     def complete(
         ctx: click.Context, parameter: click.Parameter, begun: str

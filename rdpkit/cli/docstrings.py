@@ -17,8 +17,7 @@ class Description:
 
     paragraphs: tuple[str, ...]
     """The text before the first section; the first paragraph is the summary."""
-    examples: str
-    """The section of that name, as it stands."""
+    examples: str  # The section of that name, as it stands
 
     @property
     def summary(self) -> str:
@@ -47,16 +46,12 @@ def first_sentence(text: str) -> str:
     return re.split(r"(?<=\.)\s+(?=[A-Z])", text.strip(), maxsplit=1)[0]
 
 
-def example_values(description: Description, constructor: str) -> dict[str, object] | None:
-    """The arguments of the first call of a constructor in the examples; None if there is none.
-
-    Parameters
-    ----------
-    description : Description
-        Of the class.
-    constructor : str
-        The name of the class. Its arguments are used if all are named and written as literals.
-    """
+def example_values(
+    description: Description,  # Of the class
+    # The name of the class. Its arguments are used if all are named and written as literals.
+    constructor: str,
+) -> dict[str, object] | None:
+    """The arguments of the first call of a constructor in the examples; None if there is none."""
     lines = (line[4:] for line in description.examples.splitlines() if line[:4] in (">>> ", "... "))
     try:
         tree = ast.parse("\n".join(lines))

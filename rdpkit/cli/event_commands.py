@@ -74,44 +74,27 @@ class EventCommand(click.Command):
 
 
 class EventCommands(click.Group):
-    """A command whose subcommands are mechanisms, and any TOML file that describes an event.
-
-    Parameters
-    ----------
-    mechanisms : collection of str
-        Those that options can describe, as the library spells them.
-    event_options : callable
-        The options that describe the event of a mechanism.
-    counted : bool
-        Whether the event may be repeated, by ``--count``. What it says is then in ``given``, and
-        :func:`event_of` makes of it a :class:`rdpkit.Repeated`.
-    file_options : callable
-        Options that only files have.
-    shared_options : callable
-        Options of every subcommand.
-    run : callable
-        ``run(source, given, **values)``: ``source`` is a mechanism as the library spells it, or
-        the name of a file, ``given`` are the parameters of the event that options gave, and
-        ``values`` are the shared options and those of files.
-    refusal : callable
-        What to say about a mechanism that options cannot describe.
-    example : callable
-        Options, one an item, that complete the example in the docstring of an event.
-    files : mapping of str to str
-        As ``others`` of :func:`rdpkit.cli.output.to_file`.
-    """
+    """A command whose subcommands are mechanisms, and any TOML file that describes an event."""
 
     def __init__(
         self,
         *,
-        mechanisms: Collection[str],
+        mechanisms: Collection[str],  # Those that options can describe, as the library spells them
+        # The options that describe the event of a mechanism.
         event_options: Callable[[type[Event]], list[click.Option]],
-        shared_options: Options,
+        shared_options: Options,  # Options of every subcommand
+        # ``run(source, given, **values)``: ``source`` is a mechanism as the library spells it, or
+        # the name of a file, ``given`` are the parameters of the event that options gave, and
+        # ``values`` are the shared options and those of files.
         run: Callable[..., None],
-        refusal: Callable[[str], str],
+        refusal: Callable[[str], str],  # What to say about a mechanism that options cannot describe
+        # Whether the event may be repeated, by ``--count``. What it says is then in ``given``, and
+        # :func:`event_of` makes of it a :class:`rdpkit.Repeated`.
         counted: bool = False,
-        file_options: Options = list,
+        file_options: Options = list,  # Options that only files have
+        # Options, one an item, that complete the example in the docstring of an event.
         example: Callable[[type[Event]], list[str]],
+        # As ``others`` of :func:`rdpkit.cli.output.to_file`.
         files: Mapping[str, str] = MappingProxyType({}),
         **rest: Any,
     ) -> None:
@@ -230,18 +213,13 @@ def example_adjacency(event_type: type[Event]) -> str:
     return f"--adjacency {dashed(chosen.value)}"
 
 
-def event_of(source: str, given: Mapping[str, Any], adjacency: str) -> Event:
-    """The event that a mechanism and its options, or a file, describe, as often as they say.
-
-    Parameters
-    ----------
-    source : str
-        A mechanism as the library spells it, or the name of a file.
-    given : mapping
-        The parameters of the event that options gave, and perhaps ``count``.
-    adjacency : str
-        The neighbouring relation, which is a parameter of a few mechanisms.
-    """
+def event_of(
+    source: str,  # A mechanism as the library spells it, or the name of a file
+    # The parameters of the event that options gave, and perhaps ``count``.
+    given: Mapping[str, Any],
+    adjacency: str,  # The neighbouring relation, which is a parameter of a few mechanisms
+) -> Event:
+    """The event that a mechanism and its options, or a file, describe, as often as they say."""
     if source not in MECHANISMS:
         return repeated(read_event(source), given.get(COUNT))
     own = COUNT in MECHANISMS[source].__dataclass_fields__

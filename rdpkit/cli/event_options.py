@@ -33,16 +33,13 @@ MECHANISM = NameType("mechanism", {name: name for name in WITH_OPTIONS})
 """The type of an argument that names one of them."""
 
 
-def event_options(event_type: type[Event], *, required: bool = True) -> list[click.Option]:
-    """An option for every parameter of an event but its adjacency, which every command has.
-
-    Parameters
-    ----------
-    event_type : type of Event
-        One that :data:`WITH_OPTIONS` names. What its fields declare becomes the help.
-    required : bool
-        Whether parameters without a default have to be given.
-    """
+def event_options(
+    # One that :data:`WITH_OPTIONS` names. What its fields declare becomes the help.
+    event_type: type[Event],
+    *,
+    required: bool = True,  # Whether parameters without a default have to be given
+) -> list[click.Option]:
+    """An option for every parameter of an event but its adjacency, which every command has."""
     return [_option(parameter, text, required) for parameter, text in with_help(event_type)]
 
 

@@ -54,19 +54,14 @@ def completions(names: Iterable[str], begun: str) -> list[CompletionItem]:
 
 
 class NameType(_Type):
-    """One of a few names, with dashes or underscores.
+    """One of a few names, with dashes or underscores."""
 
-    Parameters
-    ----------
-    kind : str
-        What is named, for the help.
-    known : dict of str to str
-        The library's spelling of each name that is accepted.
-    shown : int, optional
-        How many of the names the help shows; by default all.
-    """
-
-    def __init__(self, kind: str, known: dict[str, str], shown: int | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,  # What is named, for the help
+        known: dict[str, str],  # The library's spelling of each name that is accepted
+        shown: int | None = None,  # How many of the names the help shows; by default all
+    ) -> None:
         self.name = kind
         self._known = {dashed(name): value for name, value in known.items()}
         self._shown = list(self._known)[:shown]
@@ -165,13 +160,7 @@ class IntegerType(_Type):
 
 
 def number(value: Any) -> float:
-    """The number that a word stands for: a decimal, or a fraction of two of them.
-
-    Raises
-    ------
-    ValueError
-        If it is neither.
-    """
+    """The number that a word stands for: a decimal, or a fraction of two of them."""
     if not isinstance(value, str) or "/" not in value:
         return float(value)
     parts = [part.strip() for part in value.partition("/")[::2]]
@@ -190,13 +179,7 @@ def _is_small(text: str) -> bool:
 
 
 def integer(value: Any) -> int:
-    """The integer that a word stands for; one with an exponent has to be whole.
-
-    Raises
-    ------
-    ValueError
-        If it is none.
-    """
+    """The integer that a word stands for; one with an exponent has to be whole."""
     if not isinstance(value, str):
         return int(value)
     try:
@@ -217,17 +200,14 @@ def _is_decimal(text: str) -> bool:
 
 
 class ListType(_Type):
-    """Numbers with commas between them.
+    """Numbers with commas between them."""
 
-    Parameters
-    ----------
-    read : callable
-        Reads one item: int or float.
-    one_for_all : bool
-        Whether a single number may stand for a list of equal ones.
-    """
-
-    def __init__(self, read: Callable[[str], float], *, one_for_all: bool = False) -> None:
+    def __init__(
+        self,
+        read: Callable[[str], float],  # Reads one item: int or float
+        *,
+        one_for_all: bool = False,  # Whether a single number may stand for a list of equal ones
+    ) -> None:
         self._integers = read is int
         self._read: Callable[[str], float] = integer if read is int else number
         self._one_for_all = one_for_all

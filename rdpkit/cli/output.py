@@ -89,18 +89,12 @@ def to_file_option(
 
 
 def to_file(
-    function: Callable[..., R], others: Mapping[str, str] | None = None
+    function: Callable[..., R],
+    # For the ends of names of files that hold something else than what is printed, the parameter of
+    # the function that takes such a file.
+    others: Mapping[str, str] | None = None,
 ) -> Callable[..., R]:
-    """The function of a command, which takes ``to_file`` and prints there.
-
-    Parameters
-    ----------
-    function : callable
-        The function.
-    others : mapping of str to str, optional
-        For the ends of names of files that hold something else than what is printed, the parameter
-        of the function that takes such a file.
-    """
+    """The function of a command, which takes ``to_file`` and prints there."""
 
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> R:
@@ -122,13 +116,7 @@ def to_file(
 
 
 def _choose_format(path: Path, values: dict[str, Any], others: Iterable[str]) -> None:
-    """Print in the format that the name of the file asks for, if no other was named.
-
-    Raises
-    ------
-    ValueError
-        If the name asks for a format in which the command does not print.
-    """
+    """Print in the format that the name of the file asks for, if no other was named."""
     ctx = click.get_current_context()
     wanted = path.suffix.lower().removeprefix(".")
     source = ctx.get_parameter_source("output_format")
@@ -145,19 +133,10 @@ def _choose_format(path: Path, values: dict[str, Any], others: Iterable[str]) ->
 
 
 @contextmanager
-def written_to(path: Path) -> Iterator[None]:
-    """Everything that is printed to standard output goes to a file, at the end and whole.
-
-    Parameters
-    ----------
-    path : Path
-        The file. It is written also where a check failed, and not at all after an error.
-
-    Raises
-    ------
-    ValueError
-        Before anything is computed, if it cannot be a file.
-    """
+def written_to(
+    path: Path,  # The file. It is written also where a check failed, and not at all after an error.
+) -> Iterator[None]:
+    """Everything that is printed to standard output goes to a file, at the end and whole."""
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise ValueError(f"Expected --output to be a file in a folder, got {str(path)!r}.")
     text = io.StringIO()
@@ -230,16 +209,11 @@ def one_line_errors(function: Callable[P, R]) -> Callable[P, R]:
     return wrapped
 
 
-def reported(error: Exception, ctx: click.Context) -> click.ClickException:
-    """The error as it is shown to people; with ``--debug`` its traceback is printed now.
-
-    Parameters
-    ----------
-    error : Exception
-        Anything that a command raised.
-    ctx : click.Context
-        The context of the program.
-    """
+def reported(
+    error: Exception,  # Anything that a command raised
+    ctx: click.Context,  # The context of the program
+) -> click.ClickException:
+    """The error as it is shown to people; with ``--debug`` its traceback is printed now."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return error
     if _debugging(ctx):

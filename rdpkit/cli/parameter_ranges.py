@@ -11,21 +11,13 @@ SYNTAX = "X,X,... or FROM:TO:COUNT, with :log at the end for equal ratios"
 _LARGEST = 10_000_000
 
 
-def numbers(name: str, text: str) -> list[float]:
+def numbers(
+    name: str,  # The option or the path that gives them, for errors
+    # Numbers with commas between them, or ``FROM:TO:COUNT``, both ends included, or
+    # ``FROM:TO:COUNT:log``.
+    text: str,
+) -> list[float]:
     """Read the values that one parameter takes.
-
-    Parameters
-    ----------
-    name : str
-        The option or the path that gives them, for errors.
-    text : str
-        Numbers with commas between them, or ``FROM:TO:COUNT``, both ends included, or
-        ``FROM:TO:COUNT:log``.
-
-    Raises
-    ------
-    ValueError
-        If it is none of these; the message says what is accepted.
 
     Examples
     --------
@@ -55,11 +47,6 @@ def numbers(name: str, text: str) -> list[float]:
 
 def integers(name: str, text: str) -> list[int]:
     """Read the integers that one parameter takes; a range is rounded and keeps each once.
-
-    Raises
-    ------
-    ValueError
-        As :func:`numbers`, or if a listed number is no integer.
 
     Examples
     --------

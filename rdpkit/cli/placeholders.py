@@ -24,19 +24,14 @@ _FITTING: Mapping[str, Any] = {
 _FITTING_KIND: Mapping[str, Any] = {"number": 1.0, "integer": 1}
 
 
-def with_placeholders(table: Mapping[str, Any], wanted: Wanted, prefix: str = "") -> dict[str, Any]:
-    """The table of an event, with a value in every place that is searched for and left empty.
-
-    Parameters
-    ----------
-    table : mapping
-        As in a TOML file: ``mechanism`` and its parameters, where events are tables themselves.
-        Mistakes in it are kept; whoever builds the event reports them.
-    wanted : callable
-        Which parameters are searched for.
-    prefix : str
-        The path of the table.
-    """
+def with_placeholders(
+    # As in a TOML file: ``mechanism`` and its parameters, where events are tables themselves.
+    # Mistakes in it are kept; whoever builds the event reports them.
+    table: Mapping[str, Any],
+    wanted: Wanted,  # Which parameters are searched for
+    prefix: str = "",  # The path of the table
+) -> dict[str, Any]:
+    """The table of an event, with a value in every place that is searched for and left empty."""
     result = dict(table)
     kind = MECHANISMS.get(mechanism_name(str(table.get("mechanism"))))
     if kind is None:

@@ -68,26 +68,16 @@ class ShownWork:
 
     def show(
         self,
-        what: str,
+        what: str,  # The work; each name has a bar of its own
+        # How much is finished, and how much there is; None if nobody knows.
         done: float = 0,
         total: float | None = None,
-        note: str = "",
+        note: str = "",  # Anything else that is worth seeing, at the end of the line
         *,
+        # The most seconds that are left, of work that may end at any time.
         at_most: float | None = None,
     ) -> None:
-        """Show how much of some work is done.
-
-        Parameters
-        ----------
-        what : str
-            The work; each name has a bar of its own.
-        done, total : float
-            How much is finished, and how much there is; None if nobody knows.
-        note : str
-            Anything else that is worth seeing, at the end of the line.
-        at_most : float, optional
-            The most seconds that are left, of work that may end at any time.
-        """
+        """Show how much of some work is done."""
         self._announce(what, done, total, at_most)
         if self._progress is None:
             self._say(what, done, total)
@@ -128,18 +118,13 @@ class ShownWork:
             over.set()
             thread.join()
 
-    def expect(self, what: str, total: int, seconds: float) -> None:
-        """Say how long work takes before it begins.
-
-        Parameters
-        ----------
-        what : str
-            The work, in the words that follow its number: "points of dpcda-figure3".
-        total : int
-            How much there is of it.
-        seconds : float
-            How long all of it takes, about, with one core to itself.
-        """
+    def expect(
+        self,
+        what: str,  # The work, in the words that follow its number: "points of dpcda-figure3"
+        total: int,  # How much there is of it
+        seconds: float,  # How long all of it takes, about, with one core to itself
+    ) -> None:
+        """Say how long work takes before it begins."""
         if seconds > _WAIT:
             line = f"{total} {what}: about {duration(seconds)}, longer where other work runs."
             click.echo(printable(line), err=True)

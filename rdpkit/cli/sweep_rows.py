@@ -90,10 +90,8 @@ class MechanismSource:
 class FileSource:
     """A TOML file that describes an event, of which some numbers vary."""
 
-    path: str
-    """The file."""
-    content: dict[str, Any]
-    """What it holds."""
+    path: str  # The file
+    content: dict[str, Any]  # What it holds
     counted: bool = False
     """Whether ``--count`` says how often the event is released; otherwise the file does."""
 
@@ -158,25 +156,13 @@ class FileSource:
         return place, parts[-1]
 
 
-def columns_of(source: Source, given: Mapping[str, Any], table: Path | None) -> Columns:
-    """The columns of a sweep, without their answers.
-
-    Parameters
-    ----------
-    source : Source
-        What is swept.
-    given : mapping
-        The options that give values, and ``delta``.
-    table : Path or None
-        A table that takes the place of the grid; options then give one value each.
-
-    Raises
-    ------
-    ValueError
-        If a value is not accepted, or no delta is given.
-    OSError
-        If the table cannot be read.
-    """
+def columns_of(
+    source: Source,  # What is swept
+    given: Mapping[str, Any],  # The options that give values, and ``delta``
+    # A table that takes the place of the grid; options then give one value each.
+    table: Path | None,
+) -> Columns:
+    """The columns of a sweep, without their answers."""
     axes = source.grid(given)
     if given["delta"] is not None:
         axes["delta"] = numbers("--delta", given["delta"])

@@ -65,20 +65,14 @@ class Touching:
     corner: bool  # Whether p + q = 1, where both constraints hold with equality
 
 
-def largest_rdp(orders: Array, *, epsilon: float, delta: float, conversion: str) -> Array:
-    """R(a) for each order; if it is negative, no divergence is small enough.
-
-    Parameters
-    ----------
-    orders : ndarray, shape (k,)
-        Renyi orders, each > 1.
-    epsilon : float
-        At least 0.
-    delta : float
-        In (0, 1).
-    conversion : {"mironov2017", "balle2020", "optimal"}
-        The conversion.
-    """
+def largest_rdp(
+    orders: Array,  # Renyi orders, each > 1; shape (k,)
+    *,
+    epsilon: float,  # At least 0
+    delta: float,  # In (0, 1)
+    conversion: str,  # The conversion; one of {"mironov2017", "balle2020", "optimal"}
+) -> Array:
+    """R(a) for each order; if it is negative, no divergence is small enough."""
     if conversion == "mironov2017":
         return np.asarray(epsilon + math.log(delta) / (orders - 1.0))
     if conversion == "balle2020" or epsilon > LARGEST_EPSILON:
@@ -86,18 +80,12 @@ def largest_rdp(orders: Array, *, epsilon: float, delta: float, conversion: str)
     return np.array([touching(float(a), epsilon, delta).rdp for a in orders])
 
 
-def touching(order: float, epsilon: float, delta: float) -> Touching:
-    """Where F(p, q) is smallest on the line, and the divergence that corresponds to it.
-
-    Parameters
-    ----------
-    order : float
-        a > 1.
-    epsilon : float
-        In [0, 690].
-    delta : float
-        In (0, 1).
-    """
+def touching(
+    order: float,
+    epsilon: float,  # In [0, 690]
+    delta: float,  # In (0, 1)
+) -> Touching:
+    """Where F(p, q) is smallest on the line, and the divergence that corresponds to it."""
     if delta < SMALLEST_DELTA:
         raise ArithmeticError(
             f"The optimal conversion is computed for delta >= {SMALLEST_DELTA:g}, got {delta!r}; "
@@ -144,19 +132,14 @@ def touching(order: float, epsilon: float, delta: float) -> Touching:
     return Touching(p=p, q=q, rdp=logarithm / b, slope=slope, corner=found is None)
 
 
-def optimal_epsilon(order: float, rdp: float, delta: float) -> tuple[float, Touching]:
+def optimal_epsilon(
+    order: float,
+    rdp: float,  # Finite and > 0
+    delta: float,  # In (0, 1)
+) -> tuple[float, Touching]:
     """The epsilon in [0, 690] whose line touches the region of ``rdp``, and the point.
 
     It is found by Newton's method within a bracket.
-
-    Parameters
-    ----------
-    order : float
-        a > 1.
-    rdp : float
-        Finite and > 0.
-    delta : float
-        In (0, 1).
     """
     gap = math.log1p(-1.0 / order) - (math.log(delta) + math.log(order)) / (order - 1.0)
     low, high = 0.0, min(max(rdp + gap, 0.0), LARGEST_EPSILON)

@@ -172,13 +172,7 @@ def event_from_parameters(mechanism: str, parameters: Mapping[str, Any]) -> Even
 
 
 def check_given_parameters(mechanism: str, parameters: Mapping[str, Any]) -> None:
-    """Check the parameters that are given, although others are missing.
-
-    Raises
-    ------
-    ValueError
-        For an unknown mechanism or parameter, or a bad value of a parameter that is given.
-    """
+    """Check the parameters that are given, although others are missing."""
     check_given(mechanism, parameters, MECHANISMS)
 
 

@@ -40,16 +40,12 @@ def composes(function: F) -> F:
 class Declared:
     """What a field says of itself; :mod:`rdpkit.events.fields` makes it."""
 
-    text: str
-    """Its meaning, its unit and its range."""
+    text: str  #: Its meaning, its unit and its range
     check: Callable[..., Any] | None
     """``check(name, value)`` returns the value to keep, or raises a ValueError."""
-    free: Callable[[Any], FreeParameter] | None
-    """How calibration may choose it, from an event."""
-    most: str
-    """The name of another field, which limits it; "" if none does."""
-    holds_events: bool
-    """Whether its values are events, which the event is made of."""
+    free: Callable[[Any], FreeParameter] | None  #: How calibration may choose it, from an event
+    most: str  #: The name of another field, which limits it; "" if none does
+    holds_events: bool  #: Whether its values are events, which the event is made of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

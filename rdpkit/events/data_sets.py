@@ -24,12 +24,9 @@ Array = NDArray[np.float64]
 class RecordGroup:
     """Several equal records."""
 
-    count: int
-    """Number of records."""
-    position: float
-    """Signed L2 distance from the origin along the line."""
-    label: int = 0
-    """Class, from 0; -1 for the special record of zero-out, which is in no class."""
+    count: int  #: Number of records
+    position: float  #: Signed L2 distance from the origin along the line
+    label: int = 0  #: Class, from 0; -1 for the special record of zero-out, which is in no class
     across: float = 0.0
     """Distance from the line, along a second unit vector that is orthogonal to it."""
 
@@ -83,22 +80,14 @@ class DataSet:
 class NeighbouringDataSets:
     """Two neighbouring data sets, on one line unless a group of records is said to be off it."""
 
-    first: DataSet
-    """The data set with the changed record; under add-or-remove-one the larger one."""
-    second: DataSet
-    """The data set without that record, or with another in its place."""
+    first: DataSet  #: The data set with the changed record; under add-or-remove-one the larger one
+    second: DataSet  #: The data set without that record, or with another in its place
     direction: Literal["axis", "diagonal"] = "axis"
     """The direction of the line: the first coordinate axis, or (1, ..., 1)/sqrt(d)."""
 
 
 def orthogonal(direction: Array) -> Array:
-    """A unit vector that is orthogonal to the unit vector ``direction``.
-
-    Raises
-    ------
-    ValueError
-        If there is only one coordinate.
-    """
+    """A unit vector that is orthogonal to the unit vector ``direction``."""
     if len(direction) < 2:
         raise ValueError(
             "Expected at least 2 coordinates, since the records are not on one line, got 1."
@@ -158,19 +147,12 @@ def one_record_changed(
 
 
 def one_integer_changed(
-    adjacency: Adjacency, *, norm: float, distance: float
+    adjacency: Adjacency,  # The neighbouring relation
+    *,
+    norm: float,  # The largest absolute value of a record
+    distance: float,  # The largest distance of a record from its replacement
 ) -> NeighbouringDataSets:
-    """A record with a whole number, as far from none, or from another, as whole numbers may be.
-
-    Parameters
-    ----------
-    adjacency : Adjacency
-        The neighbouring relation.
-    norm : float
-        The largest absolute value of a record.
-    distance : float
-        The largest distance of a record from its replacement.
-    """
+    """A record with a whole number, as far from none, or from another, as whole numbers may be."""
     changed = math.floor(norm)
     replacement = max(changed - math.floor(distance), -changed)
     return one_record_changed(adjacency, changed=changed, replacement=replacement)

@@ -26,8 +26,7 @@ class FreeParameter:
     rest on it: of two releases on disjoint parts of the data that differ in such parameters alone,
     the more private one is not evaluated. Where it is not certain, say 0; one of {1, -1, 0}.
     """
-    kind: ValueKind
-    """The type of its values; one of {"number", "integer", "integers"}."""
+    kind: ValueKind  #: The type of its values; one of {"number", "integer", "integers"}
     # The ends of its range while all other parameters keep their values.
     lowest: float
     highest: float

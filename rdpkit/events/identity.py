@@ -19,19 +19,15 @@ _SHOWN_WHOLE = 10_000
 
 
 class Identity:
-    """What equal events have in common.
-
-    Parameters
-    ----------
-    value_hash : int
-        Their hash.
-    size : int
-        How many events they are made of, each counted as often as it occurs.
-    """
+    """What equal events have in common."""
 
     __slots__ = ("__weakref__", "size", "value_hash")
 
-    def __init__(self, value_hash: int, size: int) -> None:
+    def __init__(
+        self,
+        value_hash: int,  # Their hash
+        size: int,  # How many events they are made of, each counted as often as it occurs
+    ) -> None:
         self.value_hash = value_hash
         self.size = size
 

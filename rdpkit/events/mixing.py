@@ -14,12 +14,9 @@ class Mixing:
     Planning asks the methods, which read the parameters from an event of that kind.
     """
 
-    mixed: str
-    """The number of records that a release is made of."""
-    releases: str
-    """The number of releases (of each class, if there are classes)."""
-    noise: str
-    """The standard deviation of the noise on the features."""
+    mixed: str  #: The number of records that a release is made of
+    releases: str  #: The number of releases (of each class, if there are classes)
+    noise: str  #: The standard deviation of the noise on the features
     label_noise: str | None = None
     """The standard deviation of the noise on the labels; None if they are released without noise.
     """

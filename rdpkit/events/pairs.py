@@ -84,8 +84,7 @@ class ResponsePair(SymmetricPair):
 
     noise_parameter: float
     """Probability that a bucket is drawn at random, in (0, 1); taken as exact."""
-    num_buckets: int
-    """At least 2."""
+    num_buckets: int  #: At least 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,10 +111,8 @@ class Outcomes:
 
     is_a_pair: ClassVar[bool] = True
 
-    first: tuple[float, ...]
-    """Probabilities on the first data set, which add up to 1."""
-    second: tuple[float, ...]
-    """Probabilities on the second data set, in the same order."""
+    first: tuple[float, ...]  #: Probabilities on the first data set, which add up to 1
+    second: tuple[float, ...]  #: Probabilities on the second data set, in the same order
 
     def reversed(self) -> Outcomes:
         """The other data set first, and what is most telling of it."""
@@ -147,10 +144,8 @@ class GaussianMixturePair(SidedPair):
 
     is_a_pair: ClassVar[bool] = True
 
-    noise_std: float
-    """Standard deviation of all of them; exact."""
-    positions: tuple[float, ...]
-    """Centres, >= 0, not all of them 0; exact."""
+    noise_std: float  #: Standard deviation of all of them; exact
+    positions: tuple[float, ...]  #: Centres, >= 0, not all of them 0; exact
     weights: tuple[float, ...]
     """Numbers above 0 that the probabilities of the centres are in proportion to; exact."""
 
@@ -229,10 +224,8 @@ class ShuffledMaximum(SidedPair):
 
     noise_multiplier: float
     """Standard deviation of the Gaussians, perhaps with a few roundings; above 0."""
-    batches: int
-    """k, at least 1."""
-    presence: float
-    """In (0, 1], perhaps with a few roundings."""
+    batches: int  #: k, at least 1
+    presence: float  #: In (0, 1], perhaps with a few roundings
     second: int = 1
     """1 if the record has a gradient of 0 in the second data set, 0 if it is not there, or looks
     like all others; one of {1, 0}.

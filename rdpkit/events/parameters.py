@@ -113,14 +113,7 @@ def _read(event_type: type[Event]) -> Iterator[Parameter]:
 
 
 def build(mechanism: str, parameters: Mapping[str, Any], known: Mapping[str, type[Event]]) -> Event:
-    """Build an event from its mechanism's name and plain parameters.
-
-    Raises
-    ------
-    ValueError
-        For an unknown mechanism, an unknown or missing parameter, or a value that the event does
-        not accept; the message names the key, the value and what is accepted.
-    """
+    """Build an event from its mechanism's name and plain parameters."""
     event_type = _known(mechanism, known)
     specification = {p.name: p for p in parameters_of(event_type)}
     for key in parameters:
@@ -156,11 +149,6 @@ def check_given(
     Missing parameters are filled with values that fit almost anything, once with small integers and
     once with large ones. An error is only passed on if both fail, and it is about a parameter that
     was given.
-
-    Raises
-    ------
-    ValueError
-        As :func:`build`.
     """
     try:
         _check_filled(mechanism, parameters, known, integer=1)

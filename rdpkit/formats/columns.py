@@ -59,16 +59,11 @@ def as_csv(columns: Columns) -> str:
     return text.getvalue()
 
 
-def as_tex(columns: Columns, alignment: str) -> str:
-    """A ``tabular`` of texts, without packages beyond LaTeX's own.
-
-    Parameters
-    ----------
-    columns : mapping of str to sequence of str
-        The cells, by their headings.
-    alignment : str
-        A letter a column: l, r or c.
-    """
+def as_tex(
+    columns: Columns,  # The cells, by their headings
+    alignment: str,  # A letter a column: l, r or c
+) -> str:
+    """A ``tabular`` of texts, without packages beyond LaTeX's own."""
     # Braces, because a row that begins with [ or * would be an option of the one before it.
     head, *lines = (
         "{}" + " & ".join(map(_latex, row)) + r" \\"

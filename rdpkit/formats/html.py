@@ -83,18 +83,13 @@ def block(*parts: str) -> str:
     return f'<div class="rdpkit">{inner}</div>'
 
 
-def page(title: str, answer: Sequence[str], sections: Mapping[str, Sequence[str] | str]) -> str:
-    """A page for people who do not compute: the answer, then what stands behind it.
-
-    Parameters
-    ----------
-    title : str
-        What the page is about.
-    answer : sequence of str
-        Paragraphs.
-    sections : mapping of str to sequence of str, or str
-        By their headings: texts, which become a list, or a piece of HTML that is made here.
-    """
+def page(
+    title: str,  # What the page is about
+    answer: Sequence[str],  # Paragraphs
+    # By their headings: texts, which become a list, or a piece of HTML that is made here.
+    sections: Mapping[str, Sequence[str] | str],
+) -> str:
+    """A page for people who do not compute: the answer, then what stands behind it."""
     body = [f'<p class="answer">{_paragraph(text)}</p>' for text in answer]
     for heading, content in sections.items():
         if content:

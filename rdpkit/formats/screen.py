@@ -27,19 +27,13 @@ def entry(name: str, text: str, column: int) -> list[str]:
 
 
 def aligned(
-    headings: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[str] = ()
+    headings: Sequence[str],  # One a column
+    rows: Iterable[Sequence[str]],  # The cells
+    *,
+    # The headings of columns of text; numbers end where their column does.
+    left: Collection[str] = (),
 ) -> list[str]:
-    """A table with aligned columns, or where that is too wide a line for each of its cells.
-
-    Parameters
-    ----------
-    headings : sequence of str
-        One a column.
-    rows : iterable of sequence of str
-        The cells.
-    left : collection of str
-        The headings of columns of text; numbers end where their column does.
-    """
+    """A table with aligned columns, or where that is too wide a line for each of its cells."""
     cells = [tuple(headings), *map(tuple, rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     limit = screen_width()

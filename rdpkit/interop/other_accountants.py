@@ -15,41 +15,26 @@ from rdpkit.events import DPSGD
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherEpsilon:
-    """One number that another library prints; all are about add-or-remove-one.
+    """One number that another library prints; all are about add-or-remove-one."""
 
-    Parameters
-    ----------
-    library : str
-        The library and its version.
-    accountant : str
-        Which of its accountants.
-    epsilon : float or None
-        What it prints; None where it fails.
-    note : str
-        What it was told, where that is not the event itself, or how it failed.
-    """
-
-    library: str
+    library: str  # The library and its version
     accountant: str
-    epsilon: float | None
-    note: str = ""
+    epsilon: float | None  # What it prints; None where it fails
+    note: str = ""  # What it was told, where that is not the event itself, or how it failed
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def other_accountants(event: DPSGD, *, delta: float) -> list[OtherEpsilon]:
+def other_accountants(
+    event: DPSGD,  # The settings of the training
+    *,
+    delta: float,  # In (0, 1)
+) -> list[OtherEpsilon]:
     """What Opacus, dp-accounting and TensorFlow Privacy's statement print for a training.
 
     Libraries that are not installed are left out, and so is what cannot be told to a library.
-
-    Parameters
-    ----------
-    event : DPSGD
-        The settings of the training.
-    delta : float
-        In (0, 1).
 
     Source
     ------

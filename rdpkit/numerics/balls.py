@@ -30,20 +30,17 @@ def rational(number: float | Fraction) -> fmpq:
 
 
 def over_rounded_inputs(
-    compute: Callable[[float, float], arb], noise_multiplier: float, sampling_probability: float
+    # Maps a noise multiplier and a sampling probability, both taken as exact, to a ball.
+    compute: Callable[[float, float], arb],
+    # The computed arguments, within eight units in the last place of the exact values.
+    noise_multiplier: float,
+    sampling_probability: float,
 ) -> arb:
     """Enclose a divergence when its two arguments are results of float arithmetic.
 
     The divergence falls with the noise multiplier and rises with the sampling probability. Its
     values eight units in the last place to either side therefore enclose its value at the exact
     arguments.
-
-    Parameters
-    ----------
-    compute : callable
-        Maps a noise multiplier and a sampling probability, both taken as exact, to a ball.
-    noise_multiplier, sampling_probability : float
-        The computed arguments, within eight units in the last place of the exact values.
     """
     z, q = noise_multiplier, sampling_probability
     margin = _ULPS * math.ulp(1.0)
@@ -53,17 +50,14 @@ def over_rounded_inputs(
         return smallest.union(largest)
 
 
-def to_relative_accuracy(compute: Callable[[], arb], *, bits: int = 60, start: int = 128) -> arb:
+def to_relative_accuracy(
+    compute: Callable[[], arb],  # Evaluates the quantity at the working precision in force
+    *,
+    # The relative accuracy wanted is 2^-bits; a ball that is exactly zero is accepted.
+    bits: int = 60,
+    start: int = 128,  # The first working precision, in bits
+) -> arb:
     """Repeat a computation in balls, with twice the precision each time, until it is accurate.
-
-    Parameters
-    ----------
-    compute : callable
-        Evaluates the quantity at the working precision in force.
-    bits : int
-        The relative accuracy wanted is 2^-bits; a ball that is exactly zero is accepted.
-    start : int
-        The first working precision, in bits.
 
     Raises
     ------

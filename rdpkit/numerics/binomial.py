@@ -12,17 +12,12 @@ _START, _MOST = 192, 1 << 14
 _MARGIN = 8 * math.ulp(1.0)
 
 
-def binomial_tail(count: int, probability: float, least: int) -> tuple[float, float]:
+def binomial_tail(
+    count: int,  # Number of trials, >= 0
+    probability: float,  # In [0, 1]; it may carry a few roundings
+    least: int,  # Any integer
+) -> tuple[float, float]:
     """P(K >= least) for K binomial: a lower and an upper bound.
-
-    Parameters
-    ----------
-    count : int
-        Number of trials, >= 0.
-    probability : float
-        In [0, 1]; it may carry a few roundings.
-    least : int
-        Any integer.
 
     Raises
     ------

@@ -31,16 +31,11 @@ _SUMMED = 128.0
 _MOST_TERMS = 64
 
 
-def upper_tail(m: int, sigma: float) -> arb:
-    """P(k > m) for the discrete Gaussian centred at 0, as a ball at the working precision.
-
-    Parameters
-    ----------
-    m : int
-        Any integer.
-    sigma : float
-        The parameter of the distribution, taken as exact; above 0.
-    """
+def upper_tail(
+    m: int,  # Any integer
+    sigma: float,  # The parameter of the distribution, taken as exact; above 0
+) -> arb:
+    """P(k > m) for the discrete Gaussian centred at 0, as a ball at the working precision."""
     if m < 0:
         return 1 - upper_tail(-m - 1, sigma)
     if sigma <= _SUMMED:

@@ -120,24 +120,16 @@ class Factor:
     """Finite doubles >= 0, taken as exact; index k stands for all losses equal to k modulo N; shape
     (N,).
     """
-    count: int
-    """How many copies, at least 1."""
+    count: int  # How many copies, at least 1
 
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """A cyclic convolution, enclosed.
+    """A cyclic convolution, enclosed."""
 
-    Parameters
-    ----------
-    masses : ndarray, shape (N,)
-        The computed masses, rounded to doubles.
-    error : float
-        Bound on the distance of every exact mass from the computed one before its rounding.
-    """
-
-    masses: Array
+    masses: Array  # The computed masses, rounded to doubles; shape (N,)
     error: float
+    """Bound on the distance of every exact mass from the computed one before its rounding."""
 
     def above(self) -> Array:
         """Upper bounds on the exact masses."""
@@ -155,7 +147,10 @@ class Composition:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def compose(factors: Sequence[Factor], format_: Format = DOUBLE) -> Composition:
+def compose(
+    factors: Sequence[Factor],  # At least one factor; all have the same length N, a power of two
+    format_: Format = DOUBLE,  # The format of floats for the computation
+) -> Composition:
     r"""The distribution of a sum of independent losses, modulo N, with its error.
 
     Guarantee
@@ -167,13 +162,6 @@ def compose(factors: Sequence[Factor], format_: Format = DOUBLE) -> Composition:
     the part (1 + 2.3 u)^n - 1 of G, where n is the sum of the n_j. An error of the product moves
     every mass by at most the mean of the error over the frequencies. The inverse transform adds its
     own error, relative to the 2-norm.
-
-    Parameters
-    ----------
-    factors : sequence of Factor
-        At least one factor; all have the same length N, a power of two.
-    format_ : Format
-        The format of floats for the computation.
 
     Raises
     ------
@@ -220,19 +208,15 @@ def compose(factors: Sequence[Factor], format_: Format = DOUBLE) -> Composition:
     return Composition(masses=masses.astype(np.float64), error=error * (1.0 + 16.0 * U))
 
 
-def spectrum_of(masses: Array, format_: Format = DOUBLE) -> tuple[Numbers, float]:
+def spectrum_of(
+    masses: Array,  # N a power of two; shape (N,)
+    format_: Format = DOUBLE,  # The format of floats
+) -> tuple[Numbers, float]:
     """The transform of a distribution, and a bound on its error at every frequency.
 
     If a few masses make up nearly the whole distribution (a release that rarely tells anything),
     their contribution is summed directly, with one product by a root of unity for each mass. The
     error of the transform of the other masses is proportional to their norm, and so becomes small.
-
-    Parameters
-    ----------
-    masses : ndarray, shape (N,)
-        N a power of two.
-    format_ : Format
-        The format of floats.
     """
     size, u = masses.size, format_.u
     # Most masses are zero, and partitioning equal numbers is slow.
@@ -282,16 +266,11 @@ def _power(base: Numbers, count: int) -> Numbers:
         square = square * square
 
 
-def transform(values: Numbers, format_: Format = DOUBLE) -> Numbers:
-    """The discrete Fourier transform, Sum_k values[k] e^(-2 pi i k f / N), in passes of radix 4.
-
-    Parameters
-    ----------
-    values : ndarray of complex, shape (N,)
-        N is a power of two.
-    format_ : Format
-        The format of ``values``.
-    """
+def transform(
+    values: Numbers,  # N is a power of two; shape (N,)
+    format_: Format = DOUBLE,  # The format of ``values``
+) -> Numbers:
+    """The discrete Fourier transform, Sum_k values[k] e^(-2 pi i k f / N), in passes of radix 4."""
     size = values.size
     roots = _roots(size, format_)
     # Row k and column j hold element k of the transform of every (size / rows)-th value from j on.
@@ -346,17 +325,13 @@ def _rounded(ball: arb, format_: Format) -> Any:
     return format_.real(high) + format_.real(float(ball - high))
 
 
-def geometric(log_ratio: arb, count: int) -> Array:
+def geometric(
+    log_ratio: arb,  # At most 0, so that nothing overflows
+    count: int,  # At least 1
+) -> Array:
     """e^(log_ratio k) for k below ``count``.
 
     Each number has a relative error of at most 4 u, or is below ``TINY``.
-
-    Parameters
-    ----------
-    log_ratio : arb
-        At most 0, so that nothing overflows.
-    count : int
-        At least 1.
     """
     with ctx.workprec(_TABLE_BITS):
         low = np.array([float((log_ratio * k).exp()) for k in range(min(_BLOCK, count))])

@@ -22,18 +22,15 @@ _STEP = 1e-9
 
 
 def right_guesses_tail(
-    *, bits: int, guesses: int, right: int, epsilon: float, delta: float
+    *,
+    # m >= 1, r in [0, m] and v in [0, r].
+    bits: int,
+    guesses: int,
+    right: int,
+    epsilon: float,  # In [0, 700]
+    delta: float,  # In [0, 1]
 ) -> float:
     """The bound above, at most 1.
-
-    Parameters
-    ----------
-    bits, guesses, right : int
-        m >= 1, r in [0, m] and v in [0, r].
-    epsilon : float
-        In [0, 700].
-    delta : float
-        In [0, 1].
 
     Raises
     ------
@@ -60,16 +57,12 @@ def right_guesses_tail(
     return min(1.0, value)
 
 
-def largest_rejected(is_rejected: Callable[[float], bool], *, most: float) -> float:
-    """The largest epsilon such that it and all smaller ones are rejected, rounded down to 1e-9.
-
-    Parameters
-    ----------
-    is_rejected : callable
-        Whether an epsilon is; if one is not, no larger one is.
-    most : float
-        The largest epsilon that may be asked about.
-    """
+def largest_rejected(
+    is_rejected: Callable[[float], bool],  # Whether an epsilon is; if one is not, no larger one is
+    *,
+    most: float,  # The largest epsilon that may be asked about
+) -> float:
+    """The largest epsilon such that it and all smaller ones are rejected, rounded down to 1e-9."""
     if not is_rejected(0.0):
         return 0.0
     low, step = 0.0, 0.5

@@ -76,18 +76,14 @@ def _remembered_triangle(orders: bytes) -> _Triangle:
     return _Triangle.of(np.frombuffer(orders, dtype=np.int64))
 
 
-def log_sums_of_binomials(orders: Array, terms: Array, rest: float = 0.0) -> Array:
-    """Log sum_{k=2}^a C(a, k) e^{terms[.., k-2] + (a-k) rest} for integers a >= 2.
-
-    Parameters
-    ----------
-    orders : array of shape (n,)
-        Integers.
-    terms : array of shape (k,) or (p, k)
-        k is at least the largest order minus 1; each row of terms gives one row of results.
-    rest : float
-        The logarithm that is multiplied by a - k.
-    """
+def log_sums_of_binomials(
+    orders: Array,  # Integers; shape (n,)
+    # k is at least the largest order minus 1; each row of terms gives one row of results; shape
+    # (k,) or (p, k)
+    terms: Array,
+    rest: float = 0.0,  # The logarithm that is multiplied by a - k
+) -> Array:
+    """Log sum_{k=2}^a C(a, k) e^{terms[.., k-2] + (a-k) rest} for integers a >= 2."""
     whole = orders.astype(np.int64)
     rows = np.atleast_2d(terms)
     high = whole > _VISITED

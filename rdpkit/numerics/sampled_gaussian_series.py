@@ -95,13 +95,15 @@ def _excess(order: float, z: float, q: float) -> arb:
     return total
 
 
-def series_enclosure(order: float, z: float, q: float, *, bits: int = 70) -> arb:
+def series_enclosure(
+    # As for :func:`rdp_enclosure`.
+    order: float,
+    z: float,
+    q: float,
+    *,
+    bits: int = 70,
+) -> arb:
     """What :func:`rdp_enclosure` returns, always computed by the series.
-
-    Parameters
-    ----------
-    order, z, q, bits
-        As for :func:`rdp_enclosure`.
 
     Raises
     ------
@@ -115,18 +117,18 @@ def series_enclosure(order: float, z: float, q: float, *, bits: int = 70) -> arb
     return to_relative_accuracy(compute, bits=bits, start=256)
 
 
-def rdp_enclosure(order: float, z: float, q: float, *, bits: int = 70) -> arb:
+def rdp_enclosure(
+    # Renyi order, noise multiplier and sampling probability, taken as the exact binary numbers.
+    order: float,
+    z: float,
+    q: float,
+    *,
+    bits: int = 70,  # The relative accuracy of the ball is 2^-bits
+) -> arb:
     """A ball that contains the Renyi divergence at ``order``; needs 0 < q < 1, z > 0, order > 1.
 
     It is computed by the trapezoid rule (:mod:`rdpkit.numerics.sampled_gaussian_trapezoid`) or, if
     that would take more work, by the series.
-
-    Parameters
-    ----------
-    order, z, q : float
-        Renyi order, noise multiplier and sampling probability, taken as the exact binary numbers.
-    bits : int
-        The relative accuracy of the ball is 2^-bits.
 
     Raises
     ------

@@ -51,15 +51,15 @@ def _step(z: float, wanted: float) -> float:
     return step
 
 
-def excess(order: float, z: float, q: float) -> arb:
+def excess(
+    # Renyi order, noise multiplier and sampling probability, taken as exact numbers.
+    order: float,
+    z: float,
+    q: float,
+) -> arb:
     """A ball around A - 1 at the working precision in force; needs 0 < q < 1 and order > 1.
 
     Its radius is about 2^-p A, where p is the working precision.
-
-    Parameters
-    ----------
-    order, z, q : float
-        Renyi order, noise multiplier and sampling probability, taken as exact numbers.
     """
     wanted = (ctx.prec - _GUARD) * math.log(2.0)
     step = _step(z, wanted)

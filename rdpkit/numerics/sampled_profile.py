@@ -35,7 +35,11 @@ _MOST_STEEP = 1e9
 _FLAT = 60.0
 
 
-def log_excess(orders: Array, z: float, gamma: float) -> Array:
+def log_excess(
+    orders: Array,  # Renyi orders > 1
+    z: float,  # Noise multiplier > 0
+    gamma: float,  # Sampling probability in (0, 1]
+) -> Array:
     r"""log(A - 1) at any orders.
 
     The integrand is analytic except at the zeros of L, at \|Im eps\| = pi and
@@ -48,15 +52,6 @@ def log_excess(orders: Array, z: float, gamma: float) -> Array:
     the bend on it is, to the last digit, that of a Gaussian around (a - 1/2) s; the part from there
     to 13 before that peak is left out. Above order/z = 1e9 the value returned is the larger one
     without amplification.
-
-    Parameters
-    ----------
-    orders : array
-        Renyi orders > 1.
-    z : float
-        Noise multiplier > 0.
-    gamma : float
-        Sampling probability in (0, 1].
     """
     bend = z * math.log((1.0 - gamma) / gamma) if gamma < 1.0 else -math.inf
     edges = _edges(bend, z, 0.0, _end(float(orders.max()), z), limit=_FEW_PANELS)

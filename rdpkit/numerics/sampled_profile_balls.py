@@ -31,18 +31,16 @@ _LEAST_NOISE = 1e-5
 _SPARE = 24
 
 
-def excess(order: float, z: float, gamma: arb, *, bits: int) -> arb:
-    """A ball around A - 1 at the working precision in force.
-
-    Parameters
-    ----------
-    order, z : float
-        Renyi order > 1 and noise multiplier > 0, taken as exact numbers.
-    gamma : arb
-        Sampling probability in (0, 1].
-    bits : int
-        About how many accurate bits of A - 1 are wanted; the radius of the ball is always valid.
-    """
+def excess(
+    # Renyi order > 1 and noise multiplier > 0, taken as exact numbers.
+    order: float,
+    z: float,
+    gamma: arb,  # Sampling probability in (0, 1]
+    *,
+    # About how many accurate bits of A - 1 are wanted; the radius of the ball is always valid.
+    bits: int,
+) -> arb:
+    """A ball around A - 1 at the working precision in force."""
     a, s = arb(order), 1 / arb(z)
     log_gamma, odds = gamma.log(), (1 - gamma) / gamma
     peak, height = (a - arb(0.5)) * s, a * (a - 1) * s * s / 2
@@ -99,22 +97,21 @@ def _cuts(order: float, z: float, bend: float, end: float) -> list[float]:
     return sorted(p for p in points if least < p < end - least)
 
 
-def rdp_ball(order: float, z: float, gamma: arb, *, bits: int = 60) -> arb:
+def rdp_ball(
+    # Renyi order > 1 and noise multiplier > 0, taken as exact numbers.
+    order: float,
+    z: float,
+    gamma: arb,  # Sampling probability in (0, 1]
+    *,
+    # The relative accuracy wanted is 2^-bits; it is not reached below a noise multiplier of 1e-5.
+    bits: int = 60,
+) -> arb:
     """A ball that contains the profile bound's divergence, log(A) / (order - 1).
 
     With a noise multiplier below 1e-5 the ball is wide. Its upper end is the divergence without
     amplification. Its lower end is from A > gamma^a e^(a(a-1)/(2 z^2))/2 - 1, which holds because
     the integrand is at least L^a - L - 1, L is at least gamma e^eps, and the means of L and 1 are
     at most 1.
-
-    Parameters
-    ----------
-    order, z : float
-        Renyi order > 1 and noise multiplier > 0, taken as exact numbers.
-    gamma : arb
-        Sampling probability in (0, 1].
-    bits : int
-        The relative accuracy wanted is 2^-bits; it is not reached below a noise multiplier of 1e-5.
 
     Raises
     ------

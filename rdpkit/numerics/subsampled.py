@@ -55,18 +55,15 @@ def log_excess_at_integers(orders: Array, gamma: float, weights: Array) -> Array
     return log_sums_of_binomials(orders, weights + j * math.log(gamma))
 
 
-def rdp_by_interpolation(orders: Array, excess_at: Callable[[Array], Array]) -> Array:
+def rdp_by_interpolation(
+    orders: Array,  # Orders > 1; shape (k,)
+    # Maps integer orders (sorted, unique) to the logarithm of e^{(a-1) r'} - 1.
+    excess_at: Callable[[Array], Array],
+) -> Array:
     """Divergence at every order from the bound at integers, by Corollary 10.
 
     With D_a the divergence, (a - 1) D_a is convex in a and 0 at a = 1, so between integers it is at
     most the chord. Below 2, the chord from 1 to 2 gives the divergence at 2.
-
-    Parameters
-    ----------
-    orders : array of shape (k,)
-        Orders > 1.
-    excess_at : callable
-        Maps integer orders (sorted, unique) to the logarithm of e^{(a-1) r'} - 1.
     """
     below = np.floor(orders)
     above = np.ceil(orders)

@@ -196,13 +196,7 @@ def check(
 
 
 def claimed_number(name: str, value: float | str | Decimal) -> Decimal:
-    """A claimed epsilon with its digits.
-
-    Raises
-    ------
-    ValueError
-        If it is no number of at least 0.
-    """
+    """A claimed epsilon with its digits."""
     condition = "to be a number >= 0"
     if isinstance(value, str):
         try:
@@ -229,21 +223,18 @@ def soundness_of(claimed: float, *, upper: Guarantee, lower: Guarantee | None) -
     return Soundness.UNPROVEN
 
 
-def is_proven(claimed: float, upper: float, *, enclosure: tuple[float, float] | None) -> bool:
+def is_proven(
+    claimed: float,  # The claim
+    upper: float,  # The upper bound
+    *,
+    # Its certified enclosure; None if it is not certified, and then it proves nothing but 0.
+    enclosure: tuple[float, float] | None,
+) -> bool:
     """Whether a proven upper bound is at most a claim.
 
     The claim is compared as the nearest float, because the printed 0.04 and its float differ by
     8e-19. If the enclosure of the bound is so narrow that only the rounding of the parameters makes
     it an interval, a claim inside it is the theorem's own number, and is proven as well.
-
-    Parameters
-    ----------
-    claimed : float
-        The claim.
-    upper : float
-        The upper bound.
-    enclosure : tuple of float or None
-        Its certified enclosure; None if it is not certified, and then it proves nothing but 0.
     """
     if math.isinf(claimed):
         return True

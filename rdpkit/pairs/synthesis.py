@@ -54,10 +54,8 @@ class SynthesisPair:
 
     event: GaussianSynthesis
     """What is released. The larger of the two data sets has ``event.records`` records."""
-    order: float
-    """Renyi order."""
-    adjacency: Adjacency
-    """The neighbouring relation."""
+    order: float  # Renyi order
+    adjacency: Adjacency  # The neighbouring relation
     # The two data sets; P and Q are the distributions of the output on them. No eigenvalue of
     # their covariances is below ``event.min_eigenvalue``, which has been checked exactly.
     first: WeightedRows
@@ -119,8 +117,11 @@ class _Common:
 
 
 def attained_pair(
-    event: GaussianSynthesis, order: float, adjacency: Adjacency | str
-) -> SynthesisPair:
+    # What is released. Under add-or-remove-one its data set is the larger of the two.
+    event: GaussianSynthesis,
+    order: float,  # Renyi order > 1
+    adjacency: Adjacency | str,  # The neighbouring relation
+) -> SynthesisPair:  # The pair, in the direction with the larger divergence
     """Two neighbouring data sets that leak nearly as much as the direct bounds allow.
 
     Guarantee
@@ -133,20 +134,6 @@ def attained_pair(
     Assumes
     -------
     The mechanism draws from N(mean, covariance) and releases the draw uncut.
-
-    Parameters
-    ----------
-    event : GaussianSynthesis
-        What is released. Under add-or-remove-one its data set is the larger of the two.
-    order : float
-        Renyi order > 1.
-    adjacency : Adjacency or str
-        The neighbouring relation.
-
-    Returns
-    -------
-    SynthesisPair
-        The pair, in the direction with the larger divergence.
 
     Raises
     ------

@@ -14,14 +14,10 @@ from rdpkit.verification.claims.claim import Claim
 _UPPER, _LOWER = "tradeoff-upper", "tradeoff-lower"
 
 
-def about_attacks(claim: Claim) -> Finding:
-    """Audit a claim about mu, the advantage, a true positive rate, or rho.
-
-    Parameters
-    ----------
-    claim : Claim
-        What to audit; complete.
-    """
+def about_attacks(
+    claim: Claim,  # What to audit; complete
+) -> Finding:
+    """Audit a claim about mu, the advantage, a true positive rate, or rho."""
     assert claim.event is not None
     assert claim.epsilon is not None
     claimed = float(claim.epsilon)

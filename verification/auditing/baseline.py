@@ -105,23 +105,12 @@ class BaselineComparison:
         return {"worse": self.worse, "changes": changes}
 
 
-def write_baseline(path: Path, findings: Sequence[Finding], fail_on: FailOn) -> None:
-    """Write a baseline, under a temporary name that is then moved.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    findings : sequence of Finding
-        What to write down.
-    fail_on : FailOn
-        The rules; those that a claim breaks are written down too.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written.
-    """
+def write_baseline(
+    path: Path,  # The file
+    findings: Sequence[Finding],  # What to write down
+    fail_on: FailOn,  # The rules; those that a claim breaks are written down too
+) -> None:
+    """Write a baseline, under a temporary name that is then moved."""
     claims = {finding.claim.id: as_plain(_entry(finding, fail_on)) for finding in findings}
     text = json.dumps(
         {"format": FORMAT, "claims": claims},
@@ -134,15 +123,7 @@ def write_baseline(path: Path, findings: Sequence[Finding], fail_on: FailOn) -> 
 
 
 def read_baseline(path: Path) -> dict[str, Entry]:
-    """The claims of a baseline, by id.
-
-    Raises
-    ------
-    ValueError
-        If the file is no baseline; the message names it.
-    OSError
-        If it cannot be read.
-    """
+    """The claims of a baseline, by id."""
     try:
         content = json.loads(path.read_bytes(), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
@@ -164,7 +145,9 @@ def read_baseline(path: Path) -> dict[str, Entry]:
 
 
 def compare(
-    findings: Sequence[Finding], baseline: dict[str, Entry], fail_on: FailOn
+    findings: Sequence[Finding],  # What there is now
+    baseline: dict[str, Entry],  # As :func:`read_baseline` returns it
+    fail_on: FailOn,  # The rules that count
 ) -> BaselineComparison:
     """What moved since the baseline.
 
@@ -172,15 +155,6 @@ def compare(
     number grew although the claim held before; if its delta, order or adjacency changed; or if it
     breaks a rule of ``fail_on`` that it did not break before. A new claim is worse if it breaks a
     rule.
-
-    Parameters
-    ----------
-    findings : sequence of Finding
-        What there is now.
-    baseline : dict
-        As :func:`read_baseline` returns it.
-    fail_on : FailOn
-        The rules that count.
     """
     changes = []
     seen = set()

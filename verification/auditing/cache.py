@@ -35,24 +35,15 @@ class DamagedCacheWarning(UserWarning):
 
 
 class AuditCache:
-    """Findings in a file, by the content of their claims.
+    """Findings in a file, by the content of their claims."""
 
-    Parameters
-    ----------
-    path : str or Path
-        The file; it is made when the first finding is put into it.
-    of_this_code : bool
-        Whether findings are those of these versions and this source code alone.
-
-    Raises
-    ------
-    ValueError
-        If the file is something else than a cache: it is left alone.
-    OSError
-        If it cannot be read.
-    """
-
-    def __init__(self, path: str | Path, *, of_this_code: bool = True) -> None:
+    def __init__(
+        self,
+        path: str | Path,  # The file; it is made when the first finding is put into it
+        *,
+        # Whether findings are those of these versions and this source code alone.
+        of_this_code: bool = True,
+    ) -> None:
         self._made_by = versions() if of_this_code else {}
         self._journal = Journal(path, mark="rdpkit-audit-2", kind="claim")
         self.path = self._journal.path
@@ -70,16 +61,13 @@ class AuditCache:
         """Whether a finding about this claim is there."""
         return self._key(claim, bounds) in self._journal
 
-    def get(self, claim: Claim, *, bounds: str) -> Finding | None:
-        """The finding about this claim, or None if there is none that can be read.
-
-        Parameters
-        ----------
-        claim : Claim
-            The finding will be about this object.
-        bounds : str
-            Which bounds were asked for.
-        """
+    def get(
+        self,
+        claim: Claim,  # The finding will be about this object
+        *,
+        bounds: str,  # Which bounds were asked for
+    ) -> Finding | None:
+        """The finding about this claim, or None if there is none that can be read."""
         key = self._key(claim, bounds)
         if key not in self._journal:
             return None
@@ -89,32 +77,21 @@ class AuditCache:
             self._journal.report_damage(claim.id)
             return None
 
-    def put(self, finding: Finding, *, bounds: str) -> None:
-        """Add a finding; a kill after this call loses nothing of it.
-
-        Parameters
-        ----------
-        finding : Finding
-            What to keep.
-        bounds : str
-            Which bounds were asked for.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written.
-        """
+    def put(
+        self,
+        finding: Finding,  # What to keep
+        *,
+        bounds: str,  # Which bounds were asked for
+    ) -> None:
+        """Add a finding; a kill after this call loses nothing of it."""
         claim = finding.claim
         self._journal.add(self._key(claim, bounds), _plain(finding), name=claim.id)
 
-    def get_region(self, claim: Claim) -> Region | None:
-        """The region of this claim, or None if there is none that can be read.
-
-        Parameters
-        ----------
-        claim : Claim
-            A claim that says what is missing.
-        """
+    def get_region(
+        self,
+        claim: Claim,  # A claim that says what is missing
+    ) -> Region | None:
+        """The region of this claim, or None if there is none that can be read."""
         key = self._region_key(claim)
         if key not in self._journal:
             return None
@@ -124,21 +101,12 @@ class AuditCache:
             self._journal.report_damage(claim.id)
             return None
 
-    def put_region(self, claim: Claim, region: Region) -> None:
-        """Add the region of a claim.
-
-        Parameters
-        ----------
-        claim : Claim
-            A claim that says what is missing.
-        region : Region
-            Its region.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written.
-        """
+    def put_region(
+        self,
+        claim: Claim,  # A claim that says what is missing
+        region: Region,
+    ) -> None:
+        """Add the region of a claim."""
         self._journal.add(self._region_key(claim), {"region": as_stored(region)}, name=claim.id)
 
     def sync(self) -> None:

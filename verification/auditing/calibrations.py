@@ -18,15 +18,12 @@ from rdpkit.verification.claims.claim import Claim
 _TOLERANCE = 1e-4
 
 
-def calibrated_values(claim: Claim, names: tuple[str, ...]) -> dict[str, float]:
+def calibrated_values(
+    # A claim with an event and a finite number; its order is one of a claim about one order.
+    claim: Claim,
+    names: tuple[str, ...],  # Paths of noises of the event
+) -> dict[str, float]:
     """The least values of noises that make a claim true, in the ratio that they have.
-
-    Parameters
-    ----------
-    claim : Claim
-        A claim with an event and a finite number; its order is one of a claim about one order.
-    names : tuple of str
-        Paths of noises of the event.
 
     Raises
     ------

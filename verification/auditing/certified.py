@@ -23,15 +23,11 @@ from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.claims.claim import Claim
 
 
-def certify(findings: Iterable[Finding], folder: Path) -> Iterator[tuple[Finding, str]]:
+def certify(
+    findings: Iterable[Finding],  # What an audit found
+    folder: Path,  # Where a file is written for each claim, named after its id
+) -> Iterator[tuple[Finding, str]]:
     """Write a certificate for each claim that is sound or refuted.
-
-    Parameters
-    ----------
-    findings : iterable of Finding
-        What an audit found.
-    folder : Path
-        Where a file is written for each claim, named after its id.
 
     Yields
     ------
@@ -86,13 +82,7 @@ def kept_certificates(findings: Iterable[Finding], folder: Path | None) -> dict[
 
 
 def with_certificate(finding: Finding) -> Finding:
-    """The finding about a claim that carries a certificate, with a note that it was accepted.
-
-    Raises
-    ------
-    ValueError
-        If the certificate is about something else, or the small checker does not accept it.
-    """
+    """The finding about a claim that carries a certificate, with a note that it was accepted."""
     claim = finding.claim
     assert claim.certificate is not None
     kernel = import_module("rdpkit.kernel.checking")

@@ -234,7 +234,10 @@ def _with_code(
 
 
 def training_outcome(
-    claim: Claim, *, progress: Callable[[str], None] | None = None
+    claim: Claim,  # With a training
+    *,
+    # Called with the name of each check before it begins.
+    progress: Callable[[str], None] | None = None,
 ) -> TrainingOutcome:
     """Check the training that a claim points at, as :func:`findings_about` does where it may.
 
@@ -242,18 +245,6 @@ def training_outcome(
     ---------
     If the training does what it says of itself, and that is what the claim says, there are problems
     with at most the probability ``false_alarm_rate`` of its checks.
-
-    Parameters
-    ----------
-    claim : Claim
-        With a training.
-    progress : callable, optional
-        Called with the name of each check before it begins.
-
-    Raises
-    ------
-    ValueError
-        If no training can be made, or its step fails; the message names the file and the claim.
     """
     # Imported here because it loads everything that runs trainings.
     from rdpkit.verification.auditing.tested_training import run_training  # noqa: PLC0415
@@ -277,21 +268,10 @@ def _with_training(
     return with_notes(found, outcome.summary, *alone, *outcome.repeat)
 
 
-def with_release(finding: Finding) -> Finding:
-    """The finding, refuted if the release is not the one that its manifest describes.
-
-    Parameters
-    ----------
-    finding : Finding
-        About a claim; without a release it stays as it is.
-
-    Raises
-    ------
-    ValueError
-        If the manifest cannot be read.
-    OSError
-        If a file cannot be read.
-    """
+def with_release(
+    finding: Finding,  # About a claim; without a release it stays as it is
+) -> Finding:
+    """The finding, refuted if the release is not the one that its manifest describes."""
     path = finding.claim.release
     if path is None:
         return finding
@@ -355,15 +335,11 @@ def _with_ledger(finding: Finding, path: str) -> Finding:
     return with_notes(finding, *told)
 
 
-def ledger_problems(ledger: Ledger, dataset: str) -> tuple[str, ...]:
+def ledger_problems(
+    ledger: Ledger,
+    dataset: str,  # The name of the data set
+) -> tuple[str, ...]:
     """Whatever keeps the account of a data set from being true, a sentence each.
-
-    Parameters
-    ----------
-    ledger : Ledger
-        The ledger.
-    dataset : str
-        The name of the data set.
 
     Returns
     -------

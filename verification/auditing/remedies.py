@@ -36,7 +36,13 @@ _STATED = ("epsilon", "rho")
 _LARGEST_UNIT = 20.0
 
 
-def remedies(finding: Finding, *, noise: bool = True) -> tuple[Remedy, ...]:
+def remedies(
+    finding: Finding,  # What the audit found
+    *,
+    # Whether to look for other settings and for noise, for a refuted or an unproven claim: each
+    # takes about as long as the audit of the claim.
+    noise: bool = True,
+) -> tuple[Remedy, ...]:  # Empty where no edit is known; :func:`obstacles` says why
     """What mends a claim, or states a true one tighter; what costs least comes first.
 
     Guarantee
@@ -47,19 +53,6 @@ def remedies(finding: Finding, *, noise: bool = True) -> tuple[Remedy, ...]:
     Assumes
     -------
     What the finding's upper bound assumes, and that the code does what the edits say.
-
-    Parameters
-    ----------
-    finding : Finding
-        What the audit found.
-    noise : bool
-        Whether to look for other settings and for noise, for a refuted or an unproven claim: each
-        takes about as long as the audit of the claim.
-
-    Returns
-    -------
-    tuple of Remedy
-        Empty where no edit is known; :func:`obstacles` says why.
     """
     found: list[Remedy | str | None] = []
     if noise and needs_noise(finding):
@@ -68,16 +61,12 @@ def remedies(finding: Finding, *, noise: bool = True) -> tuple[Remedy, ...]:
     return tuple(one for one in found if isinstance(one, Remedy))
 
 
-def obstacles(finding: Finding, *, noise: bool = True) -> tuple[str, ...]:
-    """Why a claim that is not proven has no remedy, or only one; in words.
-
-    Parameters
-    ----------
-    finding : Finding
-        What the audit found.
-    noise : bool
-        As for :func:`remedies`.
-    """
+def obstacles(
+    finding: Finding,  # What the audit found
+    *,
+    noise: bool = True,  # As for :func:`remedies`
+) -> tuple[str, ...]:
+    """Why a claim that is not proven has no remedy, or only one; in words."""
     number = _of_number(finding)
     found = [number] if isinstance(number, str) and number else []
     if noise and needs_noise(finding):
@@ -112,30 +101,19 @@ def calibrated_unasked(findings: Iterable[Finding]) -> frozenset[str]:
     return frozenset(wanted[:MOST_CALIBRATED])
 
 
-def statable(finding: Finding) -> str | None:
-    """The smallest number that can be claimed, with as many digits as the claim has, or four.
-
-    Returns
-    -------
-    str or None
-        None where no finite upper bound is known.
-    """
+def statable(finding: Finding) -> str | None:  # None where no finite upper bound is known
+    """The smallest number that can be claimed, with as many digits as the claim has, or four."""
     upper, printed = finding.upper, finding.claim.epsilon
     if upper is None or printed is None or math.isinf(upper.epsilon):
         return None
     return stated(upper.epsilon, printed)
 
 
-def stated(value: float, printed: Decimal) -> str:
-    """A number rounded up to the precision of a printed one, or to four digits if that is coarse.
-
-    Parameters
-    ----------
-    value : float
-        The number.
-    printed : Decimal
-        What is printed now.
-    """
+def stated(
+    value: float,  # The number
+    printed: Decimal,  # What is printed now
+) -> str:
+    """A number rounded up to the precision of a printed one, or to four digits."""
     if math.isinf(value):
         return "inf"
     if not printed.is_finite() or printed == 0:
@@ -376,13 +354,10 @@ def _of_noise(finding: Finding) -> Remedy | str:
     return Remedy(kind="noise", sentence=f"{words}: {_listed(edits)}", edits=edits)
 
 
-def noises(event: Event) -> tuple[str, ...]:
+def noises(
+    event: Event,  # What was released
+) -> tuple[str, ...]:
     """The paths of the parameters of an event that are noise.
-
-    Parameters
-    ----------
-    event : Event
-        What was released.
 
     Returns
     -------

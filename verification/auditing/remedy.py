@@ -39,10 +39,8 @@ class Remedy:
     claimed. "unit": the noise was that of a mean. "noise": the release has more noise. "claim":
     another number is claimed. "tighter": the claim is true, and so is a smaller number.
     """
-    sentence: str
-    """What to do, in words, with the exact lines."""
-    edits: tuple[Edit, ...]
-    """The changes."""
+    sentence: str  # What to do, in words, with the exact lines
+    edits: tuple[Edit, ...]  # The changes
 
     @property
     def lines(self) -> tuple[str, ...]:

@@ -35,28 +35,15 @@ MEANING = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailOn:
-    """Which rules make a check fail.
-
-    Parameters
-    ----------
-    rules : frozenset of Rule
-        The rules.
-    slack_above : float
-        For the rule slack: claims that exceed their best upper bound by more than this factor.
-    """
+    """Which rules make a check fail."""
 
     rules: frozenset[Rule]
     slack_above: float = math.inf
+    """For the rule slack: claims that exceed their best upper bound by more than this factor."""
 
     @classmethod
     def parse(cls, words: Iterable[str]) -> FailOn:
-        """The rules of words like ``refuted``, ``unproven,differs``, ``slack>1.5`` and ``nothing``.
-
-        Raises
-        ------
-        ValueError
-            For any other word.
-        """
+        """The rules of words: ``refuted``, ``unproven,differs``, ``slack>1.5``, ``nothing``."""
         rules, above = set(), math.inf
         parts = [part.strip() for word in words for part in word.split(",")]
         for part in parts:

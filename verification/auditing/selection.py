@@ -22,13 +22,7 @@ class Years:
 
     @classmethod
     def parse(cls, text: str) -> Years:
-        """The years of ``2016``, ``2016:2020``, ``2016:`` or ``:2020``.
-
-        Raises
-        ------
-        ValueError
-            For any other text, or if the last year is before the first.
-        """
+        """The years of ``2016``, ``2016:2020``, ``2016:`` or ``:2020``."""
         first, colon, last = (part.strip() for part in text.partition(":"))
         parts = [first, last] if colon else [first]
         if not any(parts) or not all(p == "" or (p.isascii() and p.isdigit()) for p in parts):
@@ -56,11 +50,6 @@ class Selection:
         """The claims of these kinds and years, and the other readings of their numbers.
 
         A claim whose kind or year is not said is of none.
-
-        Raises
-        ------
-        ValueError
-            If none is left.
         """
         claims = list(claims)
         numbers = {

@@ -26,8 +26,7 @@ class CodeOutcome:
 
     problems: tuple[str, ...]
     """What refutes the claim; empty if the claim was not rejected and no mistake was found."""
-    summary: str
-    """What was tested, and how, with the seed that repeats it."""
+    summary: str  # What was tested, and how, with the seed that repeats it
     replay: str
     """The command line that gives the identical result again; empty if the code was not run."""
     inconclusive: str = ""

@@ -40,10 +40,8 @@ class TrainingOutcome:
     """The checks; the first compares the claim with what the training says of itself."""
     problems: tuple[str, ...]
     """What refutes the claim, the mistakes by their names; empty if nothing was found."""
-    summary: str
-    """What was checked, and how, with the seed that repeats it."""
-    replay: str
-    """The command line that makes the same checks again."""
+    summary: str  # What was checked, and how, with the seed that repeats it
+    replay: str  # The command line that makes the same checks again
 
     @property
     def repeat(self) -> tuple[str, ...]:
@@ -115,7 +113,10 @@ def _replay(target: str, options: TrainingOptions) -> str:
     return shlex.join(words)
 
 
-def compared(claim: Claim, training: PrivateTraining) -> CheckResult:
+def compared(
+    claim: Claim,  # With an epsilon and a delta
+    training: PrivateTraining,  # As its code makes it
+) -> CheckResult:
     """Compare a claim with what a training says of itself; nothing is random in it.
 
     Guarantee
@@ -123,13 +124,6 @@ def compared(claim: Claim, training: PrivateTraining) -> CheckResult:
     If there is no mistake, and no note says that something could not be compared, the claim says
     no smaller epsilon or delta, and of DP-SGD no more noise, no smaller sampling rate and no fewer
     updates than the training does. What a training does more privately than claimed is no mistake.
-
-    Parameters
-    ----------
-    claim : Claim
-        With an epsilon and a delta.
-    training : PrivateTraining
-        As its code makes it.
     """
     mistakes = [
         TrainingMistake(

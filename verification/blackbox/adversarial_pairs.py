@@ -73,8 +73,7 @@ class DataDomain:
         If a number is outside of its range.
     """
 
-    dimension: int
-    """Number of features."""
+    dimension: int  #: Number of features
     record_norm: float = USUAL_NORM
     """The L2 norm of a record that the claim is for, or by default 1."""
     bounded: bool = False
@@ -83,8 +82,7 @@ class DataDomain:
     """
     records: int | None = None
     """The number of records of the larger data set, if it is fixed. By default it varies."""
-    classes: int | None = None
-    """Labels are 0, ..., classes - 1. By default there are two classes."""
+    classes: int | None = None  #: Labels are 0, ..., classes - 1. By default there are two classes.
     layout: LabelLayout | None = None
     """All labels, if the claim states how many records each class has."""
 
@@ -100,16 +98,11 @@ class DataDomain:
 class _Recipe:
     """How to make a pair, in terms of the dimension and the norm."""
 
-    changed: str = "dense"
-    """The direction of the changed record, or what its values are."""
-    scale: float = 1.0
-    """Its length, in units of the norm."""
-    rest: str = "origin"
-    """Where the other records are."""
-    replacement: str = "mirror"
-    """What takes its place under replace-one."""
-    labels: str = "equal"
-    """The labels."""
+    changed: str = "dense"  # The direction of the changed record, or what its values are
+    scale: float = 1.0  # Its length, in units of the norm
+    rest: str = "origin"  # Where the other records are
+    replacement: str = "mirror"  # What takes its place under replace-one
+    labels: str = "equal"  # The labels
     records: int | None = None
     """Records of the larger data set; None for the usual number, and 0 for as many as a covariance
     needs.

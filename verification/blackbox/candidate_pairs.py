@@ -58,40 +58,19 @@ class StatedData:
 
 
 def pairs_to_test(
-    options: VerificationOptions,
+    options: VerificationOptions,  # With a seed, from which pairs are drawn
     *,
-    adjacency: Adjacency,
-    event: Event | None,
-    delta: float | None,
+    adjacency: Adjacency,  # The neighbouring relation of the claim
+    event: Event | None,  # What is claimed to be released
+    delta: float | None,  # The delta at which a worst-case pair is looked up
+    # Makes the target's own pairs; None if it has none under this adjacency.
     own: Callable[[], list[Neighbours]] | None,
-    stated: StatedData | None = None,
+    stated: StatedData | None = None,  # What the target says of its data. Options overrule it.
+    # Runs the mechanism on a data set, and raises if it does not take such data. The number of
+    # features is found with it if nobody says how many there are.
     run_once: Callable[[LabelledData], object] | None = None,
 ) -> list[Neighbours]:
-    """The pairs of data sets that the options ask for, the most important first.
-
-    Parameters
-    ----------
-    options : VerificationOptions
-        With a seed, from which pairs are drawn.
-    adjacency : Adjacency
-        The neighbouring relation of the claim.
-    event : Event or None
-        What is claimed to be released.
-    delta : float or None
-        The delta at which a worst-case pair is looked up.
-    own : callable or None
-        Makes the target's own pairs; None if it has none under this adjacency.
-    stated : StatedData, optional
-        What the target says of its data. Options overrule it.
-    run_once : callable, optional
-        Runs the mechanism on a data set, and raises if it does not take such data. The number of
-        features is found with it if nobody says how many there are.
-
-    Raises
-    ------
-    ValueError
-        If no such pair is known, or what it needs is not known.
-    """
+    """The pairs of data sets that the options ask for, the most important first."""
     about_data = (options.neighbours, options.dimension, options.records, options.record_norm)
     source = options.neighbours
     if source == "own" or (own is not None and about_data == (None, None, None, None)):
@@ -150,19 +129,11 @@ def _with_dimension(
     return replace(said, dimension=dimension), note
 
 
-def usable_dimension(run_once: Callable[[LabelledData], object]) -> int:
-    """A number of features that a mechanism runs on, one above 1 if there is one.
-
-    Parameters
-    ----------
-    run_once : callable
-        Runs the mechanism on a data set, and raises if it does not take such data.
-
-    Raises
-    ------
-    ValueError
-        If the mechanism raises on every number of features that is tried.
-    """
+def usable_dimension(
+    # Runs the mechanism on a data set, and raises if it does not take such data.
+    run_once: Callable[[LabelledData], object],
+) -> int:
+    """A number of features that a mechanism runs on, one above 1 if there is one."""
     why, first = "", None
     for dimension in DIMENSIONS:
         rng = np.random.default_rng(_TRIAL_SEED)

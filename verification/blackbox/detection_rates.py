@@ -78,21 +78,13 @@ class DetectionRate:
 
 
 def measure(
-    name: str, *, options: VerificationOptions, repeats: int, jobs: int | None
+    name: str,  # The mechanism
+    *,
+    options: VerificationOptions,  # Of each verification; the seeds are drawn from its seed
+    repeats: int,  # How often to verify it
+    jobs: int | None,  # Processes that share the repetitions
 ) -> DetectionRate:
-    """Verify one mechanism of the zoo again and again, each time with another seed.
-
-    Parameters
-    ----------
-    name : str
-        The mechanism.
-    options : VerificationOptions
-        Of each verification; the seeds are drawn from its seed.
-    repeats : int
-        How often to verify it.
-    jobs : int or None
-        Processes that share the repetitions.
-    """
+    """Verify one mechanism of the zoo again and again, each time with another seed."""
     entry = find_target(name).entry
     if entry is None:
         raise ValueError(f"Expected a mechanism of the zoo, got {name!r}.")

@@ -90,21 +90,12 @@ class LayoutField:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseLayout:
-    """What each column of an encoded release holds.
+    """What each column of an encoded release holds."""
 
-    Parameters
-    ----------
-    fields : tuple of LayoutField
-        The parts of a release, in the order of their columns.
-    varying : bool
-        Whether releases of different structures were seen.
-    points : tuple of tuple of float
-        Records on which a released model is asked for its outputs.
-    """
-
-    fields: tuple[LayoutField, ...]
-    varying: bool = False
+    fields: tuple[LayoutField, ...]  # The parts of a release, in the order of their columns
+    varying: bool = False  # Whether releases of different structures were seen
     points: tuple[tuple[float, ...], ...] = ()
+    """Records on which a released model is asked for its outputs."""
     # Where each field begins, and what a release of fixed structure must look like.
     _starts: dict[tuple[str, bool, int], tuple[int, LayoutField]] = field(
         init=False, repr=False, compare=False, default_factory=dict
@@ -175,16 +166,14 @@ class ReleaseLayout:
         """
         return take_apart(release, self._asked)
 
-    def fits(self, parts: Sequence[ReleasePart], *, batched: bool = False) -> bool:
-        """Whether a release has the structure that was seen before; a varying one always fits.
-
-        Parameters
-        ----------
-        parts : sequence of ReleasePart
-            The parts of a release.
-        batched : bool
-            Whether they are those of many releases, along the first axes of their arrays.
-        """
+    def fits(
+        self,
+        parts: Sequence[ReleasePart],
+        *,
+        # Whether they are those of many releases, along the first axes of their arrays.
+        batched: bool = False,
+    ) -> bool:
+        """Whether a release has the structure that was seen before; a varying one always fits."""
         if self.varying:
             return True
         axes = int(batched)
@@ -290,16 +279,11 @@ def may_vary(structures: Sequence[ReleaseStructure]) -> bool:
 
 
 def layout_of(
-    structures: Sequence[ReleaseStructure], *, points: tuple[tuple[float, ...], ...] = ()
+    structures: Sequence[ReleaseStructure],  # What was seen on both data sets, at least one
+    *,
+    points: tuple[tuple[float, ...], ...] = (),  # Records on which released models were asked
 ) -> ReleaseLayout:
     """The layout for releases of these structures.
-
-    Parameters
-    ----------
-    structures : sequence of tuple of PartShape
-        What was seen on both data sets, at least one.
-    points : tuple of tuple of float
-        Records on which released models were asked.
 
     Raises
     ------

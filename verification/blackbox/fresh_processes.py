@@ -68,14 +68,10 @@ class FreshEvidence:
     bettor who began with 1, and who stopped by a rule that did not look ahead.
     """
 
-    log_e_value: float
-    """The logarithm of the evidence against the claim."""
-    processes: int
-    """New processes on each data set."""
-    message: str
-    """What was seen."""
-    note: str = ""
-    """A suspicion that is no evidence against the claim, if there is one."""
+    log_e_value: float  # The logarithm of the evidence against the claim
+    processes: int  # New processes on each data set
+    message: str  # What was seen
+    note: str = ""  # A suspicion that is no evidence against the claim, if there is one
     seeded: float = 1.0
     """A p-value: how likely what repeats between processes would repeat so much less within one
     process if new processes began as old ones go on.
@@ -89,30 +85,15 @@ Releases = Callable[[int, int, int], list[Digests] | None]
 
 
 def fresh_evidence(
-    target: TargetReference,
-    pair: Neighbours,
-    claim: PrivacyClaim,
+    target: TargetReference,  # A target with a name; nothing can be said of others
+    pair: Neighbours,  # The data sets
+    claim: PrivacyClaim,  # What is claimed
     *,
-    seed: int,
-    count: int,
-    deadline: float,
+    seed: int,  # The generators that are passed to the mechanism are made from it
+    count: int,  # The most new processes on each data set. Fewer are made if nothing repeats.
+    deadline: float,  # When to stop, on the clock of ``time.perf_counter``
 ) -> FreshEvidence | None:
     """Make releases in new processes on both data sets, and bet on them.
-
-    Parameters
-    ----------
-    target : TargetReference
-        A target with a name; nothing can be said of others.
-    pair : Neighbours
-        The data sets.
-    claim : PrivacyClaim
-        What is claimed.
-    seed : int
-        The generators that are passed to the mechanism are made from it.
-    count : int
-        The most new processes on each data set. Fewer are made if nothing repeats.
-    deadline : float
-        When to stop, on the clock of ``time.perf_counter``.
 
     Returns
     -------
@@ -184,22 +165,15 @@ def _between_and_within(
 
 
 class NewProcesses:
-    """Processes that import the target anew for each release.
-
-    Parameters
-    ----------
-    target : TargetReference
-        A target with a name.
-    pair : Neighbours
-        The data sets.
-    seed : int
-        The generators that are passed to the mechanism are made from it.
-    deadline : float
-        When to stop, on the clock of ``time.perf_counter``.
-    """
+    """Processes that import the target anew for each release."""
 
     def __init__(
-        self, target: TargetReference, pair: Neighbours, *, seed: int, deadline: float
+        self,
+        target: TargetReference,  # A target with a name
+        pair: Neighbours,  # The data sets
+        *,
+        seed: int,  # The generators that are passed to the mechanism are made from it
+        deadline: float,  # When to stop, on the clock of ``time.perf_counter``
     ) -> None:
         self._target = target
         self._deadline = deadline

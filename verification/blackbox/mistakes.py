@@ -53,16 +53,14 @@ class NamingLevels:
     They add up to at most ``rate``, however many scores may name a mistake. A name is given only
     where evidence of its own reaches its level, so with probability at most ``rate`` there is any
     whose score, or whose processes, keep the claim after all.
-
-    Parameters
-    ----------
-    rate : float
-        Of the whole test.
-    processes : bool
-        Whether releases of new processes may name one.
     """
 
-    def __init__(self, rate: float, *, processes: bool) -> None:
+    def __init__(
+        self,
+        rate: float,  # Of the whole test
+        *,
+        processes: bool,  # Whether releases of new processes may name one
+    ) -> None:
         self.budget = ErrorBudget(rate)
         self.processes = self.budget.spend("new processes", 0.5 * rate * processes)
         self._for_scores = self.budget.left
@@ -90,12 +88,9 @@ def said_of(package: str, kind: StrEnum, way: str, measured: dict[str, object]) 
 class Mistake:
     """A mistake that outputs show, if a claim is rejected by the score that says so."""
 
-    kind: MistakeKind
-    """What it is."""
-    message: str
-    """What was seen, with numbers."""
-    advice: str
-    """What to do about it."""
+    kind: MistakeKind  # What it is
+    message: str  # What was seen, with numbers
+    advice: str  # What to do about it
     log_e_value: float = 0.0
     """The evidence against the claim that scores of this kind found by themselves: the natural
     logarithm of what a unit of capital has become that was bet on them.

@@ -42,10 +42,8 @@ class LabelledData:
     (2, 2, [0, 0])
     """
 
-    features: Array
-    """One record a row, shape (n, d); n may be 0."""
-    labels: Labels
-    """Classes, integers of shape (n,); by default all 0."""
+    features: Array  #: One record a row, shape (n, d); n may be 0
+    labels: Labels  #: Classes, integers of shape (n,); by default all 0
 
     def __init__(self, *, features: ArrayLike, labels: ArrayLike | None = None) -> None:
         condition = "to be finite numbers of shape (n, d) with d >= 1"
@@ -114,10 +112,8 @@ class Neighbours:
 
     first: LabelledData
     second: LabelledData
-    adjacency: Adjacency
-    """The neighbouring relation that they are neighbours in."""
-    description: tuple[str, ...] = ()
-    """What they are, in words, line by line."""
+    adjacency: Adjacency  #: The neighbouring relation that they are neighbours in
+    description: tuple[str, ...] = ()  #: What they are, in words, line by line
     beyond_norm: bool = False
     """Whether a record is longer than the norm that the claim is for. Such a pair shows whether the
     code clips; it says nothing about code that is only ever given records within the norm.

@@ -187,31 +187,18 @@ class VerificationOptions:
 class Option:
     """One option of a black-box test."""
 
-    name: str
-    """The field of :class:`VerificationOptions`, and the key in claims files."""
-    kind: ValueKind
-    """What its values may be."""
+    name: str  # The field of :class:`VerificationOptions`, and the key in claims files
+    kind: ValueKind  # What its values may be
     default: Any
     """None, or an empty tuple, where the default depends on other things: see ``usual``."""
-    meaning: str
-    """What it does, for help texts and editors."""
-    flag: str
-    """The option on the command line."""
-    metavar: str = ""
-    """How help shows a value."""
-    command_line: str = ""
-    """What only the help of the command says."""
-    usual: str = ""
-    """The default in words, where it is no single value."""
+    meaning: str  # What it does, for help texts and editors
+    flag: str  # The option on the command line
+    metavar: str = ""  # How help shows a value
+    command_line: str = ""  # What only the help of the command says
+    usual: str = ""  # The default in words, where it is no single value
 
     def checked(self, value: Any, name: str) -> Any:
-        """The value if it is accepted; an error gives the option this name.
-
-        Raises
-        ------
-        ValueError
-            If it is not accepted.
-        """
+        """The value if it is accepted; an error gives the option this name."""
         try:
             return self.kind.read(name, value)
         except ValueError as error:
@@ -231,21 +218,13 @@ OPTIONS = tuple(
 """All options, in the order in which help lists them."""
 
 
-def read_options(given: Mapping[str, Any], *, by_flag: bool = False) -> VerificationOptions:
-    """The options that a person gave, on a command line or in a file.
-
-    Parameters
-    ----------
-    given : mapping of str to value
-        By the names of the options; None and an empty tuple stand for an option that was not given.
-    by_flag : bool
-        Whether an error names the option as on the command line.
-
-    Raises
-    ------
-    ValueError
-        If a value is not accepted.
-    """
+def read_options(
+    # By the names of the options; None and an empty tuple stand for an option that was not given.
+    given: Mapping[str, Any],
+    *,
+    by_flag: bool = False,  # Whether an error names the option as on the command line
+) -> VerificationOptions:
+    """The options that a person gave, on a command line or in a file."""
     values = {}
     for option in OPTIONS:
         value = given.get(option.name)
@@ -256,22 +235,15 @@ def read_options(given: Mapping[str, Any], *, by_flag: bool = False) -> Verifica
     return VerificationOptions(**values)
 
 
-def options_of_test(given: Mapping[str, Any]) -> VerificationOptions:
+def options_of_test(
+    # By the names of the options; None stands for an option that was not given.
+    given: Mapping[str, Any],
+) -> VerificationOptions:
     """The options of one test of many, as keywords say them.
 
     Without ``samples`` and ``time_budget``, there are 20,000 runs, or as many as fit into two
     minutes; a test that makes far fewer is inconclusive. The seed decides a test that is not short
     of time.
-
-    Parameters
-    ----------
-    given : mapping of str to value
-        By the names of the options; None stands for an option that was not given.
-
-    Raises
-    ------
-    ValueError
-        If there is no such option, or a value is not accepted.
     """
     known = [option.name for option in OPTIONS]
     for name in given:

@@ -29,11 +29,6 @@ def pairs_of_target(
     They are the target's own if it has any for the claim's adjacency and no option asks for others.
     A target may state what it is given by attributes ``dimension``, ``records``, ``record_norm``
     and ``classes``, which options of the same names overrule.
-
-    Raises
-    ------
-    ValueError
-        If there are no such pairs, or the target raises on data of every number of features.
     """
     own = subject.own
     has_own = own is not None and own.adjacency is claim.adjacency

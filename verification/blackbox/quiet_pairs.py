@@ -22,17 +22,14 @@ MOST_QUIET_PAIRS = 2
 _MOST_COORDINATES = 512
 
 
-def quiet_pairs(noise: Array, *, like: Neighbours) -> list[Neighbours]:
-    """Pairs whose changed record lies where there is little noise; none if the noise is even.
-
-    Parameters
-    ----------
-    noise : array_like, shape (runs, d)
-        Outputs, less their mean on the data set that they come from.
-    like : Neighbours
-        A pair. The changed record of the new pairs is as long as its longest record, and all other
-        records are at the origin, with its labels.
-    """
+def quiet_pairs(
+    noise: Array,  # Outputs, less their mean on the data set that they come from; shape (runs, d)
+    *,
+    # A pair. The changed record of the new pairs is as long as its longest record, and all other
+    # records are at the origin, with its labels.
+    like: Neighbours,
+) -> list[Neighbours]:
+    """Pairs whose changed record lies where there is little noise; none if the noise is even."""
     directions = []
     runs, d = noise.shape
     if d != like.first.dimension or d == 1 or runs < 4 * d:

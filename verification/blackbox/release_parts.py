@@ -45,10 +45,8 @@ class PartShape:
 
     path: str
     """Where it is in the release: ``weights``, ``['age']`` or ``[0]``; empty for the whole."""
-    is_number: bool
-    """Whether it holds numbers; otherwise it holds categories."""
-    shape: tuple[int, ...]
-    """The shape of its array; () for a single value."""
+    is_number: bool  # Whether it holds numbers; otherwise it holds categories
+    shape: tuple[int, ...]  # The shape of its array; () for a single value
     loose: bool = False
     """Whether another run may well return more or fewer of its kind, like the bins of a histogram.
     """
@@ -58,14 +56,11 @@ class PartShape:
 class ReleasePart:
     """An array in a release."""
 
-    path: str
-    """Where it is in the release."""
-    is_number: bool
-    """Whether it holds numbers; otherwise it holds categories."""
+    path: str  # Where it is in the release
+    is_number: bool  # Whether it holds numbers; otherwise it holds categories
     values: Array
     """The numbers, or the codes of the categories, in the shape that they have in the release."""
-    loose: bool = False
-    """Whether another run may well return more or fewer of its kind."""
+    loose: bool = False  # Whether another run may well return more or fewer of its kind
     exceptional: bool = False
     """Whether it only says which numbers are none; it is left out where all are."""
 
@@ -92,18 +87,14 @@ class ReleasePart:
 Parts = list[ReleasePart]
 
 
-def take_apart(release: Any, points: Array | None = None, path: str = "") -> Parts:
+def take_apart(
+    # Numbers, strings, None, bytes, members of enumerations, arrays, tensors, sparse matrices, data
+    # frames, models, and lists, tuples, sets, mappings and dataclasses of them.
+    release: Any,
+    points: Array | None = None,  # Records on which a model is asked for its outputs; shape (n, d)
+    path: str = "",  # Where the release is in a larger one
+) -> Parts:
     """The arrays in a release.
-
-    Parameters
-    ----------
-    release : object
-        Numbers, strings, None, bytes, members of enumerations, arrays, tensors, sparse matrices,
-        data frames, models, and lists, tuples, sets, mappings and dataclasses of them.
-    points : ndarray, shape (n, d), optional
-        Records on which a model is asked for its outputs.
-    path : str
-        Where the release is in a larger one.
 
     Raises
     ------

@@ -70,23 +70,16 @@ probability."""
 class Part:
     """Some runs on one data set."""
 
-    target: TargetReference
-    """The mechanism to run."""
-    dataset: LabelledData
-    """The data set."""
-    side: int
-    """0 if it is D, 1 if it is D'; one of {0, 1}."""
-    seed: int
-    """The seed of the whole verification."""
-    key: tuple[int, ...]
-    """The purpose of these runs, as numbers."""
+    target: TargetReference  # The mechanism to run
+    dataset: LabelledData  # The data set
+    side: int  # 0 if it is D, 1 if it is D'; one of {0, 1}
+    seed: int  # The seed of the whole verification
+    key: tuple[int, ...]  # The purpose of these runs, as numbers
     # Their numbers in the sequence of all runs with that key.
     start: int
     count: int
-    layout: ReleaseLayout
-    """How a release becomes a row of numbers."""
-    at_once: bool
-    """Whether the mechanism is asked for many releases at once."""
+    layout: ReleaseLayout  # How a release becomes a row of numbers
+    at_once: bool  # Whether the mechanism is asked for many releases at once
     scores: tuple[NamedScore, ...] | None
     """Scores to return of each release; None to return the release itself."""
 
@@ -245,18 +238,13 @@ def _batch_of_one(
     return [replace(one, values=one.values[None]) for one in parts]
 
 
-def _listed(found: Any, count: int, *, split: bool) -> list[Any] | None:
-    """The releases that a method many() returned, one by one; None if they are in arrays.
-
-    Parameters
-    ----------
-    found : object
-        What it returned.
-    count : int
-        How many releases it was asked for.
-    split : bool
-        Whether releases in arrays are to be taken out of them.
-    """
+def _listed(
+    found: Any,  # What it returned
+    count: int,  # How many releases it was asked for
+    *,
+    split: bool,  # Whether releases in arrays are to be taken out of them
+) -> list[Any] | None:
+    """The releases that a method many() returned, one by one; None if they are in arrays."""
     if isinstance(found, list) and len(found) == count:
         plain = not split and all(isinstance(one, float | int | np.ndarray | list) for one in found)
         return None if plain and _has_one_shape(found) else found
@@ -322,19 +310,16 @@ def _where(part: Part, place: int) -> str:
 
 
 class MechanismRunner:
-    """Runs a target on pairs of data sets.
+    """Runs a target on pairs of data sets."""
 
-    Parameters
-    ----------
-    target : TargetReference
-        The mechanism to run.
-    seed : int
-        All generators are made from it.
-    jobs : int or None
-        Processes; None for what ``joblib.parallel_config`` says, and otherwise one.
-    """
-
-    def __init__(self, target: TargetReference, *, seed: int, jobs: int | None) -> None:
+    def __init__(
+        self,
+        target: TargetReference,  # The mechanism to run
+        *,
+        seed: int,  # All generators are made from it
+        # Processes; None for what ``joblib.parallel_config`` says, and otherwise one.
+        jobs: int | None,
+    ) -> None:
         self.target = target
         self.seed = seed
         self._jobs = jobs
@@ -437,7 +422,13 @@ class MechanismRunner:
                 _called(first, 0, first.target.summary, found)
 
     def compare_many(
-        self, pair: Neighbours, *, count: int = _COMPARED, seconds: float = _COMPARING
+        self,
+        pair: Neighbours,  # The data sets
+        *,
+        count: int = _COMPARED,  # Runs on each data set, by each way to call it
+        # If single calls would take longer than this, fewer runs are compared, or only the
+        # structures of a few releases if time is too short for that.
+        seconds: float = _COMPARING,
     ) -> Diagnostic | None:
         """Compare a method ``many`` of the target with single calls.
 
@@ -448,16 +439,6 @@ class MechanismRunner:
         ---------
         If both return independent releases with the same distribution, they are said to differ with
         probability at most 1e-3.
-
-        Parameters
-        ----------
-        pair : Neighbours
-            The data sets.
-        count : int
-            Runs on each data set, by each way to call it.
-        seconds : float
-            If single calls would take longer than this, fewer runs are compared, or only the
-            structures of a few releases if time is too short for that.
 
         Raises
         ------

@@ -50,14 +50,11 @@ class TargetDescription:
     kinds that are known, or of which only a part is published.
     """
 
-    event: Event
-    """What it claims to release."""
-    adjacency: Adjacency
-    """The neighbouring relation of the claim."""
+    event: Event  #: What it claims to release
+    adjacency: Adjacency  #: The neighbouring relation of the claim
     neighbours: Callable[[], list[Neighbours]]
     """Makes its own pairs of data sets, or the event's worst-case pair if it brings none."""
-    score: NamedScore | None = None
-    """A score that is tested in addition to those that are learnt."""
+    score: NamedScore | None = None  #: A score that is tested in addition to those that are learnt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,13 +77,7 @@ class TargetReference:
 
     @property
     def own(self) -> TargetDescription | None:
-        """What the target says of itself; None if it says nothing.
-
-        Raises
-        ------
-        ValueError
-            If there is no such target, or its adjacency is not an adjacency.
-        """
+        """What the target says of itself; None if it says nothing."""
         entry = self.entry
         if entry is None:
             return _own_of(self.name, self.mechanism())
@@ -110,13 +101,7 @@ class TargetReference:
         return found if callable(found) else None
 
     def mechanism(self) -> Mechanism:
-        """The callable.
-
-        Raises
-        ------
-        ValueError
-            If there is no callable of that name; the message says why.
-        """
+        """The callable."""
         if self.handed_in is not None:
             return self.handed_in
         entry = self.entry
@@ -177,20 +162,12 @@ def _own_neighbours(
     return [pair]
 
 
-def target(what: str | Mechanism | TargetReference) -> TargetReference:
-    """The target of a verification.
-
-    Parameters
-    ----------
-    what : str, callable or TargetReference
-        A name of the zoo or of a mechanism, with dashes or underscores, ``module:callable``, or the
-        mechanism itself, called as ``mechanism(dataset, rng)``.
-
-    Raises
-    ------
-    ValueError
-        If there is no such target, or it cannot be called.
-    """
+def target(
+    # A name of the zoo or of a mechanism, with dashes or underscores, ``module:callable``, or the
+    # mechanism itself, called as ``mechanism(dataset, rng)``.
+    what: str | Mechanism | TargetReference,
+) -> TargetReference:
+    """The target of a verification."""
     if isinstance(what, TargetReference):
         return what
     if isinstance(what, str):

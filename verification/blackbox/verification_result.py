@@ -36,12 +36,9 @@ class VerificationResult:
     nothing is rejected, the evidence is that of no test, and the verdict is inconclusive.
     """
 
-    target: str
-    """What was verified."""
-    claim: ClaimUnderTest
-    """What was claimed."""
-    outcome: Verdict
-    """The verdict of the test, with its diagnostics."""
+    target: str  #: What was verified
+    claim: ClaimUnderTest  #: What was claimed
+    outcome: Verdict  #: The verdict of the test, with its diagnostics
     checks: tuple[Diagnostic, ...]
     """Whether runs depend on each other, and whether a method ``many`` differs from single calls,
     where that was seen. Each is a false alarm with probability at most 1e-3.
@@ -54,36 +51,23 @@ class VerificationResult:
     """
     detectable: DetectableViolation | None
     """What would have been rejected; None if the claim was rejected."""
-    notes: tuple[str, ...]
-    """Further remarks for the reader."""
-    pair: tuple[str, ...]
-    """The pair of data sets in words."""
-    shape: str
-    """The shape of a release."""
-    scores: tuple[str, ...]
-    """Names of the scores that were tested together."""
-    score: str
-    """The score that spoke most clearly against the claim."""
-    runs: int
-    """Runs of the mechanism on both data sets, in all stages."""
-    pairs: int
-    """How many pairs of data sets were tried."""
-    training: int
-    """How many runs on each data set of a pair were made before the first bet."""
-    processes: int
-    """How many new processes were started on each data set."""
+    notes: tuple[str, ...]  #: Further remarks for the reader
+    pair: tuple[str, ...]  #: The pair of data sets in words
+    shape: str  #: The shape of a release
+    scores: tuple[str, ...]  #: Names of the scores that were tested together
+    score: str  #: The score that spoke most clearly against the claim
+    runs: int  #: Runs of the mechanism on both data sets, in all stages
+    pairs: int  #: How many pairs of data sets were tried
+    training: int  #: How many runs on each data set of a pair were made before the first bet
+    processes: int  #: How many new processes were started on each data set
     final_log_e_value: float
     """The logarithm of the capital at the end. Unlike the largest capital, it may be multiplied
     with that of later tests of the same code and claim.
     """
-    seed: int
-    """All randomness comes from it."""
-    seconds: float
-    """How long the verification took."""
-    neighbours: Neighbours | None = None
-    """The pair of data sets that most runs were made on."""
-    asked: int = 0
-    """How many runs were asked for; 0 if as many as the time allows."""
+    seed: int  #: All randomness comes from it
+    seconds: float  #: How long the verification took
+    neighbours: Neighbours | None = None  #: The pair of data sets that most runs were made on
+    asked: int = 0  #: How many runs were asked for; 0 if as many as the time allows
 
     def without_rate(self, found: Diagnostic) -> VerificationResult:
         """The same test without its stated rate, because its runs depend on each other."""

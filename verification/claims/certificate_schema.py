@@ -23,14 +23,8 @@ _SPECIAL: dict[str, dict[str, Any]] = {
 }
 
 
-def certificate_schema() -> dict[str, Any]:
-    """The schema of certificates, as plain values.
-
-    Returns
-    -------
-    dict
-        ``$id`` names the format of certificates.
-    """
+def certificate_schema() -> dict[str, Any]:  # ``$id`` names the format of certificates
+    """The schema of certificates, as plain values."""
     releases, checking = import_module(_KERNEL + "releases"), import_module(_KERNEL + "checking")
     field = {**dict.fromkeys(releases.WHOLE, _COUNT), **_SPECIAL}
     says = {one: ("order",) if one.startswith("divergence") else () for one in checking.SAYS}

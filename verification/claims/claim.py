@@ -26,8 +26,7 @@ class Scenario:
 class CodeTest:
     """The code that a claim is about, and how to test it. Nothing is imported or run."""
 
-    callable: str
-    """``module:callable``, called as ``callable(dataset, rng)``."""
+    callable: str  #: ``module:callable``, called as ``callable(dataset, rng)``
     options: VerificationOptions
     """How to test it. The data sets are "worst", "random" or "own": the worst-case pair of the
     event, the clearest of random pairs, or what the code says of itself
@@ -43,26 +42,20 @@ class TrainingTest:
     """``module:make_trainer``, called without arguments; it returns what
     :func:`rdpkit.verification.training.trainer.as_training` reads.
     """
-    options: TrainingOptions
-    """How to check it."""
+    options: TrainingOptions  # How to check it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """What the claims of a file were printed in: a paper, a README, a model card, a deployment."""
 
-    title: str
-    """Its title."""
-    authors: str | None = None
-    """Its authors, or the organisation."""
+    title: str  # Its title
+    authors: str | None = None  # Its authors, or the organisation
     year: int | None = None
     """The year in which it appeared; of a repository, the year of what was read."""
-    kind: str | None = None
-    """One of :data:`rdpkit.verification.claims.format.KINDS`."""
-    url: str | None = None
-    """Where it is found."""
-    read: str | None = None
-    """What of it was really read, and where."""
+    kind: str | None = None  # One of :data:`rdpkit.verification.claims.format.KINDS`
+    url: str | None = None  # Where it is found
+    read: str | None = None  # What of it was really read, and where
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

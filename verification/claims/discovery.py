@@ -28,22 +28,12 @@ class Discovered(NamedTuple):
     left_out: list[str]  # What may hold claims and was not taken, with the reason
 
 
-def claims_here(folder: Path) -> Discovered:
-    """Files of claims, manifests of releases and ledgers, in a folder and those below it.
-
-    Parameters
-    ----------
-    folder : Path
-        Where to look. If its pyproject.toml has a list ``claims`` in ``[tool.rdpkit]``, of files or
-        patterns, these are all.
-
-    Raises
-    ------
-    ValueError
-        If the list is not one, or nothing fits one of its patterns.
-    OSError
-        If a folder or a file cannot be read.
-    """
+def claims_here(
+    # Where to look. If its pyproject.toml has a list ``claims`` in ``[tool.rdpkit]``, of files or
+    # patterns, these are all.
+    folder: Path,
+) -> Discovered:
+    """Files of claims, manifests of releases and ledgers, in a folder and those below it."""
     named = _named(folder / _PROJECT)
     if named is None:
         seen = sorted(_look(folder))

@@ -46,11 +46,6 @@ class ClaimsText:
     ----------
     text : str
         The file.
-
-    Raises
-    ------
-    ValueError
-        If it is not TOML, or has no claims.
     """
 
     def __init__(self, text: str) -> None:
@@ -64,38 +59,24 @@ class ClaimsText:
         self._ids = [table.get("id") for table in tables]
         self._starts = claim_lines(text, len(tables))
 
-    def edited(self, identifier: str, changes: Iterable[Change]) -> str:
-        """The text with changes in one claim.
-
-        Parameters
-        ----------
-        identifier : str
-            The claim's id.
-        changes : iterable of (str, str, str)
-            Paths of keys, with their old and new values as TOML. The old ones are not looked at.
-
-        Raises
-        ------
-        ValueError
-            If there is no such claim or key, or the text would not keep its layout.
-        """
+    def edited(
+        self,
+        identifier: str,  # The claim's id
+        # Paths of keys, with their old and new values as TOML. The old ones are not looked at.
+        changes: Iterable[Change],
+    ) -> str:
+        """The text with changes in one claim."""
         lines = self.text.split("\n")
         first, last, _, new = self._changed_block(identifier, list(changes))
         return self._mark + "\n".join([*lines[:first], new, *lines[last:]])
 
-    def replacements(self, identifier: str, changes: Iterable[Change]) -> list[Replacement]:
-        """The pieces of the text that differ after changes in one claim.
-
-        Parameters
-        ----------
-        identifier, changes
-            As for :meth:`edited`.
-
-        Raises
-        ------
-        ValueError
-            As :meth:`edited`.
-        """
+    def replacements(
+        self,
+        # As for :meth:`edited`.
+        identifier: str,
+        changes: Iterable[Change],
+    ) -> list[Replacement]:
+        """The pieces of the text that differ after changes in one claim."""
         first, _, old, new = self._changed_block(identifier, list(changes))
         return [
             dataclasses.replace(one, line=one.line + first, end_line=one.end_line + first)
@@ -133,19 +114,12 @@ class ClaimsText:
         return first, last, 0
 
 
-def replacements(old: str, new: str) -> list[Replacement]:
-    """The pieces of a text that differ from another one, line by line.
-
-    Parameters
-    ----------
-    old, new : str
-        The two texts.
-
-    Returns
-    -------
-    list of Replacement
-        Of a changed line the part that changed; lines that come or go as a whole.
-    """
+def replacements(
+    # The two texts.
+    old: str,
+    new: str,
+) -> list[Replacement]:  # Of a changed line the part that changed; lines that come or go as a whole
+    """The pieces of a text that differ from another one, line by line."""
     before, after = _lines(old), _lines(new)
     found = []
     for a, b, c, d in _moved(before, after):

@@ -17,15 +17,11 @@ _TOKEN = re.compile(
 )
 
 
-def claim_lines(text: str, count: int) -> list[int]:
+def claim_lines(
+    text: str,  # A TOML file without mistakes
+    count: int,  # How many claims it holds
+) -> list[int]:
     """The lines, from 1, of the headers ``[[claim]]``.
-
-    Parameters
-    ----------
-    text : str
-        A TOML file without mistakes.
-    count : int
-        How many claims it holds.
 
     Returns
     -------

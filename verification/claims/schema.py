@@ -30,14 +30,8 @@ DIALECT = "http://json-schema.org/draft-07/schema#"
 _Table = dict[str, Any]
 
 
-def claims_schema() -> _Table:
-    """The schema, as plain values.
-
-    Returns
-    -------
-    dict
-        ``$id`` names the version of the format.
-    """
+def claims_schema() -> _Table:  # ``$id`` names the version of the format
+    """The schema, as plain values."""
     return {
         "$schema": DIALECT,
         "$id": f"urn:rdpkit:claims:{FORMAT}",

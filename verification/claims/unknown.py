@@ -34,10 +34,8 @@ class Case:
 
     values: tuple[tuple[str, Any], ...]
     """The parameters that were listed, each with its value here, in the file's order."""
-    event: Event
-    """The mechanism with these values; what is searched has a value that only fits."""
-    delta: float | None
-    """The delta; None where it is what is searched."""
+    event: Event  # The mechanism with these values; what is searched has a value that only fits
+    delta: float | None  # The delta; None where it is what is searched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +46,11 @@ class Unknown:
     """The parameters whose boundary is searched: one, or several that are equal. "epsilon" and
     "delta" stand for the claim's own. Empty where no region can be given.
     """
-    cases: tuple[Case, ...] = ()
-    """Every combination of the listed values."""
+    cases: tuple[Case, ...] = ()  # Every combination of the listed values
     # The range in which is searched; None for the range of the parameter.
     low: float | None = None
     high: float | None = None
-    meets: str | None = None
-    """The formula by which the source sets the parameters ``calibrated``."""
+    meets: str | None = None  # The formula by which the source sets the parameters ``calibrated``
     calibrated: tuple[str, ...] = ()
     """Parameters that are set, all to the same value, so that the formula ``meets`` gives the
     claimed number.
@@ -128,36 +124,15 @@ UNKNOWN_KEYS: Mapping[str, Key] = MappingProxyType(
 
 
 def read_unknown(
-    table: Mapping[str, Any],
+    table: Mapping[str, Any],  # The table, with floats in place of decimals
     *,
-    mechanism: str,
-    modelled: bool,
-    parameters: Mapping[str, Any],
-    epsilon: object,
-    delta: float | None,
+    mechanism: str,  # The claim's
+    modelled: bool,  # Whether the library has an event for it
+    parameters: Mapping[str, Any],  # The claim's
+    epsilon: object,  # The claim's; None if none is printed
+    delta: float | None,  # The claim's
 ) -> Unknown:
-    """What a source leaves out, from its table.
-
-    Parameters
-    ----------
-    table : mapping
-        The table, with floats in place of decimals.
-    mechanism : str
-        The claim's.
-    modelled : bool
-        Whether the library has an event for it.
-    parameters : mapping
-        The claim's.
-    epsilon : object
-        The claim's; None if none is printed.
-    delta : float or None
-        The claim's.
-
-    Raises
-    ------
-    ValueError
-        If a key or a value is not accepted.
-    """
+    """What a source leaves out, from its table."""
     given = read_table(table, UNKNOWN_KEYS)
     if given["none"] is not None:
         if len(table) > 1:

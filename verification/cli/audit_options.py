@@ -126,13 +126,7 @@ class PageOptions:
 
     @classmethod
     def read(cls, options: dict[str, Any]) -> PageOptions | None:
-        """What the options say, which are taken out of the others; None if there are no pages.
-
-        Raises
-        ------
-        ValueError
-            If a library is missing, or a file or a folder cannot be written or would be lost.
-        """
+        """What the options say, which are taken out of the others; None if there are no pages."""
         found = cls(**{name: options.pop(name) for name in cls.__slots__})
         if found.report is None and found.explorer is None:
             return None
@@ -204,11 +198,6 @@ class Sources(NamedTuple):
         """The files that were named, or those that are shipped, or those of this folder.
 
         Options are taken out of the others.
-
-        Raises
-        ------
-        ValueError
-            If there are both files and shipped ones, or this folder has none.
         """
         kinds = {"papers": shipped_files, "register": register_files}
         asked = [name for name in kinds if options.pop(name, False)]

@@ -53,13 +53,7 @@ def evidence_options(command: Command) -> Command:
 
 
 def read_evidence_options(given: dict[str, Any], rate: float | None) -> EvidenceOptions | None:
-    """The options that were given, which are taken out of the others; None without a file.
-
-    Raises
-    ------
-    ValueError
-        If an option is given that needs the file, or the file cannot be used.
-    """
+    """The options that were given, which are taken out of the others; None without a file."""
     path, control = given.pop("evidence"), given.pop("error_control")
     again, skip = given.pop("again"), given.pop("skip_unchanged")
     if path is None:

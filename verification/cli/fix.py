@@ -69,15 +69,7 @@ class ChangedFile:
         return unified_diff(self.path.as_posix().lstrip("/"), self.old, self.new)
 
     def write(self) -> None:
-        """Write the file, if it still is what was read.
-
-        Raises
-        ------
-        ValueError
-            If it was changed meanwhile.
-        OSError
-            If it cannot be written.
-        """
+        """Write the file, if it still is what was read."""
         # What a link points at is replaced, and not the link.
         path = self.path.resolve()
         if path.read_bytes().decode() != self.old:

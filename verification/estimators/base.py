@@ -87,16 +87,12 @@ class ConfidenceInterval:
 class Estimate:
     """A number estimated from samples, with an interval for it."""
 
-    value: float
-    """The estimate."""
-    interval: ConfidenceInterval
-    """Contains the true value with its stated confidence."""
-    samples: int
-    """How many were drawn."""
+    value: float  # The estimate
+    interval: ConfidenceInterval  # Contains the true value with its stated confidence
+    samples: int  # How many were drawn
     effective_samples: float
     """(sum w)^2 / sum w^2 over the importance weights w; ``samples`` if all are equal."""
-    diagnostics: tuple[Diagnostic, ...] = ()
-    """What a reader should know."""
+    diagnostics: tuple[Diagnostic, ...] = ()  # What a reader should know
 
     def __post_init__(self) -> None:
         if math.isnan(self.value) or math.isnan(self.effective_samples):
@@ -141,16 +137,13 @@ class EpsilonLowerBound:
     """In nats, >= 0. Unless the bound failed, the mechanism is not (epsilon', delta)-DP for any
     smaller epsilon'.
     """
-    delta: float
-    """In [0, 1)."""
-    confidence: float
-    """``epsilon`` is a lower bound with at least this probability."""
+    delta: float  # In [0, 1)
+    confidence: float  # ``epsilon`` is a lower bound with at least this probability
     samples: tuple[int, int]
     """How many from P and how many from Q, including those that were used to choose the event."""
     event: ThresholdEvent | None = None
     """The event; None if no event was found, or if the bound does not come from an event."""
-    diagnostics: tuple[Diagnostic, ...] = ()
-    """What a reader should know."""
+    diagnostics: tuple[Diagnostic, ...] = ()  # What a reader should know
 
     def __post_init__(self) -> None:
         if not self.epsilon >= 0.0:
@@ -184,18 +177,12 @@ class Verdict:
     over the randomness of the samples.
     """
 
-    rejected: bool
-    """Whether the claim was refuted. False is no proof of privacy."""
-    false_alarm_rate: float
-    """The stated rate."""
-    claim: str
-    """The claim in words."""
-    method: str
-    """The test's name."""
-    samples: tuple[int, int]
-    """How many from P and how many from Q were looked at."""
-    stop: Stop
-    """Why the test ended."""
+    rejected: bool  # Whether the claim was refuted. False is no proof of privacy.
+    false_alarm_rate: float  # The stated rate
+    claim: str  # The claim in words
+    method: str  # The test's name
+    samples: tuple[int, int]  # How many from P and how many from Q were looked at
+    stop: Stop  # Why the test ended
     p_value: float | None = None
     """Of a test of fixed size: the claim is rejected if and only if it is at most
     ``false_alarm_rate``.
@@ -204,12 +191,9 @@ class Verdict:
     """Of a sequential test: the natural logarithm of the bettor's largest capital. The claim is
     rejected if and only if it is at least log(1/false_alarm_rate).
     """
-    witness: str = ""
-    """The event or divergence that the test looked at, in words."""
-    bound: EpsilonLowerBound | None = None
-    """A lower bound on epsilon, if the test computed one."""
-    diagnostics: tuple[Diagnostic, ...] = ()
-    """Why the claim may have survived although it is wrong."""
+    witness: str = ""  # The event or divergence that the test looked at, in words
+    bound: EpsilonLowerBound | None = None  # A lower bound on epsilon, if the test computed one
+    diagnostics: tuple[Diagnostic, ...] = ()  # Why the claim may have survived although it is wrong
 
     def __post_init__(self) -> None:
         for name in ("p_value", "log_e_value"):

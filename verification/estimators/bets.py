@@ -79,22 +79,17 @@ class Bet:
 
 
 def best_bet(
-    witness: Witness, p_counts: Cells, q_counts: Cells, *, ratio: float, boldness: float
+    witness: Witness,  # The witness to bet on
+    # Past scores in each cell; shape (k,)
+    p_counts: Cells,
+    q_counts: Cells,
+    *,
+    ratio: float,  # n / m of the scores to come
+    # In (0, 1]: the part of the best bet that is placed. Half of the best bet loses a quarter of
+    # the growth, and still gains if the excess was estimated up to twice too large.
+    boldness: float,
 ) -> Bet:
-    """The bet under which the capital would have grown most on past scores, then scaled down.
-
-    Parameters
-    ----------
-    witness : Witness
-        The witness to bet on.
-    p_counts, q_counts : ndarray, shape (k,)
-        Past scores in each cell.
-    ratio : float
-        n / m of the scores to come.
-    boldness : float
-        In (0, 1]: the part of the best bet that is placed. Half of the best bet loses a quarter of
-        the growth, and still gains if the excess was estimated up to twice too large.
-    """
+    """The bet under which the capital would have grown most on past scores, then scaled down."""
     g, h = witness.payoffs_p, witness.payoffs_q - witness.limit
     rows = np.concatenate(
         [

@@ -107,18 +107,14 @@ def bounded_mean_interval(
     )
 
 
-def mean_lower_bounds(values: Array, *, failure: float, top: float | None = 1.0) -> Array:
-    """Lower confidence bounds on the mean of each row; values in [0, 1], or >= 0 if top is None.
-
-    Parameters
-    ----------
-    values : ndarray, shape (k, n)
-        One experiment a row, in the order of the draws.
-    failure : float
-        Probability that a bound is too large.
-    top : float or None
-        The largest possible value, if there is one; it helps to choose good bets.
-    """
+def mean_lower_bounds(
+    values: Array,  # One experiment a row, in the order of the draws; shape (k, n)
+    *,
+    failure: float,  # Probability that a bound is too large
+    # The largest possible value, if there is one; it helps to choose good bets.
+    top: float | None = 1.0,
+) -> Array:
+    """Lower confidence bounds on the mean of each row; values in [0, 1], or >= 0 if top is None."""
     count = values.shape[1]
     target = math.log(1.0 / failure)
     before = np.arange(1, count + 1, dtype=np.float64)

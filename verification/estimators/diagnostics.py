@@ -18,19 +18,14 @@ _KOLMOGOROV = 1.63
 
 
 def diagnose(
-    claim: PrivacyClaim, p_scores: Array, q_scores: Array, *, threshold: float
+    claim: PrivacyClaim,  # What was tested
+    # The scores that were tested; shape (n,) and (m,)
+    p_scores: Array,
+    q_scores: Array,
+    *,
+    threshold: float,  # The test rejects if the excess is this many standard deviations
 ) -> tuple[Diagnostic, ...]:
-    """Diagnostics for a test that did not reject.
-
-    Parameters
-    ----------
-    claim : PrivacyClaim
-        What was tested.
-    p_scores, q_scores : ndarray, shape (n,) and (m,)
-        The scores that were tested.
-    threshold : float
-        The test rejects if the excess is this many standard deviations.
-    """
+    """Diagnostics for a test that did not reject."""
     found = []
     n, m = p_scores.size, q_scores.size
     claimed, noticed = noticeable_epsilon(

@@ -18,25 +18,17 @@ class ErrorBudget:
     What all tests spend together is at most ``rate``. If each test rejects a correct training with
     probability at most what it spent, then all of them together do with probability at most
     ``rate``, however they depend on each other (Bonferroni).
-
-    Parameters
-    ----------
-    rate : float
-        What may be spent, in (0, 1).
     """
 
-    def __init__(self, rate: float) -> None:
+    def __init__(
+        self,
+        rate: float,  # What may be spent, in (0, 1)
+    ) -> None:
         self.rate = _validate.open_probability("rate", rate)
         self._spent: dict[str, float] = {}
 
     def spend(self, test: str, rate: float) -> float:
-        """Spend a rate on a test, and return it.
-
-        Raises
-        ------
-        ValueError
-            If that test spent something before, or more would be spent than there is.
-        """
+        """Spend a rate on a test, and return it."""
         if test in self._spent:
             raise ValueError(f"The test {test!r} has spent its error rate already.")
         if math.fsum([*self._spent.values(), rate]) > self.rate * (1.0 + _SLACK):

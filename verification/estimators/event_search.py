@@ -22,39 +22,27 @@ _FEWEST = 5
 class Candidate:
     """An event, and how clearly it speaks against one pair (epsilon, delta) of a claim."""
 
-    event: ThresholdEvent
-    """The event."""
+    event: ThresholdEvent  # The event
     # A pair that the claim implies.
     epsilon: float
     delta: float
-    excess: float
-    """The estimate of P(E) - e^epsilon Q(E) - delta, in the event's direction."""
+    excess: float  # The estimate of P(E) - e^epsilon Q(E) - delta, in the event's direction
     clarity: float
     """The excess over its standard deviation, for samples of the sizes that will test it."""
 
 
 def best_events(
     claim: PrivacyClaim,
+    # Training samples; shape (n,) and (m,)
     p_scores: Array,
     q_scores: Array,
     *,
-    count: int = 1,
-    ratio: float = 1.0,
+    count: int = 1,  # How many kinds to return, at most four
+    ratio: float = 1.0,  # Size of the test sample from P over that from Q
 ) -> list[Candidate]:
     """The clearest event of each kind; the clearest kinds come first.
 
     There are four kinds: above or below a threshold, and likelier on D or likelier on D'.
-
-    Parameters
-    ----------
-    claim : PrivacyClaim
-        The claim.
-    p_scores, q_scores : ndarray, shape (n,) and (m,)
-        Training samples.
-    count : int
-        How many kinds to return, at most four.
-    ratio : float
-        Size of the test sample from P over that from Q.
     """
     epsilons, deltas = claim.supporting_lines()
     found: list[Candidate] = []

@@ -130,23 +130,19 @@ def event_test(
 
 
 def best_allocation(
-    claim: PrivacyClaim, p_scores: ArrayLike, q_scores: ArrayLike, *, total: int
+    claim: PrivacyClaim,  # What will be tested
+    # First scores, which must not be tested: if the sizes depend on scores that are tested, the
+    # guarantee of the test is void; shape (n,) and (m,)
+    p_scores: ArrayLike,
+    q_scores: ArrayLike,
+    *,
+    total: int,  # At least 4
 ) -> tuple[int, int]:
     """How many of ``total`` samples to draw from P and from Q.
 
     For an event with probabilities p and q, the variance of its estimated excess
     p - e^epsilon q - delta is smallest if the numbers of samples are in the proportion
     sqrt(p (1 - p)) to e^epsilon sqrt(q (1 - q)).
-
-    Parameters
-    ----------
-    claim : PrivacyClaim
-        What will be tested.
-    p_scores, q_scores : array_like, shape (n,) and (m,)
-        First scores, which must not be tested: if the sizes depend on scores that are tested, the
-        guarantee of the test is void.
-    total : int
-        At least 4.
 
     Returns
     -------

@@ -38,8 +38,7 @@ def density_values(name: str, density: Density, points: Array) -> Array:
 class Proposal:
     """A distribution to draw from, with a bound on its importance weights."""
 
-    density: Density
-    """t, normalised. It should cover p^a q^(1-a), the tilted density."""
+    density: Density  # t, normalised. It should cover p^a q^(1-a), the tilted density.
     log_bound: float = math.inf
     """At least log(p(x)^a q(x)^(1-a) / t(x)) at every x; inf if no bound is known. If it is too
     small the interval is wrong; an error is raised if a drawn point shows that.

@@ -50,10 +50,8 @@ class DpClaim(PrivacyClaim):
     '(1, 1e-05)-DP'
     """
 
-    epsilon: float
-    """In nats, in [0, 350]."""
-    delta: float
-    """In [0, 1)."""
+    epsilon: float  #: In nats, in [0, 350]
+    delta: float  #: In [0, 1)
 
     def __post_init__(self) -> None:
         epsilon = _validate.non_negative("epsilon", self.epsilon)
@@ -82,10 +80,8 @@ class ProfileClaim(PrivacyClaim):
     'DP at (0.5, 0.01), (1, 0.001)'
     """
 
-    epsilons: Array
-    """In nats, each in [0, 350]."""
-    deltas: Array
-    """Each in [0, 1)."""
+    epsilons: Array  #: In nats, each in [0, 350]
+    deltas: Array  #: Each in [0, 1)
 
     def __init__(self, *, epsilons: ArrayLike, deltas: ArrayLike) -> None:
         condition = "to be numbers of shape (k,) with k >= 1"

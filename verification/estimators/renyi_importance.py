@@ -136,11 +136,6 @@ def gaussian_proposal(p: GaussianDensity, q: GaussianDensity) -> Callable[[float
 
     p^a q^(1-a) is exp(a (a - 1) |mean_p - mean_q|^2 / (2 s^2)) times the Gaussian around
     a mean_p + (1 - a) mean_q. So the weights are bounded and nearly constant.
-
-    Raises
-    ------
-    ValueError
-        If standard deviations or dimensions differ.
     """
     if p.std != q.std:
         raise _validate.fail("q", f"to have p's standard deviation {p.std!r}", q.std)

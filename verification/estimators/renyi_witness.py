@@ -165,21 +165,17 @@ class Tangent:
 
 
 def best_renyi_witness(
-    claim: RdpClaim, p_scores: Array, q_scores: Array, *, ratio: float
+    claim: RdpClaim,  # What to speak against
+    # Training samples; shape (n,) and (m,)
+    p_scores: Array,
+    q_scores: Array,
+    *,
+    ratio: float,  # Size of the test sample from P over that from Q
 ) -> tuple[Witness, float] | None:
     """The combination of orders that speaks most clearly against the claim.
 
     P/Q is learnt on one half of the samples. The kind of ratio and the weights are chosen on the
     other half.
-
-    Parameters
-    ----------
-    claim : RdpClaim
-        What to speak against.
-    p_scores, q_scores : ndarray, shape (n,) and (m,)
-        Training samples.
-    ratio : float
-        Size of the test sample from P over that from Q.
 
     Returns
     -------

@@ -133,16 +133,16 @@ class SequentialTest:
         """
         self._needed = float(log_e_value)
 
-    def prime(self, p_scores: ArrayLike, q_scores: ArrayLike) -> None:
+    def prime(
+        self,
+        # At least one each, before any call of :meth:`update`; shape (n,) and (m,)
+        p_scores: ArrayLike,
+        q_scores: ArrayLike,
+    ) -> None:
         """Learn the first bet from scores that are not bet on, because they were seen before.
 
         The score function must not have been fitted to these outputs, or else the bets are too bold
         (which costs power, and never validity).
-
-        Parameters
-        ----------
-        p_scores, q_scores : array_like, shape (n,) and (m,)
-            At least one each, before any call of :meth:`update`.
 
         Raises
         ------

@@ -20,7 +20,12 @@ _RANKS = 400
 
 
 def largest_excess(
-    claim: PrivacyClaim, p_scores: Array, q_scores: Array, *, confidence: float
+    claim: PrivacyClaim,
+    # Independent scores from either side; shape (n,) and (m,)
+    p_scores: Array,
+    q_scores: Array,
+    *,
+    confidence: float,  # In (0, 1)
 ) -> float:
     """A bound on P(E) - e^epsilon Q(E) - delta, in both directions, for all threshold events E.
 
@@ -28,15 +33,6 @@ def largest_excess(
     ---------
     With probability at least ``confidence``, no event {score > t} or {score < t} exceeds any of
     the claim's supporting lines by more than the returned value.
-
-    Parameters
-    ----------
-    claim : PrivacyClaim
-        The claim.
-    p_scores, q_scores : array_like, shape (n,) and (m,)
-        Independent scores from either side.
-    confidence : float
-        In (0, 1).
 
     Raises
     ------

@@ -28,15 +28,13 @@ Cells = NDArray[np.int64]
 class Witness:
     """Cells, the payoffs in each of them, and the limit under the claim."""
 
-    description: str
-    """In words."""
+    description: str  # In words
     cell: Callable[[Array], Cells]
     """Maps scores, shape (n,), to the numbers of their cells, from 0 to k - 1."""
     # The payoff in each cell, for an output from P and for an output from Q; shape (k,).
     payoffs_p: Array
     payoffs_q: Array
-    limit: float
-    """The expected sum of both payoffs is at most this if the claim is true."""
+    limit: float  # The expected sum of both payoffs is at most this if the claim is true
 
     def counts(self, scores: Array) -> Cells:
         """How many scores are in each cell, shape (k,)."""

@@ -20,8 +20,7 @@ from rdpkit.verification.evidence.store import EvidenceStore, Position
 class EvidenceOptions:
     """How tests of code use a file of evidence."""
 
-    path: Path
-    """The file."""
+    path: Path  #: The file
     rate: float | None = None
     """The rate of the file; None for the file's own, or 0.05 for a new one."""
     control: str | None = None
@@ -48,12 +47,9 @@ class AccumulatedTest:
 
     request: VerificationRequest
     """The test as it was made, at the rate that the evidence before left to it."""
-    result: VerificationResult | None
-    """Its result; None if it was left out."""
-    position: Position
-    """Where the claim stands now."""
-    skipped: str
-    """Why it was left out; empty if it was made."""
+    result: VerificationResult | None  #: Its result; None if it was left out
+    position: Position  #: Where the claim stands now
+    skipped: str  #: Why it was left out; empty if it was made
 
 
 def accumulated_test(

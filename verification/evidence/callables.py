@@ -42,11 +42,6 @@ def contents_of(function: Callable[..., Any]) -> CallableContents:
     Assumes
     -------
     Objects are what their attributes say, or what their pickles say if they have none.
-
-    Raises
-    ------
-    ValueError
-        If it holds something that cannot be recognised in another process.
     """
     walk = _Walk()
     try:

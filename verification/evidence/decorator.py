@@ -30,8 +30,7 @@ class VerifiedTest(Protocol):
     """
 
     __name__: str
-    mechanism: Callable[..., Any]
-    """The function as it was written."""
+    mechanism: Callable[..., Any]  #: The function as it was written
 
     def __call__(self, *args: Any, **given: Any) -> Any:
         """A release, from a data set and a generator."""
@@ -129,13 +128,7 @@ def verifies(
 
 
 def check_keywords(options: Mapping[str, Any]) -> None:
-    """Refuse options that a test in a suite cannot have.
-
-    Raises
-    ------
-    ValueError
-        If there is no such option, a value is not accepted, or the error rate is among them.
-    """
+    """Refuse options that a test in a suite cannot have."""
     if options.get("false_alarm_rate") is not None:
         raise ValueError(
             "Expected no false_alarm_rate for one test: all tests of a run share one error rate, "

@@ -153,23 +153,20 @@ def _reject(found: list[Standing], *, rate: float, control: ErrorControl) -> Non
                 standing.rejected = again = True
 
 
-def share_of_test(rate: float, *, tests: int, call: int | None = None) -> float:
+def share_of_test(
+    rate: float,  # Of the suite, in (0, 1)
+    *,
+    tests: int,  # How many tests the suite has; the number is known before the first of them begins
+    # The how-manieth claim of its test it is, from 1, if nobody knows how many there will be: the
+    # k-th gets 1 / (k (k + 1)) of the part of its test. By default it is the only one.
+    call: int | None = None,
+) -> float:
     """The part of a suite's error rate that one test of a claim may use.
 
     Guarantee
     ---------
     The parts of all tests, with however many calls in each of them, add up to at most the rate. So
     the probability that any true claim of the suite is rejected is at most the rate.
-
-    Parameters
-    ----------
-    rate : float
-        Of the suite, in (0, 1).
-    tests : int
-        How many tests the suite has; the number is known before the first of them begins.
-    call : int, optional
-        The how-manieth claim of its test it is, from 1, if nobody knows how many there will be: the
-        k-th gets 1 / (k (k + 1)) of the part of its test. By default it is the only one.
     """
     part = rate / (max(tests, 1) * (1 if call is None else call * (call + 1)))
     # Rounded down to few digits, so that it can be read and typed.

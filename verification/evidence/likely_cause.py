@@ -53,12 +53,9 @@ class MeasuredOutputs:
 class LikelyCause:
     """What is probably wrong with code whose claim was rejected."""
 
-    kind: str
-    """A short name; the kind of a mistake if one was found."""
-    message: str
-    """What was seen."""
-    advice: str
-    """What to do."""
+    kind: str  # A short name; the kind of a mistake if one was found
+    message: str  # What was seen
+    advice: str  # What to do
     measured: MeasuredOutputs | None
     """What the outputs do; None if they are not numbers, or no time was left."""
 

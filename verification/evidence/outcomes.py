@@ -16,20 +16,15 @@ from rdpkit.verification.evidence.store import Position
 class TargetOutcome:
     """What came of testing one target."""
 
-    target: str
-    """Its name."""
-    result: VerificationResult | None = None
-    """The result; None if the test could not be finished."""
-    replay: str = ""
-    """The command line that gives the identical result again."""
-    error: str = ""
-    """Why the test could not be finished."""
+    target: str  # Its name
+    result: VerificationResult | None = None  # The result; None if the test could not be finished
+    replay: str = ""  # The command line that gives the identical result again
+    error: str = ""  # Why the test could not be finished
     place: tuple[str, int] | None = None
     """The file and the line of the code, if it lies in the current directory."""
     position: Position | None = None
     """Where the claim stands by all the evidence on record, if there is such a record."""
-    skipped: str = ""
-    """Why no test was made; empty if one was."""
+    skipped: str = ""  # Why no test was made; empty if one was
 
     def failed(self, *, strict: bool) -> bool:
         """Whether the claim was refuted; a strict reader wants no doubts about the test either."""

@@ -22,33 +22,18 @@ from rdpkit.verification.replay.replay import SECONDS, Progress, replay
 
 
 def replay_of(
+    # The target, its claim, and the options: of these ``false_alarm_rate``, ``seed``, ``records``
+    # and ``time_budget`` count here, and those that choose data sets where the target names no
+    # ``columns``.
     request: VerificationRequest,
     *,
-    space: DataSpace | None = None,
-    command: str = "",
-    progress: Progress | None = None,
+    space: DataSpace | None = None,  # What data the target takes; what it says itself by default
+    command: str = "",  # The command that repeats it; ``rdpkit verify`` with this target by default
+    progress: Progress | None = None,  # Called before each pair
 ) -> ReplayResult:
     """Record and replay the target of a request.
 
     A target ``module:callable`` runs in a process of its own. Any other runs in this one.
-
-    Parameters
-    ----------
-    request : VerificationRequest
-        The target, its claim, and the options: of these ``false_alarm_rate``, ``seed``, ``records``
-        and ``time_budget`` count here, and those that choose data sets where the target names no
-        ``columns``.
-    space : DataSpace, optional
-        What data the target takes; what it says itself by default.
-    command : str
-        The command that repeats it; ``rdpkit verify`` with this target by default.
-    progress : callable, optional
-        Called before each pair.
-
-    Raises
-    ------
-    ValueError
-        If there is no such target, claim or pair of data sets, or the target cannot be imported.
     """
     options = request.options.seeded()
     assert options.seed is not None

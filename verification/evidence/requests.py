@@ -52,10 +52,8 @@ class ClaimOptions:
     # The claim, or a part of it.
     epsilon: float | None = None
     delta: float | None = None
-    adjacency: Adjacency | None = None
-    """The neighbouring relation; None for the target's own."""
-    view: str | None = None
-    """What of an event is tested, if neither epsilon nor delta is given."""
+    adjacency: Adjacency | None = None  #: The neighbouring relation; None for the target's own
+    view: str | None = None  #: What of an event is tested, if neither epsilon nor delta is given
 
     def words(self) -> list[str]:
         """The options, as they are typed."""
@@ -125,16 +123,11 @@ class VerificationRequest:
 
     target: str
     """A mechanism's name, or ``module:callable``; with ``mechanism``, whatever it is called."""
-    claim: ClaimOptions
-    """What is claimed."""
-    options: VerificationOptions
-    """How to test it."""
-    mechanism: Mechanism | None = None
-    """The target itself, if it was handed in."""
-    neighbours: tuple[Neighbours, ...] = ()
-    """The data sets, if they were handed in."""
-    asked: int = 0
-    """How many runs were asked for; 0 if as many as the time allows."""
+    claim: ClaimOptions  #: What is claimed
+    options: VerificationOptions  #: How to test it
+    mechanism: Mechanism | None = None  #: The target itself, if it was handed in
+    neighbours: tuple[Neighbours, ...] = ()  #: The data sets, if they were handed in
+    asked: int = 0  #: How many runs were asked for; 0 if as many as the time allows
 
     @property
     def subject(self) -> TargetReference:
@@ -200,41 +193,20 @@ class VerificationRequest:
 
 
 def request_of(
-    mechanism: str | Mechanism,
+    mechanism: str | Mechanism,  # A name or ``module:callable``, or the mechanism itself
     *,
-    name: str,
-    event: Event | None = None,
-    adjacency: Adjacency | str,
+    name: str,  # What the mechanism is called if it was handed in
+    event: Event | None = None,  # What is claimed to be released
+    adjacency: Adjacency | str,  # The neighbouring relation
+    # The claim, or the point at which the event is tested.
     epsilon: float | None = None,
     delta: float | None = None,
-    view: str | None = None,
+    view: str | None = None,  # What of the event is tested; one of {"profile", "rdp"}
+    # Those of :class:`rdpkit.verification.blackbox.options.VerificationOptions`; ``neighbours`` may
+    # be a pair of data sets, or a list of them.
     **options: Any,
 ) -> VerificationRequest:
-    """A test of code as it is asked for in Python, with the defaults of tests in a suite.
-
-    Parameters
-    ----------
-    mechanism : str or callable
-        A name or ``module:callable``, or the mechanism itself.
-    name : str
-        What the mechanism is called if it was handed in.
-    event : Event, optional
-        What is claimed to be released.
-    adjacency : Adjacency or str
-        The neighbouring relation.
-    epsilon, delta : float, optional
-        The claim, or the point at which the event is tested.
-    view : {"profile", "rdp"}, optional
-        What of the event is tested.
-    **options
-        Those of :class:`rdpkit.verification.blackbox.options.VerificationOptions`; ``neighbours``
-        may be a pair of data sets, or a list of them.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside of its range.
-    """
+    """A test of code as it is asked for in Python, with the defaults of tests in a suite."""
     pairs: tuple[Neighbours, ...] = ()
     given = options.get("neighbours")
     if given is not None and not isinstance(given, str):
@@ -264,15 +236,7 @@ def request_of(
 
 
 def event_option(word: str) -> Event:
-    """The event that an option ``--event`` names: a TOML file, or the event itself as JSON.
-
-    Raises
-    ------
-    ValueError
-        If it is no event; the message says where the mistake is.
-    OSError
-        If the file cannot be read.
-    """
+    """The event that an option ``--event`` names: a TOML file, or the event itself as JSON."""
     if not word.lstrip().startswith("{"):
         return read_event(word)
     try:

@@ -89,22 +89,15 @@ class Position:
     # The number of the claim, and of the version of its code, by when they first appeared.
     claim: int
     version: int
-    tests: int
-    """How many tests of this code are on record."""
+    tests: int  #: How many tests of this code are on record
     log_e_value: float
     """The evidence of all of them, in nats: the logarithm of the product of their e-values."""
-    needed: float
-    """The claim is rejected once the evidence reaches this."""
-    rejected: bool
-    """Whether it has been."""
-    false_alarm_rate: float
-    """The rate over all claims, all versions and all time."""
-    error_control: ErrorControl
-    """What it is a rate of."""
-    on_record: bool
-    """Whether the test with this seed was on record already."""
-    rejections: int
-    """How many other hypotheses are rejected."""
+    needed: float  #: The claim is rejected once the evidence reaches this
+    rejected: bool  #: Whether it has been
+    false_alarm_rate: float  #: The rate over all claims, all versions and all time
+    error_control: ErrorControl  #: What it is a rate of
+    on_record: bool  #: Whether the test with this seed was on record already
+    rejections: int  #: How many other hypotheses are rejected
 
     @property
     def rate_of_next_test(self) -> float:

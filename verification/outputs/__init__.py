@@ -135,13 +135,7 @@ def known_outputs() -> dict[str, list[Output]]:
 
 
 def output_for(name: str, path: Path) -> Output:
-    """The output of this name that writes files that end as ``path`` does.
-
-    Raises
-    ------
-    ValueError
-        If no output of the name does.
-    """
+    """The output of this name that writes files that end as ``path`` does."""
     accepted = known_outputs()[name]
     for output in accepted:
         if path.name.endswith(output.suffix):

@@ -15,14 +15,10 @@ _COLOURS = {"brightgreen": "#2c7a1f", "yellow": "#8a6100", "red": "#b3261e", "li
 _WORST = (Rule.REFUTED, Rule.DIFFERS, Rule.UNPROVEN, Rule.UNDERSPECIFIED, Rule.SLACK)
 
 
-def badge_json(result: AuditResult) -> str:
-    """The badge in the format that shields.io calls an endpoint.
-
-    Parameters
-    ----------
-    result : AuditResult
-        All claims; the badge is red if one of them fails.
-    """
+def badge_json(
+    result: AuditResult,  # All claims; the badge is red if one of them fails
+) -> str:
+    """The badge in the format that shields.io calls an endpoint."""
     message, colour = _state(result)
     return (
         json.dumps(
@@ -39,14 +35,10 @@ def badge_json(result: AuditResult) -> str:
     )
 
 
-def badge_svg(result: AuditResult) -> str:
-    """The badge as a picture, with its text for screen readers.
-
-    Parameters
-    ----------
-    result : AuditResult
-        All claims; the badge is red if one of them fails.
-    """
+def badge_svg(
+    result: AuditResult,  # All claims; the badge is red if one of them fails
+) -> str:
+    """The badge as a picture, with its text for screen readers."""
     message, colour = _state(result)
     left, right = (round(len(text) * _CHARACTER) + 10 for text in (LABEL, message))
     title = escape(f"{LABEL}: {message}", {'"': "&quot;"})

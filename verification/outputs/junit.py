@@ -40,19 +40,11 @@ class JUnitCase:
     skipped: str = ""  # Why it was not run; empty if it was
 
 
-def junit_xml(result: AuditResult) -> str:
-    """The findings as one test suite a file.
-
-    Parameters
-    ----------
-    result : AuditResult
-        Findings that break none of its rules pass, with their verdicts as output.
-
-    Returns
-    -------
-    str
-        The document.
-    """
+def junit_xml(
+    # Findings that break none of its rules pass, with their verdicts as output.
+    result: AuditResult,
+) -> str:  # The document
+    """The findings as one test suite a file."""
     fail_on = result.fail_on
     calibrated = calibrated_unasked(one for one in result.findings if failures(one, fail_on))
     return junit_document(

@@ -23,19 +23,11 @@ _ROWS = 300
 _DETAILS = 30
 
 
-def summary(result: AuditResult) -> str:
-    """The findings as a page of Markdown.
-
-    Parameters
-    ----------
-    result : AuditResult
-        What was found, what counts as a failure, and what moved since a baseline.
-
-    Returns
-    -------
-    str
-        The page. Failing claims come first; of very many claims the rest is counted.
-    """
+def summary(
+    # What was found, what counts as a failure, and what moved since a baseline.
+    result: AuditResult,
+) -> str:  # The page. Failing claims come first; of very many claims the rest is counted.
+    """The findings as a page of Markdown."""
     findings, fail_on, comparison = result.findings, result.fail_on, result.comparison
     failing = [finding for finding in findings if failures(finding, fail_on)]
     verdicts = counted(findings, "soundness")

@@ -94,19 +94,10 @@ def about_a_theorem(claim: Claim) -> bool:
     return claim.kind == "theorem"
 
 
-def sentences(findings: Sequence[Finding]) -> list[str]:
-    """The news of an audit: theorems that are false, then the other claims.
-
-    Parameters
-    ----------
-    findings : sequence of Finding
-        What the audit found.
-
-    Returns
-    -------
-    list of str
-        One sentence or more, each of which is true of exactly these findings.
-    """
+def sentences(
+    findings: Sequence[Finding],  # What the audit found
+) -> list[str]:  # One sentence or more, each of which is true of exactly these findings
+    """The news of an audit: theorems that are false, then the other claims."""
     theorems = [one for one in findings if about_a_theorem(one.claim)]
     others = [one for one in findings if not about_a_theorem(one.claim)]
     found = []
@@ -209,14 +200,10 @@ def _differ(count: int) -> str:
     return "1 differs from its" if count == 1 else f"{count} differ from their"
 
 
-def summary(findings: Sequence[Finding]) -> dict[str, Any]:
-    """The news as plain values for JSON: the sentences, and the counts of all and of each source.
-
-    Parameters
-    ----------
-    findings : sequence of Finding
-        What the audit found.
-    """
+def summary(
+    findings: Sequence[Finding],  # What the audit found
+) -> dict[str, Any]:
+    """The news as plain values for JSON: sentences, and counts of all and of each source."""
     return {
         "sentences": sentences(findings),
         **dataclasses.asdict(VerdictCounts.of(findings)),

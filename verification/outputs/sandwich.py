@@ -69,17 +69,13 @@ class Numbers:
         return cls(values, texts)
 
 
-def drawing(finding: Finding, *, width: int, glyphs: Glyphs = UNICODE) -> list[str]:
+def drawing(
+    finding: Finding,  # What the audit found
+    *,
+    width: int,  # The longest line, at least 40
+    glyphs: Glyphs = UNICODE,  # The characters to draw with
+) -> list[str]:
     """Claimed, published, attained and proven on one axis that begins at 0.
-
-    Parameters
-    ----------
-    finding : Finding
-        What the audit found.
-    width : int
-        The longest line, at least 40.
-    glyphs : Glyphs
-        The characters to draw with.
 
     Returns
     -------

@@ -33,25 +33,19 @@ _LEVELS = {
 _ROOT = "%SRCROOT%"
 
 
-def sarif(result: AuditResult, *, root: Path | None = None) -> str:
+def sarif(
+    # A finding that breaks one of its rules is an error; a refuted claim always is.
+    result: AuditResult,
+    *,
+    # The folder of the repository, to which the names of files are relative; by default the current
+    # folder.
+    root: Path | None = None,
+) -> str:  # The document, JSON
     """The findings as a log of one run.
 
     Rule ids are ``claim-refuted``, ``claim-unproven``, ``claim-differs``, ``claim-underspecified``
     and ``claim-slack``; they do not change. Fingerprints are made of the rule and of the claim's
     id, so that a result stays the same when lines, files or numbers move.
-
-    Parameters
-    ----------
-    result : AuditResult
-        A finding that breaks one of its rules is an error; a refuted claim always is.
-    root : Path, optional
-        The folder of the repository, to which the names of files are relative; by default the
-        current folder.
-
-    Returns
-    -------
-    str
-        The document, JSON.
     """
     results = []
     calibrated = calibrated_unasked(result.findings)
@@ -98,8 +92,7 @@ class SarifResult:
 class SarifRepair:
     """One way to mend what a result is about, which SARIF calls a fix."""
 
-    description: str
-    """What it does, in words."""
+    description: str  # What it does, in words
     replacements: tuple[Replacement, ...]
     """Pieces of the file of the result, with what is to be there instead."""
 

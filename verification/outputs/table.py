@@ -16,14 +16,10 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def csv_table(result: AuditResult) -> str:
-    """A row for each claim, with a heading; numbers as they are, bounds rounded to the safe side.
-
-    Parameters
-    ----------
-    result : AuditResult
-        The findings.
-    """
+def csv_table(
+    result: AuditResult,  # The findings
+) -> str:
+    """A row for each claim, with a heading; bounds are rounded to the safe side."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)
@@ -32,14 +28,10 @@ def csv_table(result: AuditResult) -> str:
     return text.getvalue()
 
 
-def tex_table(result: AuditResult) -> str:
-    """A ``tabular`` with a row for each claim, without packages beyond LaTeX's own.
-
-    Parameters
-    ----------
-    result : AuditResult
-        The findings.
-    """
+def tex_table(
+    result: AuditResult,  # The findings
+) -> str:
+    """A ``tabular`` with a row for each claim, without packages beyond LaTeX's own."""
     rows = [_row(finding, 4) for finding in result.findings]
     columns = {name: [row[i] for row in rows] for i, name in enumerate(_COLUMNS)}
     return as_tex(columns, "llll" + "r" * 5 + "ll")

@@ -66,21 +66,13 @@ _STYLE: dict[str, str] = {
 
 
 def print_news(
-    findings: Sequence[Finding], *, every: bool, notes: bool | None, command: str
+    findings: Sequence[Finding],  # What the audit found
+    *,
+    every: bool,  # Whether to show the table of all claims however many there are
+    notes: bool | None,  # Whether to print the notes; None for where there are few claims
+    command: str,  # The command line of this audit, to which a reader may add options
 ) -> None:
-    """Print what matters, worst first: sentences, drawings, counts, and one line of summary.
-
-    Parameters
-    ----------
-    findings : sequence of Finding
-        What the audit found.
-    every : bool
-        Whether to show the table of all claims however many there are.
-    notes : bool or None
-        Whether to print the notes; None for where there are few claims.
-    command : str
-        The command line of this audit, to which a reader may add options.
-    """
+    """Print what matters, worst first: sentences, drawings, counts, and one line of summary."""
     width = max(_columns(), _NARROWEST)
     console = _console()
     for sentence in _wrapped(sentences(findings), width):

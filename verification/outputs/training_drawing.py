@@ -104,16 +104,12 @@ class ScoreHistogram:
         return self.high
 
 
-def histogram(scores: CanaryScores, *, bars: int = _BARS) -> ScoreHistogram | None:
-    """Count scores in equal intervals; None if there is no finite score.
-
-    Parameters
-    ----------
-    scores : CanaryScores
-        Scores that are infinite or no numbers are left out.
-    bars : int
-        The number of intervals.
-    """
+def histogram(
+    scores: CanaryScores,  # Scores that are infinite or no numbers are left out
+    *,
+    bars: int = _BARS,  # The number of intervals
+) -> ScoreHistogram | None:
+    """Count scores in equal intervals; None if there is no finite score."""
     inside = [one for one in scores.inside if math.isfinite(one)]
     outside = [one for one in scores.outside if math.isfinite(one)]
     if not inside and not outside:

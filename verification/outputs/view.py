@@ -177,14 +177,10 @@ def headline(finding: Finding, rule: Rule) -> str:
     return f"{said} is {rule.value}: {reason(finding)}"
 
 
-def in_short(finding: Finding) -> list[str]:
-    """What the claim says, whether that is true and why, and what is true instead.
-
-    Parameters
-    ----------
-    finding : Finding
-        What the audit found.
-    """
+def in_short(
+    finding: Finding,  # What the audit found
+) -> list[str]:
+    """What the claim says, whether that is true and why, and what is true instead."""
     claim = finding.claim
     if claim.epsilon is None:
         said = f"No {claim.quantity} is printed."
@@ -194,30 +190,23 @@ def in_short(finding: Finding) -> list[str]:
     return [text for text in found if text]
 
 
-def advice(finding: Finding, *, noise: bool = True) -> str:
-    """What the author of the claim can change, in one sentence without its full stop.
-
-    Parameters
-    ----------
-    finding : Finding
-        What the audit found.
-    noise : bool
-        As for :func:`what_to_change`.
-    """
+def advice(
+    finding: Finding,  # What the audit found
+    *,
+    noise: bool = True,  # As for :func:`what_to_change`
+) -> str:
+    """What the author of the claim can change, in one sentence without its full stop."""
     return ", ".join(what_to_change(finding, noise=noise))
 
 
-def what_to_change(finding: Finding, *, noise: bool = True) -> list[str]:
-    """Every remedy in words, each with the exact lines; then why there are no others.
-
-    Parameters
-    ----------
-    finding : Finding
-        What the audit found.
-    noise : bool
-        Whether to calibrate how much noise would be enough, which takes about as long as the audit
-        of the claim.
-    """
+def what_to_change(
+    finding: Finding,  # What the audit found
+    *,
+    # Whether to calibrate how much noise would be enough, which takes about as long as the audit of
+    # the claim.
+    noise: bool = True,
+) -> list[str]:
+    """Every remedy in words, each with the exact lines; then why there are no others."""
     found = [one.sentence for one in remedies(finding, noise=noise)]
     if not noise and needs_noise(finding):
         found.append("raise the noise: rdpkit audit --explain says how much is enough")

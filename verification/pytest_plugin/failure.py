@@ -27,18 +27,14 @@ def doubtful_text(outcome: TargetOutcome) -> str:
     return "\n".join(printable(line) for line in [*lines, *filter(None, doubts)])
 
 
-def failure_text(outcome: TargetOutcome, cause: LikelyCause | None, *, rate: str) -> str:
-    """A rejection in words.
-
-    Parameters
-    ----------
-    outcome : TargetOutcome
-        What came of the test.
-    cause : LikelyCause or None
-        What probably explains it; None if the evidence of earlier tests rejected the claim.
-    rate : str
-        The error rate, and of what it is one.
-    """
+def failure_text(
+    outcome: TargetOutcome,  # What came of the test
+    # What probably explains it; None if the evidence of earlier tests rejected the claim.
+    cause: LikelyCause | None,
+    *,
+    rate: str,  # The error rate, and of what it is one
+) -> str:
+    """A rejection in words."""
     result = outcome.result
     assert result is not None
     rows: list[tuple[str, str]] = []
@@ -98,18 +94,12 @@ def _claimed(result: VerificationResult) -> str:
     return f"{said}; {line}" if line else said
 
 
-def error_text(name: str, message: str, where: str) -> str:
-    """A test that could not be made, in words.
-
-    Parameters
-    ----------
-    name : str
-        What was to be tested.
-    message : str
-        Why it could not be.
-    where : str
-        The traceback of the user's code; empty if it did not raise.
-    """
+def error_text(
+    name: str,  # What was to be tested
+    message: str,  # Why it could not be
+    where: str,  # The traceback of the user's code; empty if it did not raise
+) -> str:
+    """A test that could not be made, in words."""
     lines = [printable(line) for line in where.splitlines()]
     # The first line is all that pytest's own summary shows.
     head = f"could not be tested: {lines[-1] if lines else message}"

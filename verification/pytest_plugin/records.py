@@ -20,28 +20,21 @@ from rdpkit.verification.replay.findings import ReplayResult
 class SuiteRecord:
     """One test of a mechanism."""
 
-    view: CodeView
-    """The test in words, as files show it."""
-    runs: int
-    """Runs of the mechanism."""
-    p_value: float | None
-    """None if it was not tested."""
-    test_seed: int | None
-    """The seed of this test."""
+    view: CodeView  # The test in words, as files show it
+    runs: int  # Runs of the mechanism
+    p_value: float | None  # None if it was not tested
+    test_seed: int | None  # The seed of this test
     # A lower bound on epsilon at this delta.
     lower_epsilon: float | None
     delta: float | None
-    said: str
-    """What was found, or what would have been, in a few words."""
-    test_rate: float | None
-    """The false-alarm rate of this test."""
+    said: str  # What was found, or what would have been, in a few words
+    test_rate: float | None  # The false-alarm rate of this test
     # Those of the run.
     rate: float
     tests: int
     seed: int
     evidence: str
-    repeated: bool
-    """Whether it repeats a test of an earlier run."""
+    repeated: bool  # Whether it repeats a test of an earlier run
     inconclusive: str = ""
     """Why nothing could have been noticed; empty if a wrong claim could have been."""
 

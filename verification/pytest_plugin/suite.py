@@ -42,20 +42,14 @@ class InconclusiveWarning(pytest.PytestWarning):
 class Suite:
     """What all tests of mechanisms of a run share."""
 
-    rate: float
-    """The error rate of the run."""
-    tests: int
-    """How many tests share it."""
-    seed: int
-    """The seeds of the tests are made from it."""
+    rate: float  # The error rate of the run
+    tests: int  # How many tests share it
+    seed: int  # The seeds of the tests are made from it
     evidence: EvidenceOptions | None
     """The file of evidence, whose rate takes the place of that of the run."""
-    repeat: Repeat | None
-    """What one test is to repeat."""
-    folder: Path
-    """Where pytest was started."""
-    strict: bool = False
-    """Whether a test fails that is inconclusive."""
+    repeat: Repeat | None  # What one test is to repeat
+    folder: Path  # Where pytest was started
+    strict: bool = False  # Whether a test fails that is inconclusive
 
     @classmethod
     def of(

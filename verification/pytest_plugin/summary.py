@@ -16,16 +16,11 @@ _MOST_ROWS = 40
 _LONGEST_NAME = 44
 
 
-def write_summary(terminal: Any, told: Sequence[str]) -> None:
-    """Print what was tested, what was rejected, what would have been noticed, and the rate.
-
-    Parameters
-    ----------
-    terminal : TerminalReporter
-        Of pytest.
-    told : sequence of str
-        A line of JSON for each test.
-    """
+def write_summary(
+    terminal: Any,  # Of pytest
+    told: Sequence[str],  # A line of JSON for each test
+) -> None:
+    """Print what was tested, what was rejected, what would have been noticed, and the rate."""
     records = [SuiteRecord.from_json(line) for line in told]
     terminal.section("privacy of mechanisms")
     # What fails comes first, and the order of several workers is nobody's.

@@ -67,19 +67,15 @@ class LocalAgent:
 
 
 class ProcessAgent:
-    """Examines ``module:callable`` in a process, in whatever environment.
+    """Examines ``module:callable`` in a process, in whatever environment."""
 
-    Parameters
-    ----------
-    target : str
-        The module and the callable. Their code is imported and run there.
-    python : str, optional
-        The interpreter; this one by default.
-    directory : str, optional
-        A folder in which modules are looked for first.
-    """
-
-    def __init__(self, target: str, *, python: str = "", directory: str | None = None) -> None:
+    def __init__(
+        self,
+        target: str,  # The module and the callable. Their code is imported and run there.
+        *,
+        python: str = "",  # The interpreter; this one by default
+        directory: str | None = None,  # A folder in which modules are looked for first
+    ) -> None:
         self.target = target
         self._python = python or sys.executable
         self._directory = directory

@@ -185,40 +185,24 @@ class ReplayResult:
     about two runs with the same noise, and no refutation. ``nothing found`` is no proof.
     """
 
-    target: str
-    """What was examined."""
-    claim: str
-    """The claim in words."""
-    epsilon: float
-    """The claimed epsilon, infinite where an event is claimed."""
-    false_alarm_rate: float
-    """How often a true claim may be refuted."""
-    findings: tuple[PairFinding, ...]
-    """What was found, what weighs most first."""
-    pairs: int
-    """Pairs of data sets on which the target ran."""
-    unusable: int
-    """Pairs on which it raised on both sides."""
-    error: str
-    """What it raised there first."""
-    most_spent: Spent | None
-    """The most that the noise of one pair spent."""
-    unseen: tuple[str, ...]
-    """What could not be seen."""
+    target: str  #: What was examined
+    claim: str  #: The claim in words
+    epsilon: float  #: The claimed epsilon, infinite where an event is claimed
+    false_alarm_rate: float  #: How often a true claim may be refuted
+    findings: tuple[PairFinding, ...]  #: What was found, what weighs most first
+    pairs: int  #: Pairs of data sets on which the target ran
+    unusable: int  #: Pairs on which it raised on both sides
+    error: str  #: What it raised there first
+    most_spent: Spent | None  #: The most that the noise of one pair spent
+    unseen: tuple[str, ...]  #: What could not be seen
     confirmation: VerificationResult | None
     """The test of ordinary runs that refuted the claim, or the last one that did not."""
-    confirmed: PairFinding | None
-    """What that test was about."""
-    seconds: float
-    """How long it took."""
-    seed: int
-    """All randomness comes from it, but for what the target draws elsewhere."""
-    command: str
-    """The command that repeats it."""
-    because: str = ""
-    """Why what is unaccounted is all that can be said, where the target says so."""
-    reported: tuple[str, ...] = ()
-    """Where such a difference was reported in public."""
+    confirmed: PairFinding | None  #: What that test was about
+    seconds: float  #: How long it took
+    seed: int  #: All randomness comes from it, but for what the target draws elsewhere
+    command: str  #: The command that repeats it
+    because: str = ""  #: Why what is unaccounted is all that can be said, where the target says so
+    reported: tuple[str, ...] = ()  #: Where such a difference was reported in public
 
     @property
     def verdict(self) -> ReplayVerdict:

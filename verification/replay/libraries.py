@@ -60,13 +60,7 @@ class Library:
         ]
 
     def chosen(self, names: Sequence[str] = ()) -> list[str]:
-        """These targets; all of them without names.
-
-        Raises
-        ------
-        ValueError
-            If one is not known.
-        """
+        """These targets; all of them without names."""
         known = self.targets()
         for name in names:
             if name not in known:
@@ -143,13 +137,7 @@ LIBRARIES = {one.name: one for one in _ALL}
 
 
 def library_of(word: str) -> Library:
-    """The library that ``NAME`` or ``NAME==VERSION`` names.
-
-    Raises
-    ------
-    ValueError
-        If it is not known.
-    """
+    """The library that ``NAME`` or ``NAME==VERSION`` names."""
     name, separator, version = word.partition("==")
     found = LIBRARIES.get(name)
     if found is None or (separator and not version):
@@ -163,11 +151,6 @@ def environment(library: Library) -> Path:
     """The interpreter of an environment with this release, which is made if there is none.
 
     It is kept in ``RDPKIT_ENVIRONMENTS``, or in the cache folder of the user.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be installed; the message is the installer's last line.
     """
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     root = Path(os.environ.get("RDPKIT_ENVIRONMENTS") or Path(cache) / "rdpkit" / "environments")
@@ -202,43 +185,22 @@ def _install(library: Library, python: Path, wanted: Sequence[str]) -> None:
 
 
 def replay_library(
-    library: Library,
+    library: Library,  # From :func:`library_of`
     *,
-    names: Sequence[str] = (),
+    names: Sequence[str] = (),  # Some of its targets; all by default
+    # Targets among these that an earlier run has finished: they have their part of the rate.
     finished: Collection[str] = (),
+    # ``false_alarm_rate``, ``seed``, ``records`` and ``time_budget`` (of one target) count.
     options: VerificationOptions,
-    jobs: int = 1,
+    jobs: int = 1,  # How many targets are replayed at once
+    # An interpreter that has the library; by default an environment is made.
     python: Path | None = None,
-    progress: Progress | None = None,
+    progress: Progress | None = None,  # Called after each target
+    # Called with the name of each target and its result as soon as it is finished, by one thread at
+    # a time.
     keep: Callable[[str, ReplayResult], None] | None = None,
 ) -> dict[str, ReplayResult]:
-    """Replay mechanisms of a library, each at an equal part of the false-alarm rate.
-
-    Parameters
-    ----------
-    library : Library
-        From :func:`library_of`.
-    names : sequence of str
-        Some of its targets; all by default.
-    finished : collection of str
-        Targets among these that an earlier run has finished: they have their part of the rate.
-    options : VerificationOptions
-        ``false_alarm_rate``, ``seed``, ``records`` and ``time_budget`` (of one target) count.
-    jobs : int
-        How many targets are replayed at once.
-    python : Path, optional
-        An interpreter that has the library; by default an environment is made.
-    progress : callable, optional
-        Called after each target.
-    keep : callable, optional
-        Called with the name of each target and its result as soon as it is finished, by one thread
-        at a time.
-
-    Raises
-    ------
-    ValueError
-        If a target is not known, or the library cannot be installed.
-    """
+    """Replay mechanisms of a library, each at an equal part of the false-alarm rate."""
     chosen = library.chosen(names)
     where = python or environment(library)
     shared = replace(options, false_alarm_rate=options.false_alarm_rate / len(chosen))

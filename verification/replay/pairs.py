@@ -47,13 +47,7 @@ class ColumnSpace:
 
     @classmethod
     def of(cls, name: str, stated: Any) -> ColumnSpace:
-        """A column from what a target says: (low, high), or a list of categories.
-
-        Raises
-        ------
-        ValueError
-            If it says something else.
-        """
+        """A column from what a target says: (low, high), or a list of categories."""
         condition = "to be [low, high] or a list of at least two categories"
         if not isinstance(stated, Sequence) or isinstance(stated, str) or len(stated) < 2:
             raise _validate.fail(f"columns[{name!r}]", condition, stated)
@@ -79,27 +73,18 @@ class ColumnSpace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordPair:
-    """Two data sets that differ by one record.
+    """Two data sets that differ by one record."""
 
-    Parameters
-    ----------
-    first, second : list of dict
-        The records of D and of D'.
-    columns : tuple of ColumnSpace
-        What values they have.
-    words : str
-        The pair in words.
-    beyond : str
-        In what the record that differs lies outside of what the target said of its data; empty if
-        it does not. Code that is only ever given other data is not at fault there. ``FEW`` where
-        there are so few records that code may refuse to run.
-    """
-
+    # The records of D and of D'.
     first: tuple[Record, ...]
     second: tuple[Record, ...]
-    columns: tuple[ColumnSpace, ...]
-    words: str
+    columns: tuple[ColumnSpace, ...]  # What values they have
+    words: str  # The pair in words
     beyond: str = ""
+    """In what the record that differs lies outside of what the target said of its data; empty if it
+    does not. Code that is only ever given other data is not at fault there. ``FEW`` where there are
+    so few records that code may refuse to run.
+    """
 
     @property
     def within(self) -> bool:
@@ -139,25 +124,13 @@ class DataSpace:
     @classmethod
     def of(
         cls,
-        columns: Mapping[str, Any],
+        columns: Mapping[str, Any],  # For every column (low, high), or its categories
         *,
-        records: int | None = None,
-        any_values: bool = False,
-        user: str = "",
+        records: int | None = None,  # How many records the larger data set usually has
+        any_values: bool = False,  # Whether the claim holds for values beyond these as well
+        user: str = "",  # The column that says whose a record is
     ) -> DataSpace:
-        """The space that a target describes.
-
-        Parameters
-        ----------
-        columns : dict
-            For every column (low, high), or its categories.
-        records : int, optional
-            How many records the larger data set usually has.
-        any_values : bool
-            Whether the claim holds for values beyond these as well.
-        user : str
-            The column that says whose a record is.
-        """
+        """The space that a target describes."""
         found = [ColumnSpace.of(name, stated) for name, stated in columns.items()]
         if user:
             found.append(ColumnSpace(name=user, categories=("somebody",)))
@@ -337,16 +310,12 @@ def of_neighbours(pair: Neighbours) -> RecordPair:
     )
 
 
-def space_of_pairs(pairs: Sequence[Neighbours], *, alone: bool = False) -> DataSpace:
-    """The space of records like those of some pairs of arrays, which come first.
-
-    Parameters
-    ----------
-    pairs : sequence of Neighbours
-        At least one.
-    alone : bool
-        Whether no other pairs are tried, because the target takes no other data.
-    """
+def space_of_pairs(
+    pairs: Sequence[Neighbours],  # At least one
+    *,
+    alone: bool = False,  # Whether no other pairs are tried, because the target takes no other data
+) -> DataSpace:
+    """The space of records like those of some pairs of arrays, which come first."""
     own = tuple(map(of_neighbours, pairs))
     records = min(max(len(own[0].first), len(own[0].second), 8), USUAL_RECORDS)
     return DataSpace(columns=own[0].columns, records=records, own=own, alone=alone)

@@ -47,18 +47,18 @@ Progress = Callable[[int, int, str], None]
 
 
 def replay(
-    agent: Agent,
-    space: DataSpace,
-    claim: ClaimUnderTest,
+    agent: Agent,  # Runs the target
+    space: DataSpace,  # What data it takes
+    claim: ClaimUnderTest,  # What is claimed
     *,
-    name: str,
-    seed: int,
-    seconds: float = SECONDS,
-    false_alarm_rate: float = 0.05,
-    because: str = "",
-    reported: Sequence[str] = (),
-    command: str = "",
-    progress: Progress | None = None,
+    name: str,  # What the target is called
+    seed: int,  # Data sets and generators come from it
+    seconds: float = SECONDS,  # About how long it may take. At least one pair is examined.
+    false_alarm_rate: float = 0.05,  # How often a true claim may be refuted
+    because: str = "",  # Why a difference may be all that can be said of this target
+    reported: Sequence[str] = (),  # Where a difference of this target was reported in public
+    command: str = "",  # The command that repeats this
+    progress: Progress | None = None,  # Called before each pair
 ) -> ReplayResult:
     """Record a target on D, replay its noise on D', and say what else differs.
 
@@ -71,31 +71,6 @@ def replay(
     Assumes
     -------
     Ordinary runs are independent of each other.
-
-    Parameters
-    ----------
-    agent : Agent
-        Runs the target.
-    space : DataSpace
-        What data it takes.
-    claim : ClaimUnderTest
-        What is claimed.
-    name : str
-        What the target is called.
-    seed : int
-        Data sets and generators come from it.
-    seconds : float
-        About how long it may take. At least one pair is examined.
-    false_alarm_rate : float
-        How often a true claim may be refuted.
-    because : str
-        Why a difference may be all that can be said of this target.
-    reported : sequence of str
-        Where a difference of this target was reported in public.
-    command : str
-        The command that repeats this.
-    progress : callable, optional
-        Called before each pair.
 
     Raises
     ------

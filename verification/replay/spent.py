@@ -44,19 +44,11 @@ class Spent:
 
 
 def spent_by(
-    calls: Sequence[Mapping[str, Any]], released: Sequence[bool], delta: float
+    calls: Sequence[Mapping[str, Any]],  # As an agent describes them
+    released: Sequence[bool],  # For each, whether its noisy value is in the release
+    delta: float,  # The claim's
 ) -> Spent | None:
-    """What the calls spent; None if nothing was moved.
-
-    Parameters
-    ----------
-    calls : sequence of dict
-        As an agent describes them.
-    released : sequence of bool
-        For each, whether its noisy value is in the release.
-    delta : float
-        The claim's.
-    """
+    """What the calls spent; None if nothing was moved."""
     events: list[Event] = []
     unknown, shown = 0, True
     for place, call in enumerate(calls):

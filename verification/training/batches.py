@@ -43,13 +43,7 @@ def array_of(leaf: Any) -> Any:
 
 
 def size(batch: Batch) -> int:
-    """The number of records of a batch.
-
-    Raises
-    ------
-    ValueError
-        If its arrays do not agree on it.
-    """
+    """The number of records of a batch."""
     lengths = {len(leaf) for leaf in leaves(batch) if hasattr(leaf, "__len__")}
     if len(lengths) > 1:
         raise _validate.fail(
@@ -107,14 +101,8 @@ def _times(leaf: Any, factor: float) -> Any:
     return [_times(value, factor) for value in leaf] if isinstance(leaf, list) else leaf * factor
 
 
-def records_of(loader: Iterable[Batch], count: int) -> Batch | None:
-    """The first ``count`` records that a loader yields, or fewer if it has no more in two epochs.
-
-    Returns
-    -------
-    batch or None
-        None if it yields no records.
-    """
+def records_of(loader: Iterable[Batch], count: int) -> Batch | None:  # None if it yields no records
+    """The first ``count`` records that a loader yields; fewer if two epochs have no more."""
     found: list[Batch] = []
     have = 0
     for _ in range(2):

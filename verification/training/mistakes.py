@@ -82,12 +82,9 @@ class TrainingMistakeKind(StrEnum):
 class TrainingMistake:
     """A mistake that was found in a training."""
 
-    kind: TrainingMistakeKind
-    """What it is."""
-    message: str
-    """What was seen, with numbers."""
-    advice: str
-    """What to do about it."""
+    kind: TrainingMistakeKind  #: What it is
+    message: str  #: What was seen, with numbers
+    advice: str  #: What to do about it
 
     def describe(self) -> str:
         """In words."""

@@ -16,18 +16,14 @@ CHECKS = ("step", "sampler", "accountant", "run")
 class TrainingOptions:
     """How a training is checked."""
 
-    checks: tuple[str, ...] = CHECKS
-    """Which of "step", "sampler", "accountant" and "run" are made."""
+    checks: tuple[str, ...] = CHECKS  #: Which of "step", "sampler", "accountant" and "run" are made
     false_alarm_rate: float = 0.01
     """How often a correct training may be rejected, by all checks together; in (0, 1)."""
-    confidence: float = 0.95
-    """Of each lower bound, in (0, 1)."""
-    canaries: int = 1000
-    """How many canaries the run has; at least 2."""
+    confidence: float = 0.95  #: Of each lower bound, in (0, 1)
+    canaries: int = 1000  #: How many canaries the run has; at least 2
     steps: int | None = None
     """How many steps the run makes; None for those of the event, or what the time allows."""
-    seconds: float = 60.0
-    """About how long all checks may take; above 0."""
+    seconds: float = 60.0  #: About how long all checks may take; above 0
     seed: int | None = None
     """All choices of the checks come from it; None for one from the operating system."""
 

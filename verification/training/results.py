@@ -19,12 +19,9 @@ class TrainingLowerBound:
     """The training has at least this epsilon at ``delta``, except with probability 1 -
     ``confidence``, if what ``given`` says is true.
     """
-    delta: float
-    """In [0, 1)."""
-    confidence: float
-    """In (0, 1]."""
-    given: str
-    """What is assumed besides what was measured, as a sentence."""
+    delta: float  #: In [0, 1)
+    confidence: float  #: In (0, 1]
+    given: str  #: What is assumed besides what was measured, as a sentence
     mu: float | None = None
     """The same as a lower bound on mu of Gaussian differential privacy, where there is one."""
     family: str = ""
@@ -77,26 +74,18 @@ class CheckResult:
     ``false_alarm_rate``.
     """
 
-    name: str
-    """Which check it is."""
-    false_alarm_rate: float
-    """How often the check rejects a correct training, at most."""
-    mistakes: tuple[TrainingMistake, ...] = ()
-    """What is wrong; the check rejects if there is any."""
+    name: str  #: Which check it is
+    false_alarm_rate: float  #: How often the check rejects a correct training, at most
+    mistakes: tuple[TrainingMistake, ...] = ()  #: What is wrong; the check rejects if there is any
     measured: tuple[tuple[str, str], ...] = ()
     """What was measured: a heading, and the value in words."""
-    bounds: tuple[TrainingLowerBound, ...] = ()
-    """Lower bounds on epsilon, the most telling first."""
-    notes: tuple[str, ...] = ()
-    """What could not be looked at, and further remarks."""
-    skipped: str = ""
-    """Why the check was not made; empty if it was."""
+    bounds: tuple[TrainingLowerBound, ...] = ()  #: Lower bounds on epsilon, the most telling first
+    notes: tuple[str, ...] = ()  #: What could not be looked at, and further remarks
+    skipped: str = ""  #: Why the check was not made; empty if it was
     inconclusive: str = ""
     """Why not even a large mistake would have been noticed; empty if one would."""
-    scores: CanaryScores | None = None
-    """Scores of canaries."""
-    seconds: float = 0.0
-    """How long it took."""
+    scores: CanaryScores | None = None  #: Scores of canaries
+    seconds: float = 0.0  #: How long it took
     spent: dict[str, float] = field(default_factory=dict)
     """How much of the false-alarm rate each of its tests has."""
 
@@ -148,22 +137,14 @@ class TrainingVerification:
     ``false_alarm_rate``. A training that is not rejected is not proven.
     """
 
-    name: str
-    """What was checked."""
-    event: str
-    """What the accountant was told, in words."""
-    claim: str
-    """The claim, in words."""
-    false_alarm_rate: float
-    """Of all checks together."""
-    checks: tuple[CheckResult, ...]
-    """One for each check that was asked for."""
-    seed: int
-    """All choices came from it."""
-    seconds: float
-    """How long it took."""
-    notes: tuple[str, ...] = ()
-    """Remarks on all checks."""
+    name: str  #: What was checked
+    event: str  #: What the accountant was told, in words
+    claim: str  #: The claim, in words
+    false_alarm_rate: float  #: Of all checks together
+    checks: tuple[CheckResult, ...]  #: One for each check that was asked for
+    seed: int  #: All choices came from it
+    seconds: float  #: How long it took
+    notes: tuple[str, ...] = ()  #: Remarks on all checks
 
     @property
     def rejected(self) -> bool:

@@ -28,10 +28,8 @@ class Rhythm:
     """How many calls come before those of the first update that is seen, as in a warm-up whose
     first learning rate is 0.
     """
-    regular: bool = True
-    """Whether it is always the same number."""
-    rounds: int = 1
-    """How many updates a call makes, where each makes several."""
+    regular: bool = True  # Whether it is always the same number
+    rounds: int = 1  # How many updates a call makes, where each makes several
     public: frozenset[int] = frozenset()
     """Which of these do not use the batch, as where a public data set is trained on in between."""
     sums: bool = False
@@ -48,22 +46,14 @@ class Rhythm:
         return min(set(range(self.rounds)) - self.public)
 
 
-def rhythm_of(training: PrivateTraining, *, until: float) -> Rhythm:
+def rhythm_of(
+    training: PrivateTraining,  # Which makes its first steps
+    *,
+    until: float,  # When to stop, by the clock of ``time.perf_counter``
+) -> Rhythm:
     """Hand batches of the loader to the step, and see which calls make an update.
 
     The training is put back afterwards.
-
-    Parameters
-    ----------
-    training : PrivateTraining
-        Which makes its first steps.
-    until : float
-        When to stop, by the clock of ``time.perf_counter``.
-
-    Raises
-    ------
-    ValueError
-        If the step fails.
     """
     state = TrainingState(training)
     made: list[int] = []

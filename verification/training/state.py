@@ -36,14 +36,12 @@ class TrainingState:
     Kept are parameters and buffers of the model, the optimiser, the accountant's history, random
     generators, and plain attributes of the objects that the training names and of what its step
     closes over.
-
-    Parameters
-    ----------
-    training : PrivateTraining
-        Whose state is kept.
     """
 
-    def __init__(self, training: PrivateTraining) -> None:
+    def __init__(
+        self,
+        training: PrivateTraining,  # Whose state is kept
+    ) -> None:
         self._put_back: list[Callable[[], None]] = []
         self._generators: list[Any] = []
         self._seen: set[int] = set()

@@ -15,20 +15,12 @@ from rdpkit.formats.records import did_you_mean
 from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker, as_training
 
 
-def training_maker(what: str | Callable[[], Any] | PrivateTraining) -> TrainingMaker:
-    """A maker of trainings from its name, a callable, or a training that was made already.
-
-    Parameters
-    ----------
-    what : str, callable, PrivateTraining or object
-        ``module:callable``, which is imported from the current directory or from wherever Python
-        finds it, because the user named it; a training of the zoo; a callable; or one training.
-
-    Raises
-    ------
-    ValueError
-        If there is no such module or callable.
-    """
+def training_maker(
+    # ``module:callable``, which is imported from the current directory or from wherever Python
+    # finds it, because the user named it; a training of the zoo; a callable; or one training.
+    what: str | Callable[[], Any] | PrivateTraining,
+) -> TrainingMaker:
+    """A maker of trainings from its name, a callable, or a training that was made already."""
     if isinstance(what, str):
         if ":" in what:
             return TrainingMaker(make=_imported(what), name=what, anew=lambda: _again(what))

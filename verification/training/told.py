@@ -33,16 +33,11 @@ class Told:
     """
     noise_multiplier: float | None
     """Standard deviation of the noise over how far a record that comes or goes moves the sum."""
-    rate: float | None
-    """The probability with which a record is in a batch."""
-    updates: int | None
-    """Number of noisy updates."""
-    largest_batch: int | None = None
-    """Where batches are cut."""
-    epochs: int | None = None
-    """Passes, where batches are made in epochs."""
-    records: int | None = None
-    """How many records there are, where the event says so."""
+    rate: float | None  # The probability with which a record is in a batch
+    updates: int | None  # Number of noisy updates
+    largest_batch: int | None = None  # Where batches are cut
+    epochs: int | None = None  # Passes, where batches are made in epochs
+    records: int | None = None  # How many records there are, where the event says so
     parts: int = 1
     """How many parts the event has, where it is a composition: steps with other noise, or further
     releases from the same batches.

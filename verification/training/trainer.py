@@ -33,28 +33,19 @@ class PrivateTraining:
     """``step(batch)`` makes one noisy update from one batch: clipping, noise and optimiser, as the
     training does it. What it returns is ignored.
     """
-    loader: Iterable[Batch]
-    """Yields the batches of one epoch, anew each time that it is iterated."""
-    event: Event
-    """What the accountant was told, usually :class:`rdpkit.DPSGD`."""
-    adjacency: Adjacency
-    """The neighbouring relation of the claim."""
-    delta: float
-    """The claim's delta, in (0, 1)."""
-    epsilon: float | None = None
-    """The claimed epsilon; by default what ``event`` implies."""
-    model: Any = None
-    """What is trained. Needed unless ``parameters`` is given."""
+    loader: Iterable[Batch]  #: Yields the batches of one epoch, anew each time that it is iterated
+    event: Event  #: What the accountant was told, usually :class:`rdpkit.DPSGD`
+    adjacency: Adjacency  #: The neighbouring relation of the claim
+    delta: float  #: The claim's delta, in (0, 1)
+    epsilon: float | None = None  #: The claimed epsilon; by default what ``event`` implies
+    model: Any = None  #: What is trained. Needed unless ``parameters`` is given.
     parameters: Callable[[], dict[str, Any]] | None = None
     """Returns the present parameters as a dictionary of arrays, for training without torch."""
-    optimizer: Any = None
-    """Put back between trials; with Opacus it also takes gradient canaries."""
+    optimizer: Any = None  #: Put back between trials; with Opacus it also takes gradient canaries
     accountant: Any = None
     """With a list ``history`` of (noise multiplier, sampling rate, steps), as in Opacus."""
-    records: Any = None
-    """The training records; by default ``loader.dataset``."""
-    held_out: Any = None
-    """Records that are kept for evaluation and must not be trained on."""
+    records: Any = None  #: The training records; by default ``loader.dataset``
+    held_out: Any = None  #: Records that are kept for evaluation and must not be trained on
     indices: Callable[[], Iterable[Any]] | None = None
     """Returns an iterable of the batches of one epoch as arrays of positions in ``records``; by
     default what ``loader.batch_sampler`` yields, or what is found by comparing batches with
@@ -81,14 +72,12 @@ class PrivateTraining:
     """``reseed(seed)`` seeds random numbers that neither the global generators nor generators among
     the training's own attributes draw, such as keys of jax.
     """
-    max_grad_norm: float | None = None
-    """The clipping norm; only said to the reader."""
+    max_grad_norm: float | None = None  #: The clipping norm; only said to the reader
     objects: tuple[Any, ...] = ()
     """Further objects that a step changes, such as random generators; they are put back between
     trials.
     """
-    name: str = "training"
-    """How reports call it."""
+    name: str = "training"  #: How reports call it
 
     def __post_init__(self) -> None:
         for name in (
@@ -195,35 +184,21 @@ def as_training(what: Any) -> PrivateTraining:
 class TrainingMaker:
     """Makes the same training again and again, as every check needs a fresh one."""
 
-    make: Callable[[], Any]
-    """Called without arguments; returns what :func:`as_training` reads."""
-    name: str
-    """How reports call it."""
+    make: Callable[[], Any]  # Called without arguments; returns what :func:`as_training` reads
+    name: str  # How reports call it
     repeats: bool = True
     """False if ``make`` returns the same object each time, so that no fresh one can be had."""
     anew: Callable[[], Callable[[], Any]] | None = None
     """Imports the module again, and returns what makes a training there."""
 
     def started_anew(self) -> PrivateTraining:
-        """A training as a new process would make it, with what its module does at import.
-
-        Raises
-        ------
-        ValueError
-            If the module cannot be imported twice, or no training can be made.
-        """
+        """A training as a new process would make it, with what its module does at import."""
         if self.anew is None:
             return self.fresh()
         return dataclasses.replace(self, make=self.anew()).fresh()
 
     def fresh(self) -> PrivateTraining:
-        """A new training.
-
-        Raises
-        ------
-        ValueError
-            If the maker raises, or what it returns is no training.
-        """
+        """A new training."""
         try:
             made = self.make()
         except Exception as error:

@@ -33,14 +33,10 @@ class Update:
 
     vector: Vector
     """All parameters' noisy gradients, one after the other, of the first update; shape (d,)."""
-    places: dict[str, slice]
-    """Where each parameter's part is: name to slice."""
-    count: int
-    """How many updates were made."""
-    buffers: Vector
-    """The model's floating-point buffers after the step."""
-    rounding: float
-    """About how long the rounding errors of ``vector`` are."""
+    places: dict[str, slice]  # Where each parameter's part is: name to slice
+    count: int  # How many updates were made
+    buffers: Vector  # The model's floating-point buffers after the step
+    rounding: float  # About how long the rounding errors of ``vector`` are
     seen: bool = True
     """Whether it is what an optimiser was handed; otherwise it is the change of the parameters."""
 
@@ -51,17 +47,15 @@ class Update:
 
 
 class UpdateRecorder:
-    """Sees the gradients of every torch optimiser while it is open.
+    """Sees the gradients of every torch optimiser while it is open."""
 
-    Parameters
-    ----------
-    training : PrivateTraining
-        Whose parameters are looked for.
-    held : bool
-        Whether parameters are put back after each update, so that none depends on another.
-    """
-
-    def __init__(self, training: PrivateTraining, *, held: bool = False) -> None:
+    def __init__(
+        self,
+        training: PrivateTraining,  # Whose parameters are looked for
+        *,
+        # Whether parameters are put back after each update, so that none depends on another.
+        held: bool = False,
+    ) -> None:
         self.training = training
         self._kept = (
             [(one, one.detach().clone()) for one in training.model.parameters()]
@@ -114,29 +108,14 @@ class UpdateRecorder:
 
 
 def observe(
-    training: PrivateTraining,
-    *batches: Batch,
+    training: PrivateTraining,  # Whose step is called
+    *batches: Batch,  # What it is called with
+    # Which updates of a call do not use the batch, by their places; they are left out.
     public: frozenset[int] = frozenset(),
+    # Whether the first noisy sum that the step asks ``noisy_sum`` for takes the update's place.
     sums: bool = False,
 ) -> Update:
-    """Call ``step`` with each batch, one after the other, and return the updates that it made.
-
-    Parameters
-    ----------
-    training : PrivateTraining
-        Whose step is called.
-    *batches : batch
-        What it is called with.
-    public : frozenset of int
-        Which updates of a call do not use the batch, by their places; they are left out.
-    sums : bool
-        Whether the first noisy sum that the step asks ``noisy_sum`` for takes the update's place.
-
-    Raises
-    ------
-    ValueError
-        If it raises, or changes no parameter.
-    """
+    """Call ``step`` with each batch, one after the other, and return the updates that it made."""
     before = parameters_of(training)
     recorder = UpdateRecorder(training)
     released: list[Vector] = []

@@ -43,20 +43,16 @@ _SMALL = 2.0**-110
 _STEPS, _ENOUGH = 40, 1e-9
 
 
-def dominating(step: AnyStep, edges: Indices, grid: Grid, *, log_least: float) -> Tilted:
+def dominating(
+    step: AnyStep,  # One release
+    edges: Indices,  # Ascending grid points, at least two
+    grid: Grid,
+    *,
+    # Logarithm of the smallest probability that matters. It sets the precision, because some
+    # heights are differences of larger numbers.
+    log_least: float,
+) -> Tilted:
     """The pair that connects the dots of a step's curve at grid points.
-
-    Parameters
-    ----------
-    step : AnyStep
-        One release.
-    edges : ndarray of int
-        Ascending grid points, at least two.
-    grid : Grid
-        The grid.
-    log_least : float
-        Logarithm of the smallest probability that matters. It sets the precision, because some
-        heights are differences of larger numbers.
 
     Raises
     ------
@@ -106,15 +102,12 @@ def _connect(step: AnyStep, edges: Indices, grid: Grid) -> Tilted | None:
 
 
 class Above:
-    """A composition from above: delta at any epsilon, and the reverse.
+    """A composition from above: delta at any epsilon, and the reverse."""
 
-    Parameters
-    ----------
-    layout : Layout
-        How it is computed.
-    """
-
-    def __init__(self, layout: Layout) -> None:
+    def __init__(
+        self,
+        layout: Layout,  # How it is computed
+    ) -> None:
         found: list[tuple[Block, Tilted]] = []
         for block in layout.blocks:
             fine = Grid(step=layout.grid.step / block.factor, tilt=layout.grid.tilt)

@@ -119,15 +119,12 @@ def _tilted(masses: Sequence[arb], labels: Indices, grid: Grid, *, above: bool) 
 
 
 class Below:
-    """A composition from below.
+    """A composition from below."""
 
-    Parameters
-    ----------
-    layout : Layout
-        How it is computed; every step a pair of distributions.
-    """
-
-    def __init__(self, layout: Layout) -> None:
+    def __init__(
+        self,
+        layout: Layout,  # How it is computed; every step a pair of distributions
+    ) -> None:
         bits = _BITS + math.ceil(max(-layout.saddle.log_delta, 0.0) / math.log(2.0))
         found: list[tuple[Block, _Cells]] = []
         with ctx.workprec(bits):

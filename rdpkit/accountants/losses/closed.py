@@ -18,18 +18,13 @@ _HALVINGS = 1100
 _FARTHEST = 2.0**127
 
 
-def delta(step: AnyStep, epsilon: float, *, above: bool) -> float:
-    """Delta at an epsilon, rounded to one side.
-
-    Parameters
-    ----------
-    step : AnyStep
-        The release.
-    epsilon : float
-        In nats, >= 0.
-    above : bool
-        Whether the number bounds delta from above or from below.
-    """
+def delta(
+    step: AnyStep,  # The release
+    epsilon: float,  # In nats, >= 0
+    *,
+    above: bool,  # Whether the number bounds delta from above or from below
+) -> float:
+    """Delta at an epsilon, rounded to one side."""
     height = _height(_Curves(step, above), epsilon)
     return min(max(float_above(height) if above else float_below(height), 0.0), 1.0)
 
@@ -62,19 +57,15 @@ def _height(of: _Curves, epsilon: float) -> arb:
         bits *= 2
 
 
-def epsilon(step: AnyStep, delta: float, *, above: bool) -> float:
-    """Epsilon at a delta, rounded to one side by bisection down to neighbouring floats.
-
-    Parameters
-    ----------
-    step : AnyStep
-        The release.
-    delta : float
-        In (0, 1).
-    above : bool
-        Whether the number bounds epsilon from above (infinity where it is not known to be below
-        2^127) or from below.
-    """
+def epsilon(
+    step: AnyStep,  # The release
+    delta: float,  # In (0, 1)
+    *,
+    # Whether the number bounds epsilon from above (infinity where it is not known to be below
+    # 2^127) or from below.
+    above: bool,
+) -> float:
+    """Epsilon at a delta, rounded to one side by bisection down to neighbouring floats."""
     of = _Curves(step, above)
     target = arb(delta)
 

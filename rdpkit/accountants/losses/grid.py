@@ -92,29 +92,16 @@ class Total:
 
 
 def add_up(
-    parts: Sequence[tuple[Tilted, int]],
-    grid: Grid,
-    window: Window,
+    parts: Sequence[tuple[Tilted, int]],  # At least one
+    grid: Grid,  # The grid that they are on
+    window: Window,  # Where the sum is wanted
     *,
+    # Whether nothing is added to the sum any more. Then a loss above the window is as good as
+    # infinite; before, it may still be brought down.
     last: bool = True,
-    format_: Format = DOUBLE,
+    format_: Format = DOUBLE,  # The format of floats of the transforms
 ) -> Total:
-    """The sum of independent copies of distributions, each so many times.
-
-    Parameters
-    ----------
-    parts : sequence of (Tilted, int)
-        At least one.
-    grid : Grid
-        The grid that they are on.
-    window : Window
-        Where the sum is wanted.
-    last : bool
-        Whether nothing is added to the sum any more. Then a loss above the window is as good as
-        infinite; before, it may still be brought down.
-    format_ : Format
-        The format of floats of the transforms.
-    """
+    """The sum of independent copies of distributions, each so many times."""
     factors = []
     for part, count in parts:
         folded = np.zeros(window.size)
@@ -256,20 +243,14 @@ def _split(grid: Grid, factor: int) -> tuple[Array, Array]:
     return np.array(up), np.array(down)
 
 
-def merged_labels(total: Total, grid: Grid, factor: int, *, above: bool) -> Tilted:
-    """The sum with every label rounded to the nearest multiple of ``factor``.
-
-    Parameters
-    ----------
-    total : Total
-        What was added up.
-    grid : Grid
-        Its grid.
-    factor : int
-        How many times as coarse the new one is.
-    above : bool
-        Whether masses are rounded up or down.
-    """
+def merged_labels(
+    total: Total,  # What was added up
+    grid: Grid,
+    factor: int,  # How many times as coarse the new one is
+    *,
+    above: bool,  # Whether masses are rounded up or down
+) -> Tilted:
+    """The sum with every label rounded to the nearest multiple of ``factor``."""
     half = factor // 2
     with ctx.workprec(_BITS):
         rate = arb(grid.tilt) * arb(grid.step)

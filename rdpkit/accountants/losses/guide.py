@@ -39,10 +39,8 @@ _STEEPEST = 3000.0
 class Guide:
     """Points of the loss of one release, under the first member of its pair."""
 
-    losses: Array
-    """Ascending; shape (k,)."""
-    log_masses: Array
-    """Logarithms of the probabilities of these points; shape (k,)."""
+    losses: Array  # Ascending; shape (k,)
+    log_masses: Array  # Logarithms of the probabilities of these points; shape (k,)
     places: Array | None = None
     """For a pair, where the tails of its kind have about these losses; monotone; shape (k,)."""
 
@@ -161,27 +159,19 @@ class Saddle:
 
 
 def saddle(
-    total: Sum,
+    total: Sum,  # The composition
     *,
+    # The logarithm of delta, or epsilon: what is given. With both, epsilon is asked about and the
+    # other is what delta is expected to be.
     log_delta: float | None,
     epsilon: float | None,
-    around: float | None = None,
+    around: float | None = None,  # About the epsilon at that delta, if known
 ) -> Saddle:
     """The tilt for epsilon at ``delta``, or the reverse.
 
     It is the Renyi order less 1 that gives the least by the conversion of Balle et al. 2020, whose
     epsilon and delta are the first guess. Where a better one is at hand, the tilted mean is put
     there: then as much of the tilted mass as possible is where the answer comes from.
-
-    Parameters
-    ----------
-    total : Sum
-        The composition.
-    log_delta, epsilon : float
-        The logarithm of delta, or epsilon: what is given. With both, epsilon is asked about and
-        the other is what delta is expected to be.
-    around : float, optional
-        About the epsilon at that delta, if known.
     """
     _, mean, variance = total.moments(0.0)
     unit = 1.0 / math.sqrt(max(variance, 1e-300))
@@ -205,17 +195,13 @@ def saddle(
     )
 
 
-def estimated_epsilon(total: Sum, at: Saddle) -> float:
+def estimated_epsilon(
+    total: Sum,  # The composition
+    at: Saddle,  # About the epsilon and the delta in question, from a conversion
+) -> float:
     """About the epsilon at a delta: by the saddle point, or where that fails, by inversion.
 
     It fails where delta comes from single losses that are rare and large.
-
-    Parameters
-    ----------
-    total : Sum
-        The composition.
-    at : Saddle
-        About the epsilon and the delta in question, from a conversion.
     """
 
     def once(epsilon: float) -> float:

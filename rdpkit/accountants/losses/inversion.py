@@ -59,18 +59,14 @@ class Line:
     in_balls: bool = False  # Whether all is computed in balls, where doubles have too few digits
 
     @classmethod
-    def fitted(cls, cumulant: Callable[[float], float], at: Saddle, deviation: float) -> Line:
-        """The line on which little comes from aliases, and from frequencies that are left out.
-
-        Parameters
-        ----------
-        cumulant : callable
-            At a distance from the tilt: about the logarithm of Phi there.
-        at : Saddle
-            What is asked for.
-        deviation : float
-            Standard deviation of the noise.
-        """
+    def fitted(
+        cls,
+        # At a distance from the tilt: about the logarithm of Phi there.
+        cumulant: Callable[[float], float],
+        at: Saddle,  # What is asked for
+        deviation: float,  # Standard deviation of the noise
+    ) -> Line:
+        """The line on which little comes from aliases, and from frequencies that are left out."""
         small = at.log_share + _LOG_REST + cumulant(0.0)
         ends: list[float] = []
         for sign in (1.0, -1.0):
@@ -103,8 +99,7 @@ class Kernel:
 
     smoothed: Callable[[acb, arb], acb]
     """At s and the square of the noise's deviation: the logarithm of the transform of the noise."""
-    kernel: Callable[[acb], acb]
-    """At s: the transform of k."""
+    kernel: Callable[[acb], acb]  # At s: the transform of k
     rest: Callable[[arb, arb], arb]
     """At the deviation and the last frequency u: a bound on the integral of the product of both
     beyond u, over its value's factor at frequency 0, which is that of the noise.
@@ -152,21 +147,16 @@ class Transformed:
         return acb(arb(moved.real, radius), arb(moved.imag, radius)) / self.total + 1
 
 
-def transformed(several: Sequence[Tilted], grid: Grid, line: Line) -> list[Transformed]:
+def transformed(
+    several: Sequence[Tilted],  # At least one
+    grid: Grid,  # The grid they are on; its step is a power of two, so that losses are floats
+    line: Line,  # The frequencies
+) -> list[Transformed]:
     """The transforms of distributions that have all indices in common.
 
     The error of each is at most
     u (5.4 (levels + 1) + c + n / c + log2(n) + 12) 1.02 Sum_i a_i min(f |l_i|, 4)
     at the frequency f, n the number of losses l_i, a_i their masses and c the size of a chunk.
-
-    Parameters
-    ----------
-    several : sequence of Tilted
-        At least one.
-    grid : Grid
-        The grid they are on; its step is a power of two, so that losses are floats.
-    line : Line
-        The frequencies.
     """
     if line.in_balls:
         return _in_balls(several, grid, line)
@@ -293,12 +283,9 @@ class Inversion:
 
     parts: Sequence[tuple[Transformed, int]]
     """The distributions, and how many copies of each are summed."""
-    grid: Grid
-    """Their grid."""
-    line: Line
-    """The line."""
-    kernel: Kernel
-    """What is asked."""
+    grid: Grid  # Their grid
+    line: Line  # The line
+    kernel: Kernel  # What is asked
     _values: Numbers = field(init=False)
     _off: float = field(init=False)
     _growth: arb = field(init=False)
@@ -379,14 +366,11 @@ class Inversion:
     def _bits(self) -> int:
         return _EXACT_BITS if self.line.in_balls else _BITS
 
-    def at(self, x: float) -> arb:
-        """A ball around f(x) with its aliases.
-
-        Parameters
-        ----------
-        x : float
-            Any number.
-        """
+    def at(
+        self,
+        x: float,  # Any number
+    ) -> arb:
+        """A ball around f(x) with its aliases."""
         if self._balls is not None:
             return self._at_in_balls(x, self._balls)
         if x not in self._sums:

@@ -81,16 +81,11 @@ class Block:
 class Layout:
     """All choices for one composition."""
 
-    saddle: Saddle
-    """The tilt, and about the epsilon and delta in question."""
-    grid: Grid
-    """The grid of the whole sum."""
-    window: Window
-    """The window of the whole sum, on that grid."""
-    blocks: tuple[Block, ...]
-    """How each step is summed."""
-    format_: Format = DOUBLE
-    """The format of floats of the transforms."""
+    saddle: Saddle  # The tilt, and about the epsilon and delta in question
+    grid: Grid  # The grid of the whole sum
+    window: Window  # The window of the whole sum, on that grid
+    blocks: tuple[Block, ...]  # How each step is summed
+    format_: Format = DOUBLE  # The format of floats of the transforms
     line: Line | None = None
     """Where the transform of the sum is inverted, if it is not put onto a grid. The grid is then
     one of floats, and the window is not used.
@@ -153,29 +148,18 @@ class Layout:
 
 
 def arrange(
-    releases: Releases,
+    releases: Releases,  # Steps with counts, at least one
     *,
+    # What is given. With both, epsilon is asked about and delta is what is expected there.
     delta: float | None,
     epsilon: float | None,
-    around: float | None = None,
-    accuracy: float = ACCURACY,
+    around: float | None = None,  # About the epsilon at ``delta``, if known
+    accuracy: float = ACCURACY,  # About how far epsilon may move, relative to it
+    # Whether all copies go into one transform, however long it is. Where losses are rare and large
+    # this is more accurate than a sum in stages.
     at_once: bool = False,
 ) -> Layout:
     """The layout for a question about a composition.
-
-    Parameters
-    ----------
-    releases : Releases
-        Steps with counts, at least one.
-    delta, epsilon : float
-        What is given. With both, epsilon is asked about and delta is what is expected there.
-    around : float, optional
-        About the epsilon at ``delta``, if known.
-    accuracy : float
-        About how far epsilon may move, relative to it.
-    at_once : bool
-        Whether all copies go into one transform, however long it is. Where losses are rare and
-        large this is more accurate than a sum in stages.
 
     Raises
     ------
@@ -415,31 +399,16 @@ def _block(
 
 
 def copies(
-    block: Block,
-    one: Tilted,
-    fine: Grid,
+    block: Block,  # How they are summed
+    one: Tilted,  # One copy, on its own grid
+    fine: Grid,  # That grid
+    # Brings a sum to a grid that is coarser by a factor.
     merged: Callable[[Total, Grid, int], Tilted],
     *,
-    drift: float = 0.0,
-    format_: Format = DOUBLE,
+    drift: float = 0.0,  # How many fine grid points the mean of one copy lies above the guide's
+    format_: Format = DOUBLE,  # The format of floats of the transforms
 ) -> list[tuple[Tilted, int]]:
-    """All copies of a step as distributions on the layout's grid, with how often each is added.
-
-    Parameters
-    ----------
-    block : Block
-        How they are summed.
-    one : Tilted
-        One copy, on its own grid.
-    fine : Grid
-        That grid.
-    merged : callable
-        Brings a sum to a grid that is coarser by a factor.
-    drift : float
-        How many fine grid points the mean of one copy lies above the guide's.
-    format_ : Format
-        The format of floats of the transforms.
-    """
+    """All copies of a step as distributions on the layout's grid, with how often each is added."""
     found = []
     for window, size, count in (
         (block.window, block.block, block.count // block.block),
@@ -523,13 +492,7 @@ _CURRENT: ContextVar[Limits | None] = ContextVar("limits", default=None)
 
 
 def _current() -> Limits:
-    """The limits in force: those of a ``with`` block, or of the environment, or the usual ones.
-
-    Raises
-    ------
-    ValueError
-        If an environment variable is no positive number.
-    """
+    """The limits in force: those of a ``with`` block, or of the environment, or the usual ones."""
     return _CURRENT.get() or _from_environment(
         os.environ.get(_SECONDS, ""), os.environ.get(_BYTES, "")
     )

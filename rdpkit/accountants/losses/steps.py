@@ -33,15 +33,9 @@ _PARTS_THAT_MEET = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileStep:
-    """One release of which points of the privacy profile are known, in both directions.
+    """One release of which points of the privacy profile are known, in both directions."""
 
-    Parameters
-    ----------
-    profile : Envelope
-        The profile; its last value is the mass of an infinite loss.
-    """
-
-    profile: Envelope
+    profile: Envelope  # The profile; its last value is the mass of an infinite loss
     is_a_pair: ClassVar[bool] = False
 
     def reversed(self) -> ProfileStep:
@@ -51,16 +45,12 @@ class ProfileStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FiniteSum:
-    """Several releases with a handful of outcomes each, as one pair.
-
-    Parameters
-    ----------
-    releases : tuple of (step, int)
-        The steps, for which :func:`rdpkit.accountants.losses.kinds.finite.has_few_sums` holds, and
-        how often each is taken.
-    """
+    """Several releases with a handful of outcomes each, as one pair."""
 
     releases: tuple[tuple[Any, int], ...]
+    """The steps, for which :func:`rdpkit.accountants.losses.kinds.finite.has_few_sums` holds, and
+    how often each is taken.
+    """
 
     @property
     def is_a_pair(self) -> bool:
@@ -96,8 +86,7 @@ def of_a_pair(releases: AttainedReleases) -> DominatingReleases:
 class Alternative(Generic[R]):
     """One way in which a changed record may matter."""
 
-    releases: R
-    """What the adversary sees, step by step."""
+    releases: R  # What the adversary sees, step by step
     touched: tuple[int, ...] = ()
     """Which parts of a :class:`rdpkit.Parallel` the record touches: the one that it leaves (or is
     in), then the one that it joins, if another.
@@ -110,19 +99,15 @@ class Alternative(Generic[R]):
         return Alternative(releases=releases, touched=self.touched[::-1])
 
 
-def alternatives(event: Event, adjacency: Adjacency) -> tuple[Alternative[DominatingReleases], ...]:
+def alternatives(
+    event: Event,  # What was released
+    adjacency: Adjacency,  # The neighbouring relation
+) -> tuple[Alternative[DominatingReleases], ...]:
     """Every way in which one changed record may matter, without those that another one dominates.
 
     Every step bounds what one release leaks. Under add-or-remove-one they are for a removal;
     reversed, for an addition. Under zero-out they are for a record that becomes the special one;
     reversed, for the special one in its place.
-
-    Parameters
-    ----------
-    event : Event
-        What was released.
-    adjacency : Adjacency
-        The neighbouring relation.
 
     Raises
     ------
@@ -138,16 +123,13 @@ def alternatives(event: Event, adjacency: Adjacency) -> tuple[Alternative[Domina
 
 
 def attained_alternatives(
-    event: Event, adjacency: Adjacency
+    # As for :func:`alternatives`.
+    event: Event,
+    adjacency: Adjacency,
 ) -> tuple[Alternative[AttainedReleases], ...]:
     """What pairs of data sets attain, in the order of :func:`alternatives`.
 
     Every step is a pair that two data sets attain (:mod:`rdpkit.pairs.worst_pair` says which).
-
-    Parameters
-    ----------
-    event, adjacency
-        As for :func:`alternatives`.
 
     Raises
     ------

@@ -75,19 +75,16 @@ _LOG_BINOMIALS = np.array(
 _LEAST_NOISE, _MOST_NOISE = 1e-150, 1e150
 
 
-def rdp(orders: Array, z: float, sample_size: int, population_size: int) -> Array:
+def rdp(
+    orders: Array,  # Renyi orders; shape (k,)
+    z: float,  # Noise std over how far swapping one member of the subset moves the released vector
+    # l and n, 1 <= l <= n.
+    sample_size: int,
+    population_size: int,
+) -> Array:
     """Divergence at any orders in (1, 512]; inf where ``sample_size == population_size``.
 
     What it guarantees and assumes, and where it comes from, is said at the top of the module.
-
-    Parameters
-    ----------
-    orders : array of shape (k,)
-        Renyi orders.
-    z : float
-        Noise std over how far swapping one member of the subset moves the released vector.
-    sample_size, population_size : int
-        l and n, 1 <= l <= n.
     """
     if sample_size == population_size:
         return np.full(orders.shape, np.inf)
@@ -225,17 +222,14 @@ def _log_remainders(
     return np.asarray(constant[:, None] + sums)
 
 
-def rdp_ball(order: float, z: float, sample_size: int, population_size: int) -> arb:
+def rdp_ball(
+    order: float,  # Renyi order in (1, 512], taken as an exact number
+    z: float,  # As for :func:`rdp`, taken as an exact number
+    # l and n, 1 <= l <= n.
+    sample_size: int,
+    population_size: int,
+) -> arb:
     """A ball that contains the theorem's value for the m that the float path picks.
-
-    Parameters
-    ----------
-    order : float
-        Renyi order in (1, 512], taken as an exact number.
-    z : float
-        As for :func:`rdp`, taken as an exact number.
-    sample_size, population_size : int
-        l and n, 1 <= l <= n.
 
     Raises
     ------

@@ -19,7 +19,17 @@ from rdpkit.numerics.balls import over_rounded_inputs
 _LARGEST_ORDER = 4096.0
 
 
-def rdp(orders: Array, z: float, sample_size: int, population_size: int, *, terms: str) -> Array:
+def rdp(
+    orders: Array,  # Renyi orders, each > 1; shape (k,)
+    # Noise std over how far swapping one member of the subset moves the released vector. For 0, no
+    # noise, the divergence is inf.
+    z: float,
+    # Number of records in the subset and in the data set.
+    sample_size: int,
+    population_size: int,
+    *,
+    terms: str,  # Which weights to use; one of {"theorem9", "theorem27", "minimum"}
+) -> Array:
     """Divergence at any orders > 1 of the sampled Gaussian mechanism.
 
     Guarantee
@@ -34,18 +44,6 @@ def rdp(orders: Array, z: float, sample_size: int, population_size: int, *, term
     -------
     REPLACE_ONE; the subset is uniform without replacement and fresh for every release; swapping
     one member moves the released vector by at most noise std / ``z``.
-
-    Parameters
-    ----------
-    orders : array of shape (k,)
-        Renyi orders, each > 1.
-    z : float
-        Noise std over how far swapping one member of the subset moves the released vector. For 0,
-        no noise, the divergence is inf.
-    sample_size, population_size : int
-        Number of records in the subset and in the data set.
-    terms : {"theorem9", "theorem27", "minimum"}
-        Which weights to use.
 
     Source
     ------

@@ -10,20 +10,16 @@ from flint import arb, fmpz
 from rdpkit.numerics.balls import to_relative_accuracy
 
 
-def even_moments(highest: int, z: float) -> list[arb]:
+def even_moments(
+    highest: int,  # The last index, even
+    z: float,  # Noise std over swap distance, taken as an exact number
+) -> list[arb]:
     """Balls around B(0), B(2), ..., B(highest) at the working precision in force.
 
     Up to the sign (-1)^m, B(m) is the m-th forward difference at 0 of e_i = e^{i(i-1)/(2 z^2)}, so
     one table of exponentials and its differences give all of them. Differences lose digits when z
     is large, so the caller has to repeat the computation with more precision until its own result
     is accurate.
-
-    Parameters
-    ----------
-    highest : int
-        The last index, even.
-    z : float
-        Noise std over swap distance, taken as an exact number.
     """
     rate = (1 / (arb(z) * arb(z))).exp()
     row = [arb(1)]
@@ -40,13 +36,16 @@ def even_moments(highest: int, z: float) -> list[arb]:
 
 
 def rdp_ball(
-    order: float,
+    order: float,  # Renyi order > 1, taken as an exact number
+    # Noise std over how far swapping one member of the subset moves the released vector, taken as
+    # an exact number.
     z: float,
+    # Number of records in the subset and in the data set.
     sample_size: int,
     population_size: int,
     *,
-    terms: str,
-    bits: int = 60,
+    terms: str,  # Which weights to use; one of {"theorem9", "theorem27", "minimum"}
+    bits: int = 60,  # The relative accuracy wanted is 2^-bits
 ) -> arb:
     """A ball that contains what :func:`rdpkit.bounds.sampled.wang2019.rdp` computes in floats.
 
@@ -59,20 +58,6 @@ def rdp_ball(
     Assumes
     -------
     What :func:`rdpkit.bounds.sampled.wang2019.rdp` assumes.
-
-    Parameters
-    ----------
-    order : float
-        Renyi order > 1, taken as an exact number.
-    z : float
-        Noise std over how far swapping one member of the subset moves the released vector, taken
-        as an exact number.
-    sample_size, population_size : int
-        Number of records in the subset and in the data set.
-    terms : {"theorem9", "theorem27", "minimum"}
-        Which weights to use.
-    bits : int
-        The relative accuracy wanted is 2^-bits.
 
     Raises
     ------

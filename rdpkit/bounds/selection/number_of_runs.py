@@ -33,15 +33,11 @@ def mean_number(log_inverse: float, shape: float) -> arb:
 
 
 @lru_cache(maxsize=256)
-def log_inverse_parameter(mean: float, shape: float) -> float:
+def log_inverse_parameter(
+    mean: float,  # At least 1
+    shape: float,  # Above -1 and finite
+) -> float:
     """A float that is certainly at least log(1/g), and very close to it.
-
-    Parameters
-    ----------
-    mean : float
-        At least 1.
-    shape : float
-        Above -1 and finite.
 
     Raises
     ------

@@ -50,25 +50,13 @@ def limit(n: int, d: int, min_eigenvalue: float) -> float:
     return 1.0 + 1.0 / widest if widest < 1.0 else 1.0
 
 
-def rdp_one_output(orders: Array, n: int, d: int, min_eigenvalue: float) -> Array:
-    """The bound on the divergence of one output.
-
-    Parameters
-    ----------
-    orders : ndarray, shape (k,)
-        Orders a > 1.
-    n : int
-        Number of records of either data set, at least 2.
-    d : int
-        Number of coordinates.
-    min_eigenvalue : float
-        sigma, in (0, 1].
-
-    Returns
-    -------
-    ndarray, shape (k,)
-        Divergences in nats; inf where no finite bound holds.
-    """
+def rdp_one_output(
+    orders: Array,  # Orders a > 1; shape (k,)
+    n: int,  # Number of records of either data set, at least 2
+    d: int,  # Number of coordinates
+    min_eigenvalue: float,  # sigma, in (0, 1]
+) -> Array:  # Shape (k,): divergences in nats; inf where no finite bound holds
+    """The bound on the divergence of one output."""
     a = orders
     widest = spread(n, d, min_eigenvalue)
     room = 1.0 - (a - 1.0) * widest
@@ -81,20 +69,14 @@ def rdp_one_output(orders: Array, n: int, d: int, min_eigenvalue: float) -> Arra
     return np.asarray(np.where(inside, quadratic + logs, np.inf))
 
 
-def ball_one_output(order: float, n: int, d: int, min_eigenvalue: float) -> arb:
+def ball_one_output(
+    order: float,  # a > 1, taken as an exact number
+    # As for :func:`rdp_one_output`; the eigenvalue is taken as an exact number.
+    n: int,
+    d: int,
+    min_eigenvalue: float,
+) -> arb:  # inf where no finite bound holds
     """A ball that contains the bound on the divergence of one output.
-
-    Parameters
-    ----------
-    order : float
-        a > 1, taken as an exact number.
-    n, d, min_eigenvalue
-        As for :func:`rdp_one_output`; the eigenvalue is taken as an exact number.
-
-    Returns
-    -------
-    arb
-        inf where no finite bound holds.
 
     Raises
     ------

@@ -104,25 +104,13 @@ def limit(m: int, d: int, min_eigenvalue: float) -> float:
     return min(size, 1.0 + 1.0 / excess) if excess > 0.0 else size
 
 
-def rdp_of_pair(orders: Array, m: int, d: int, min_eigenvalue: float) -> Array:
-    """The bound on one output, for data sets of m and m + 1 records.
-
-    Parameters
-    ----------
-    orders : ndarray, shape (k,)
-        Orders a > 1.
-    m : int
-        Number of records that the two data sets share, at least 1.
-    d : int
-        Number of coordinates.
-    min_eigenvalue : float
-        sigma, in (0, 1].
-
-    Returns
-    -------
-    ndarray, shape (k,)
-        Divergences in nats, inf where some t has an infinite one.
-    """
+def rdp_of_pair(
+    orders: Array,  # Orders a > 1; shape (k,)
+    m: int,  # Number of records that the two data sets share, at least 1
+    d: int,  # Number of coordinates
+    min_eigenvalue: float,  # sigma, in (0, 1]
+) -> Array:  # Shape (k,): divergences in nats, inf where some t has an infinite one
+    """The bound on one output, for data sets of m and m + 1 records."""
     a = orders
     size = m + 1.0
     best = np.zeros_like(a)
@@ -159,20 +147,14 @@ def _pair_ball(order: float, m: int, d: int, min_eigenvalue: float) -> arb:
     return best
 
 
-def ball_of_pair(order: float, m: int, d: int, min_eigenvalue: float) -> arb:
+def ball_of_pair(
+    order: float,  # a > 1, taken as an exact number
+    # As for :func:`rdp_of_pair`; the eigenvalue is taken as an exact number.
+    m: int,
+    d: int,
+    min_eigenvalue: float,
+) -> arb:  # inf where the bound is infinite
     """A ball that contains the bound on one output for data sets of m and m + 1 records.
-
-    Parameters
-    ----------
-    order : float
-        a > 1, taken as an exact number.
-    m, d, min_eigenvalue
-        As for :func:`rdp_of_pair`; the eigenvalue is taken as an exact number.
-
-    Returns
-    -------
-    arb
-        inf where the bound is infinite.
 
     Raises
     ------

@@ -64,25 +64,13 @@ def spread_of_data(d: int, added_variance: float) -> float:
     return NUDGE / (1.0 + added_variance / d)
 
 
-def rdp_one_output(orders: Array, n: int, d: int, added_variance: float) -> Array:
-    """The bound on one output under add-or-remove-one.
-
-    Parameters
-    ----------
-    orders : ndarray, shape (k,)
-        Orders a > 1.
-    n : int
-        The data sets have at least this many records, or are filled up; at least 2.
-    d : int
-        Number of coordinates.
-    added_variance : float
-        sigma, > 0.
-
-    Returns
-    -------
-    ndarray, shape (k,)
-        Divergences in nats; inf where no finite bound holds.
-    """
+def rdp_one_output(
+    orders: Array,  # Orders a > 1; shape (k,)
+    n: int,  # The data sets have at least this many records, or are filled up; at least 2
+    d: int,  # Number of coordinates
+    added_variance: float,  # sigma, > 0
+) -> Array:  # Shape (k,): divergences in nats; inf where no finite bound holds
+    """The bound on one output under add-or-remove-one."""
     a, m = orders, n - 1.0
     top = direct.spread(n, d, added_variance)
     replaced = direct.rdp_one_output(a, n, d, added_variance)
@@ -104,20 +92,14 @@ def rdp_one_output(orders: Array, n: int, d: int, added_variance: float) -> Arra
     return np.asarray(np.where(inside, best, np.inf))
 
 
-def ball_one_output(order: float, n: int, d: int, added_variance: float) -> arb:
+def ball_one_output(
+    order: float,  # a > 1, taken as an exact number
+    # As for :func:`rdp_one_output`; the variance is taken as an exact number.
+    n: int,
+    d: int,
+    added_variance: float,
+) -> arb:  # inf where no finite bound holds
     """A ball that contains the bound on one output under add-or-remove-one.
-
-    Parameters
-    ----------
-    order : float
-        a > 1, taken as an exact number.
-    n, d, added_variance
-        As for :func:`rdp_one_output`; the variance is taken as an exact number.
-
-    Returns
-    -------
-    arb
-        inf where no finite bound holds.
 
     Raises
     ------

@@ -51,14 +51,10 @@ def two_laplace_pairs(distance: float) -> Attained:
     return pairs_of([(chosen(s * distance), chosen(s * distance - distance)) for s in places])
 
 
-def pairs_of(found: list[tuple[float, float]]) -> Attained:
-    """Pairs of two outcomes, from probabilities of the first one; without those that are too far.
-
-    Parameters
-    ----------
-    found : list of (float, float)
-        Its probability on either data set.
-    """
+def pairs_of(
+    found: list[tuple[float, float]],  # Its probability on either data set
+) -> Attained:
+    """Pairs of two outcomes, from probabilities of the first; without those that are too far."""
     pairs = [
         (TwoOutcomes(first=first, second=second),)
         for first, second in found

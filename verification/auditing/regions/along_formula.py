@@ -47,8 +47,7 @@ _MOST_CELLS = 400
 class Formula:
     """How the source sets some parameters."""
 
-    bound: str
-    """Id of the published formula."""
+    bound: str  # Id of the published formula
     calibrated: tuple[str, ...]
     """The parameters, all of which get the value at which the formula gives the claimed epsilon."""
 
@@ -150,18 +149,12 @@ class _FormulaSearch:
 
 
 def bands_along(
-    question: RegionQuestion, variable: SearchVariable, formula: Formula
+    question: RegionQuestion,  # The claim
+    # What is searched, in its range, of which both ends must be within a factor of 1e12.
+    variable: SearchVariable,
+    formula: Formula,  # What sets the other parameters
 ) -> tuple[Band, ...]:
     """Where the claim is true, open and refuted while a formula sets the other parameters.
-
-    Parameters
-    ----------
-    question : RegionQuestion
-        The claim.
-    variable : SearchVariable
-        What is searched, in its range, of which both ends must be within a factor of 1e12.
-    formula : Formula
-        What sets the other parameters.
 
     Raises
     ------

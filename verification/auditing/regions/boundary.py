@@ -103,13 +103,7 @@ def _lower(event: Event, delta: float, adjacency: Adjacency) -> float | None:
 
 
 def within(variable: SearchVariable, low: float | None, high: float | None) -> SearchVariable:
-    """The variable in a smaller range.
-
-    Raises
-    ------
-    ValueError
-        If nothing of its own range is in it.
-    """
+    """The variable in a smaller range."""
     lowest = max(variable.lowest, -math.inf if low is None else low)
     highest = min(variable.highest, math.inf if high is None else high)
     if variable.whole:
@@ -123,15 +117,11 @@ def within(variable: SearchVariable, low: float | None, high: float | None) -> S
     return dataclasses.replace(variable, lowest=lowest, highest=highest, start=start)
 
 
-def bands(question: RegionQuestion, variable: SearchVariable) -> tuple[Band, ...]:
+def bands(
+    question: RegionQuestion,  # The claim
+    variable: SearchVariable,  # What is searched, in its range; the event is monotone in it
+) -> tuple[Band, ...]:
     """Where the claim is true, open and refuted, from the smallest value to the largest.
-
-    Parameters
-    ----------
-    question : RegionQuestion
-        The claim.
-    variable : SearchVariable
-        What is searched, in its range; the event is monotone in it.
 
     Raises
     ------

@@ -26,7 +26,9 @@ _OF_NUMBERS = {
 }
 
 
-def region_of(claim: Claim) -> Region | None:
+def region_of(
+    claim: Claim,  # Any claim
+) -> Region | None:  # None for a claim that says nothing of what is missing
     """For which values of what its source leaves out a claim is true, refuted, or open.
 
     Guarantee
@@ -40,16 +42,6 @@ def region_of(claim: Claim) -> Region | None:
     -------
     That what was released is the event of the claim's ``unknown``, and what the notes of each row
     say.
-
-    Parameters
-    ----------
-    claim : Claim
-        Any claim.
-
-    Returns
-    -------
-    Region or None
-        None for a claim that says nothing of what is missing.
 
     Raises
     ------
@@ -68,21 +60,11 @@ def region_of(claim: Claim) -> Region | None:
     return region_with(claim, _bands_of_rows(claim))
 
 
-def region_with(claim: Claim, bands_of_rows: Sequence[tuple[Band, ...]]) -> Region:
-    """The region of a claim from the bands of its rows, which were computed before.
-
-    Parameters
-    ----------
-    claim : Claim
-        A claim that says what is missing.
-    bands_of_rows : sequence of tuple of Band
-        One for each case of its ``unknown``.
-
-    Raises
-    ------
-    ValueError
-        If there are not as many, or as :func:`region_of`.
-    """
+def region_with(
+    claim: Claim,  # A claim that says what is missing
+    bands_of_rows: Sequence[tuple[Band, ...]],  # One for each case of its ``unknown``
+) -> Region:
+    """The region of a claim from the bands of its rows, which were computed before."""
     unknown = claim.unknown
     assert unknown is not None
     if not unknown.search:

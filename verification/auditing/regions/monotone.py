@@ -81,16 +81,11 @@ FORMULAS = {
 """Published formulas, and why they ask for no less noise where more is released."""
 
 
-def why(event: Event, path: str) -> str | None:
-    """Why an event is monotone in a parameter; None where that is not proven.
-
-    Parameters
-    ----------
-    event : Event
-        The event, with any value of the parameter.
-    path : str
-        The parameter, as calibration names it.
-    """
+def why(
+    event: Event,  # The event, with any value of the parameter
+    path: str,  # The parameter, as calibration names it
+) -> str | None:
+    """Why an event is monotone in a parameter; None where that is not proven."""
     inside, _, name = path.rpartition(".")
     owner: Any = value_at(event, inside) if inside else event
     if owner.mechanism in _GAUSSIAN and name in _NOISES:
@@ -102,21 +97,11 @@ def why(event: Event, path: str) -> str | None:
     return _OTHERS.get((owner.mechanism, name))
 
 
-def variable_of(event: Event, names: tuple[str, ...]) -> tuple[SearchVariable, str]:
-    """What is searched for, and why the event is monotone in it.
-
-    Parameters
-    ----------
-    event : Event
-        The event, with any values of the parameters.
-    names : tuple of str
-        One parameter, or several that are equal.
-
-    Raises
-    ------
-    ValueError
-        If there is no such parameter, or it is not proven that the event is monotone in it.
-    """
+def variable_of(
+    event: Event,  # The event, with any values of the parameters
+    names: tuple[str, ...],  # One parameter, or several that are equal
+) -> tuple[SearchVariable, str]:
+    """What is searched for, and why the event is monotone in it."""
     wanted: Any = names[0] if len(names) == 1 else dict.fromkeys(names, 1.0)
     variable = search_variable(event, wanted)
     reasons = []

@@ -25,25 +25,15 @@ class RegionCache(Protocol):
 
 
 def regions_of(
-    claims: Sequence[Claim],
+    claims: Sequence[Claim],  # Any claims
     *,
+    # Whether to compute the regions that are neither stored nor in the cache; otherwise they are
+    # None.
     compute: bool,
-    cache: RegionCache | None = None,
-    jobs: int | None = 1,
+    cache: RegionCache | None = None,  # Where computed regions are kept
+    jobs: int | None = 1,  # Processes to share the work between, as in joblib
 ) -> Iterator[Region | None]:
     """The region of each claim, in their order.
-
-    Parameters
-    ----------
-    claims : sequence of Claim
-        Any claims.
-    compute : bool
-        Whether to compute the regions that are neither stored nor in the cache; otherwise they are
-        None.
-    cache : RegionCache, optional
-        Where computed regions are kept.
-    jobs : int or None
-        Processes to share the work between, as in joblib.
 
     Raises
     ------

@@ -104,26 +104,20 @@ class RegionRow:
 class Region:
     """For which values of what its source leaves out a claim is true, refuted, or open."""
 
-    mechanism: str
-    """What is taken to be released."""
+    mechanism: str  # What is taken to be released
     search: tuple[str, ...]
     """What the bands are about: a parameter, or several that are equal; epsilon or delta."""
-    whole: bool
-    """Whether it is a whole number."""
+    whole: bool  # Whether it is a whole number
     rows: tuple[RegionRow, ...]
     """One for each combination of the other values; empty where no region can be given."""
-    because: str = ""
-    """Why this is looked at, or why no region can be given."""
-    monotone: str = ""
-    """Why the verdict at one value decides others."""
+    because: str = ""  # Why this is looked at, or why no region can be given
+    monotone: str = ""  # Why the verdict at one value decides others
     meets: str | None = None
     """The formula by which the other parameters ``calibrated`` are set at each value."""
-    calibrated: tuple[str, ...] = ()
-    """Those parameters."""
+    calibrated: tuple[str, ...] = ()  # Those parameters
     limits: tuple[float | None, float | None] = (None, None)
     """The range that was looked at, where the claims file gives one."""
-    sentences: tuple[str, ...] = ()
-    """The region in words: one for each row."""
+    sentences: tuple[str, ...] = ()  # The region in words: one for each row
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -82,14 +82,10 @@ def _read(path: Path) -> dict[str, Any]:
     return found
 
 
-def known_region(claim: Claim) -> Region | None:
-    """The region of a claim if it takes no time: it is stored, or none can be given.
-
-    Parameters
-    ----------
-    claim : Claim
-        Any claim.
-    """
+def known_region(
+    claim: Claim,  # Any claim
+) -> Region | None:
+    """The region of a claim if it takes no time: it is stored, or none can be given."""
     if claim.unknown is None:
         return None
     if not claim.unknown.search:
@@ -98,16 +94,11 @@ def known_region(claim: Claim) -> Region | None:
     return None if stored is None else restored(claim, stored)
 
 
-def store(claims: Sequence[Claim], path: Path) -> None:
-    """Compute the regions of claims that are not stored yet, and write all of theirs.
-
-    Parameters
-    ----------
-    claims : sequence of Claim
-        All claims whose regions are to be stored.
-    path : Path
-        The file.
-    """
+def store(
+    claims: Sequence[Claim],  # All claims whose regions are to be stored
+    path: Path,  # The file
+) -> None:
+    """Compute the regions of claims that are not stored yet, and write all of theirs."""
     known = _read(path) if path.exists() else {}
     found: dict[str, Any] = {}
     for claim in claims:

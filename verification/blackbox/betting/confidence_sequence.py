@@ -28,27 +28,17 @@ from rdpkit.verification.estimators.base import Array
 _HALVINGS = 60
 
 
-def lower_bound(hits: ArrayLike, trials: float, failure: float) -> Array:
+def lower_bound(
+    hits: ArrayLike,  # In [0, trials]; need not be whole, for plans
+    trials: float,  # At least 0
+    failure: float,  # In (0, 1)
+) -> Array:
     """A lower bound on the probability of a hit, which holds at all times together.
 
     Guarantee
     ---------
     It is ever above the true probability with probability at most ``failure``, however often and
     whenever one looks.
-
-    Parameters
-    ----------
-    hits : array_like
-        In [0, trials]; need not be whole, for plans.
-    trials : float
-        At least 0.
-    failure : float
-        In (0, 1).
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside of its range.
     """
     found, size, level = _checked(hits, trials, failure)
     low, high = np.zeros_like(found), found / max(size, 1.0)

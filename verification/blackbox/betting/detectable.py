@@ -48,12 +48,9 @@ class DetectableViolation:
     delta: float
     excess: float | None
     """x, for the kind of event that is hardest to see; None if no violation would have been."""
-    rare_excess: float | None
-    """x, for an event that never happens on one of the data sets."""
-    power: float
-    """The probability of a rejection."""
-    runs: int
-    """On each data set of the pair."""
+    rare_excess: float | None  #: x, for an event that never happens on one of the data sets
+    power: float  #: The probability of a rejection
+    runs: int  #: On each data set of the pair
 
     @property
     def notices_tenfold(self) -> bool:
@@ -93,23 +90,17 @@ class DetectableViolation:
 
 @functools.lru_cache(maxsize=256)
 def detectable_violation(
-    *, epsilon: float, delta: float, runs: int, first: int, log_needed: float, caution: float
+    *,
+    # A pair that the claim implies.
+    epsilon: float,
+    delta: float,
+    runs: int,  # Runs on each data set
+    first: int,  # How many of them came before the first bet
+    log_needed: float,  # The logarithm of the factor by which the bets on one score have to grow
+    # How many standard deviations clear an event has to be for half of the usual bet.
+    caution: float,
 ) -> DetectableViolation:
-    """The smallest violation that the bets of a test would have rejected with probability 0.95.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        A pair that the claim implies.
-    runs : int
-        Runs on each data set.
-    first : int
-        How many of them came before the first bet.
-    log_needed : float
-        The logarithm of the factor by which the bets on one score have to grow.
-    caution : float
-        How many standard deviations clear an event has to be for half of the usual bet.
-    """
+    """The smallest violation that the bets of a test would have rejected with probability 0.95."""
     plan = _plan(first, runs)
     slope = math.exp(min(epsilon, 350.0))
 

@@ -36,12 +36,9 @@ class MuLowerBound:
 
     mu: float
     """At least 0. Unless the bound failed, the mechanism is not mu'-GDP for any smaller mu'."""
-    confidence: float
-    """``mu`` is a lower bound with at least this probability."""
-    samples: tuple[int, int]
-    """How many outputs on D and on D' its event was counted in."""
-    event: ThresholdEvent | None = None
-    """The event; None if none showed a mu above 0."""
+    confidence: float  #: ``mu`` is a lower bound with at least this probability
+    samples: tuple[int, int]  #: How many outputs on D and on D' its event was counted in
+    event: ThresholdEvent | None = None  #: The event; None if none showed a mu above 0
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -91,16 +88,14 @@ def mu_of(low: Array, high: Array) -> Array:
     return np.asarray(norm.ppf(low) - norm.ppf(high))
 
 
-def best_event(p_scores: Array, q_scores: Array, *, of: Bound) -> tuple[float, ThresholdEvent]:
-    """The event whose bound is about the largest on past scores.
-
-    Parameters
-    ----------
-    p_scores, q_scores : ndarray, shape (n,) and (m,)
-        Past scores.
-    of : callable
-        The bound.
-    """
+def best_event(
+    # Past scores; shape (n,) and (m,)
+    p_scores: Array,
+    q_scores: Array,
+    *,
+    of: Bound,
+) -> tuple[float, ThresholdEvent]:
+    """The event whose bound is about the largest on past scores."""
     found: list[tuple[float, ThresholdEvent]] = []
     # The widths of Bernstein's inequality stand for those of the bounds.
     size = min(p_scores.size, q_scores.size)

@@ -67,16 +67,11 @@ def main_line(claim: PrivacyClaim) -> tuple[float, float]:
 class ScoreBets:
     """A score, the test that bets on it, and the part of the capital that the test has."""
 
-    score: NamedScore
-    """The score."""
-    test: SequentialTest
-    """Its bets."""
-    log_weight: float
-    """The logarithm of its part of the capital."""
-    log_prior: float
-    """The logarithm of its part before anything was bet."""
-    log_gain: float = 0.0
-    """The logarithm of what a unit of capital that was bet on it has become."""
+    score: NamedScore  # The score
+    test: SequentialTest  # Its bets
+    log_weight: float  # The logarithm of its part of the capital
+    log_prior: float  # The logarithm of its part before anything was bet
+    log_gain: float = 0.0  # The logarithm of what a unit of capital that was bet on it has become
     log_to_name: float = -math.inf
     """Its mistake is named once ``log_gain`` reaches this; -inf if it explains none."""
 
@@ -92,38 +87,19 @@ class PairTest:
     Assumes
     -------
     Runs are independent.
-
-    Parameters
-    ----------
-    pair : Neighbours
-        The data sets.
-    place : int
-        The number of the pair, from which its random generators are made.
-    runner : MechanismRunner
-        Makes the runs.
-    claim : PrivacyClaim
-        What is claimed.
-    own : NamedScore or None
-        A score that was given.
-    models : tuple of str
-        Classifiers to learn scores with.
-    first_lesson : int
-        Bets begin after this many runs on each data set.
-    levels : NamingLevels
-        The error rates of names, which all pairs of a test share.
     """
 
     def __init__(
         self,
-        pair: Neighbours,
-        place: int,
+        pair: Neighbours,  # The data sets
+        place: int,  # The number of the pair, from which its random generators are made
         *,
-        runner: MechanismRunner,
-        claim: PrivacyClaim,
-        own: NamedScore | None,
-        models: tuple[str, ...],
-        levels: NamingLevels,
-        first_lesson: int = FIRST_LESSON,
+        runner: MechanismRunner,  # Makes the runs
+        claim: PrivacyClaim,  # What is claimed
+        own: NamedScore | None,  # A score that was given
+        models: tuple[str, ...],  # Classifiers to learn scores with
+        levels: NamingLevels,  # The error rates of names, which all pairs of a test share
+        first_lesson: int = FIRST_LESSON,  # Bets begin after this many runs on each data set
     ) -> None:
         self.pair = pair
         self.place = place
@@ -187,18 +163,15 @@ class PairTest:
             slot.test.stop is Stop.CLEARED for slot in self.slots
         )
 
-    def bet(self, count: int, *, log_needed: float, caution: float) -> float:
-        """Make runs on both data sets, bet on them, and return the logarithm of the factor.
-
-        Parameters
-        ----------
-        count : int
-            Runs on each data set.
-        log_needed : float
-            The logarithm of the factor with which the claim would be rejected.
-        caution : float
-            How many standard deviations clear a score has to be for half of the usual bet.
-        """
+    def bet(
+        self,
+        count: int,  # Runs on each data set
+        *,
+        log_needed: float,  # The logarithm of the factor with which the claim would be rejected
+        # How many standard deviations clear a score has to be for half of the usual bet.
+        caution: float,
+    ) -> float:
+        """Make runs on both data sets, bet on them, and return the logarithm of the factor."""
         for slot in self.slots:
             slot.test.caution = caution
         learning = self._next_lesson < math.inf

@@ -49,30 +49,16 @@ _RUNS_A_PAIR = 500
 
 
 class Spending:
-    """The runs, the time and the capital of one test.
-
-    Parameters
-    ----------
-    runner : MechanismRunner
-        Makes the runs.
-    most : int
-        The most runs, on both data sets together.
-    deadline : float
-        When to stop, on the clock of ``time.perf_counter``.
-    log_needed : float
-        The claim is rejected once the logarithm of the capital reaches this.
-    progress : callable or None
-        Called before each portion of runs.
-    """
+    """The runs, the time and the capital of one test."""
 
     def __init__(
         self,
-        runner: MechanismRunner,
+        runner: MechanismRunner,  # Makes the runs
         *,
-        most: int,
-        deadline: float,
-        log_needed: float,
-        progress: Progress | None,
+        most: int,  # The most runs, on both data sets together
+        deadline: float,  # When to stop, on the clock of ``time.perf_counter``
+        log_needed: float,  # The claim is rejected once the logarithm of the capital reaches this
+        progress: Progress | None,  # Called before each portion of runs
     ) -> None:
         self.runner = runner
         self.most = most
@@ -174,18 +160,13 @@ def most_pairs(tests: list[PairTest]) -> int:
 
 
 def search(
-    tests: list[PairTest], spending: Spending, *, first: int = 0
+    tests: list[PairTest],  # One for each pair, the most promising ones first
+    spending: Spending,  # Runs, time and capital
+    *,
+    # On so many pairs, the first ones, bets are made before all others are looked at.
+    first: int = 0,
 ) -> tuple[PairTest, list[MechanismError]]:
     """Spend the runs until the claim is rejected or cleared, or runs or time end.
-
-    Parameters
-    ----------
-    tests : list of PairTest
-        One for each pair, the most promising ones first.
-    spending : Spending
-        Runs, time and capital.
-    first : int
-        On so many pairs, the first ones, bets are made before all others are looked at.
 
     Returns
     -------

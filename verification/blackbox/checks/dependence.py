@@ -34,19 +34,18 @@ _FEWEST_RUNS = 20
 _SEED = 1991
 
 
-def dependence(p_scores: Array, q_scores: Array) -> Diagnostic | None:
+def dependence(
+    # One or several scores of each run on D and on D', in the order of the runs. With fewer than 20
+    # runs on a side, nothing is said. Shape (n,) or (n, k), and (m,) or (m, k).
+    p_scores: Array,
+    q_scores: Array,
+) -> Diagnostic | None:
     """A diagnostic if the runs depend on each other.
 
     Guarantee
     ---------
     If the runs are independent and those of a side have the same distribution, whatever it is,
     there is a diagnostic with probability at most 1e-3.
-
-    Parameters
-    ----------
-    p_scores, q_scores : ndarray, shape (n,) or (n, k), and (m,) or (m, k)
-        One or several scores of each run on D and on D', in the order of the runs. With fewer than
-        20 runs on a side, nothing is said.
     """
     p, q = (np.asarray(side, dtype=np.float64)[:_MOST_RUNS] for side in (p_scores, q_scores))
     p, q = (side[:, None] if side.ndim == 1 else side for side in (p, q))

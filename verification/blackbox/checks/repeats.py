@@ -79,14 +79,12 @@ class RepeatBets:
     Assumes
     -------
     Outputs of new processes are independent.
-
-    Parameters
-    ----------
-    claim : PrivacyClaim
-        What is claimed.
     """
 
-    def __init__(self, claim: PrivacyClaim) -> None:
+    def __init__(
+        self,
+        claim: PrivacyClaim,  # What is claimed
+    ) -> None:
         self._log_factors = [_log_factors(claim, direction) for direction in Direction]
         self._events: list[RepeatedEvent] = []
         self.pairs = 0

@@ -22,7 +22,13 @@ _MOST_FOR_COMPONENT = 500
 
 
 def two_sample_p_value(
-    one: Array, two: Array, is_number: NDArray[np.bool_], *, name: Callable[[int], str] = str
+    # The samples, of equal sizes; shape (n, d)
+    one: Array,
+    two: Array,
+    # Whether a column holds a number; otherwise it holds codes of categories; shape (d,)
+    is_number: NDArray[np.bool_],
+    *,
+    name: Callable[[int], str] = str,  # The name of a column
 ) -> tuple[float, str]:
     """A p-value for the hypothesis that outputs of both samples have the same distribution.
 
@@ -30,15 +36,6 @@ def two_sample_p_value(
     ---------
     If they have, and all outputs are independent, the p-value is at most a with probability at most
     a, for each a.
-
-    Parameters
-    ----------
-    one, two : ndarray, shape (n, d)
-        The samples, of equal sizes.
-    is_number : ndarray of bool, shape (d,)
-        Whether a column holds a number; otherwise it holds codes of categories.
-    name : callable
-        The name of a column.
 
     Returns
     -------

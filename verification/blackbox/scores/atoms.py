@@ -230,16 +230,12 @@ def _of_few_levels(training: TrainingOutputs, columns: list[int]) -> list[NamedS
     ]
 
 
-def kind_scores(training: TrainingOutputs, kinds: str) -> list[NamedScore]:
-    """The score of what kind of release there is, if there are several.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs to learn from; the last column says what kind an output is.
-    kinds : str
-        How the kinds of the first releases differ between the data sets, in words.
-    """
+def kind_scores(
+    # The outputs to learn from; the last column says what kind an output is.
+    training: TrainingOutputs,
+    kinds: str,  # How the kinds of the first releases differ between the data sets, in words
+) -> list[NamedScore]:
+    """The score of what kind of release there is, if there are several."""
     column = training.p.shape[1] - 1
     counted = _counted(training.p[:, column], training.q[:, column])
     if counted is None:

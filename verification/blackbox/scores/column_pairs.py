@@ -37,14 +37,11 @@ _LEVELS = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0)
 class PairProducts:
     """A weighted sum of products of columns."""
 
-    standard: Standard
-    """The columns, and what brings them to standard units."""
+    standard: Standard  # The columns, and what brings them to standard units
     centre: Array
     """What is subtracted from a column, or from its sign, before it is multiplied; shape (k,)."""
-    weights: Array
-    """A weight for each pair of columns; shape (k, k)."""
-    signs: bool
-    """Whether to multiply the signs of the columns."""
+    weights: Array  # A weight for each pair of columns; shape (k, k)
+    signs: bool  # Whether to multiply the signs of the columns
 
     def __call__(self, outputs: Array, /) -> Array:
         """The score of each output."""

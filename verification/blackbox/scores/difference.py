@@ -25,13 +25,11 @@ _MOST_ROWS = 512
 _MOST_VALUES = 2**22
 
 
-def directions(training: TrainingOutputs) -> list[tuple[str, Array]]:
+def directions(
+    # The outputs; their pair and their shapes say where the directions point.
+    training: TrainingOutputs,
+) -> list[tuple[str, Array]]:
     """Directions of a release along the records in which the data sets differ, with names.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs; their pair and their shapes say where the directions point.
 
     Returns
     -------

@@ -32,16 +32,12 @@ def _only_in(data: LabelledData, other: LabelledData) -> Array | None:
 
 
 def places_of_records(
-    shapes: tuple[tuple[int, ...], ...], *, features: int
+    # The shapes of the arrays of a release, in the order in which they are flattened.
+    shapes: tuple[tuple[int, ...], ...],
+    *,
+    features: int,  # The number of features of a record
 ) -> list[NDArray[np.intp]]:
     """Where a release has rows with as many numbers as a record has features.
-
-    Parameters
-    ----------
-    shapes : tuple of tuple of int
-        The shapes of the arrays of a release, in the order in which they are flattened.
-    features : int
-        The number of features of a record.
 
     Returns
     -------

@@ -78,29 +78,18 @@ _COMPARED = 200
 
 
 def candidate_scores(
+    # The outputs to learn from. They must not be tested with these scores.
     training: TrainingOutputs,
     *,
-    own: NamedScore | None,
-    models: tuple[str, ...],
-    rng: np.random.Generator,
+    own: NamedScore | None,  # A score that was given, which comes first
+    models: tuple[str, ...],  # Classifiers to train: "logistic" and "boosting"
+    rng: np.random.Generator,  # All randomness of the training
+    # How the kinds of the first releases differ between the data sets, in words, if they do.
     kinds: str = "",
 ) -> list[NamedScore]:
     """The scores to test, from outputs of past runs; at least one, and about 12 at most.
 
     Their shares sum to 1. The same training outputs and the same generator give the same scores.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs to learn from. They must not be tested with these scores.
-    own : NamedScore or None
-        A score that was given, which comes first.
-    models : tuple of str
-        Classifiers to train: "logistic" and "boosting".
-    rng : numpy.random.Generator
-        All randomness of the training.
-    kinds : str
-        How the kinds of the first releases differ between the data sets, in words, if they do.
     """
     with _one_thread():
         found = [] if own is None else [own]

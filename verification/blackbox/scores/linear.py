@@ -36,8 +36,7 @@ _CLIPPED = 1.5
 class Linear:
     """A weighted sum of the outputs."""
 
-    weights: ArrayLike
-    """The weights; shape (d,)."""
+    weights: ArrayLike  # The weights; shape (d,)
     units: ArrayLike | None = None
     """The outputs are divided by these before they are weighted; shape (d,)."""
 

@@ -16,14 +16,12 @@ from rdpkit.verification.estimators.base import Array, OutputScore, check_scores
 class NamedScore:
     """A score and its name."""
 
-    name: str
-    """The name in words."""
+    name: str  # The name in words
     score: OutputScore
     """Turns flattened outputs, shape (n, d), into scores, shape (n,). It can be pickled, because it
     is sent to other processes.
     """
-    family: str = "given"
-    """The kind of score: a stable identifier such as "linear" or "covariance"."""
+    family: str = "given"  # The kind of score: a stable identifier such as "linear" or "covariance"
     share: float = 1.0
     """The prior weight of its bets, > 0; the shares of a list are relative to each other."""
     explanation: Mistake | None = None

@@ -45,8 +45,7 @@ class RecordDistance:
     # The records; shape (features,).
     first: Array | None
     second: Array | None
-    angle: bool
-    """Whether to compare directions, which clipping does not change."""
+    angle: bool  # Whether to compare directions, which clipping does not change
 
     def __call__(self, outputs: Array, /) -> Array:
         """Logarithms of distances: that to D' less that to D."""

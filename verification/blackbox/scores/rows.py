@@ -22,10 +22,8 @@ class RowSums:
     """The places of each row's varying numbers in the flattened output, group by group; shape
     (rows, columns).
     """
-    starts: NDArray[np.intp]
-    """The first row of each group; shape (groups,)."""
-    score: OutputScore
-    """Turns sums of shape (n, groups * columns) into scores."""
+    starts: NDArray[np.intp]  # The first row of each group; shape (groups,)
+    score: OutputScore  # Turns sums of shape (n, groups * columns) into scores
 
     def __call__(self, outputs: Array, /) -> Array:
         """The score of each output."""
@@ -38,21 +36,19 @@ def _sums_of_rows(outputs: Array, places: NDArray[np.intp], starts: NDArray[np.i
 
 
 def row_sums(
-    p_outputs: Array, q_outputs: Array, *, shapes: tuple[tuple[int, ...], ...]
+    # Training outputs; shape (n, d) and (m, d)
+    p_outputs: Array,
+    q_outputs: Array,
+    *,
+    # The shapes of the arrays of a release, in the order in which they are flattened. There are
+    # rows if all of them begin with the same number.
+    shapes: tuple[tuple[int, ...], ...],
 ) -> RowSums | None:
     """A linear score of sums of rows; None if a release has no rows to add up.
 
     Rows are synthetic records, gradients of several steps or the like. The effect of a changed
     record on each row may be too small to be seen, and yet visible in their sum. Rows with the same
     constants, such as labels, are added up together.
-
-    Parameters
-    ----------
-    p_outputs, q_outputs : ndarray, shape (n, d) and (m, d)
-        Training outputs.
-    shapes : tuple of tuple of int
-        The shapes of the arrays of a release, in the order in which they are flattened. There are
-        rows if all of them begin with the same number.
     """
     if len({shape[:1] for shape in shapes}) != 1 or all(len(shape) < 2 for shape in shapes):
         return None

@@ -19,16 +19,15 @@ _MOST_VALUES = 1000
 _BINS, _FOR_A_BIN, _LEVELS = 64, 25, 24
 
 
-def clearness(p_scores: Array, q_scores: Array) -> float:
+def clearness(
+    # Scores of outputs that the score was not learnt from; shape (n,) and (m,)
+    p_scores: Array,
+    q_scores: Array,
+) -> float:
     """How clearly scores differ, in standard deviations; about 0 or less if nothing is seen.
 
     It is the signed root of the largest likelihood ratio of an event {score > t}, less a part of
     what chance gives for as many events.
-
-    Parameters
-    ----------
-    p_scores, q_scores : ndarray, shape (n,) and (m,)
-        Scores of outputs that the score was not learnt from.
     """
     values, places = np.unique(np.concatenate([p_scores, q_scores]), return_inverse=True)
     if len(values) < 2:
@@ -53,19 +52,19 @@ def _entropy(hits: Counts, n: int) -> Array:
     return np.asarray(xlogy(hits, rate) + xlogy(n - hits, 1.0 - rate))
 
 
-def clearness_beyond(p_scores: Array, q_scores: Array, p_known: Array, q_known: Array) -> float:
+def clearness_beyond(
+    # Scores of outputs that the score was not learnt from; shape (n,) and (m,)
+    p_scores: Array,
+    q_scores: Array,
+    # The known score of the same outputs; shape (n,) and (m,)
+    p_known: Array,
+    q_known: Array,
+) -> float:
     """How clearly scores differ among outputs of which another score says about the same.
 
     Outputs are sorted into bins by the known score. For each event {score > t}, the numbers from D
     in the bins are compared with what is expected if the event says nothing beyond the bin, as
     Mantel and Haenszel do; what counts is the clearest event, less a part of what chance gives.
-
-    Parameters
-    ----------
-    p_scores, q_scores : ndarray, shape (n,) and (m,)
-        Scores of outputs that the score was not learnt from.
-    p_known, q_known : ndarray, shape (n,) and (m,)
-        The known score of the same outputs.
     """
     scores, known = np.concatenate([p_scores, q_scores]), np.concatenate([p_known, q_known])
     count = int(np.clip(len(known) // _FOR_A_BIN, 2, _BINS))

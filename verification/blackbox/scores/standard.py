@@ -49,16 +49,12 @@ class Standard:
         )
 
 
-def standard(training: TrainingOutputs, *, furthest: float = 1e6) -> Standard:
-    """The robust centre and scale of every column of numbers that varies.
-
-    Parameters
-    ----------
-    training : TrainingOutputs
-        The outputs to learn from.
-    furthest : float
-        Where standard units are clipped.
-    """
+def standard(
+    training: TrainingOutputs,  # The outputs to learn from
+    *,
+    furthest: float = 1e6,  # Where standard units are clipped
+) -> Standard:
+    """The robust centre and scale of every column of numbers that varies."""
     most = max(_FEWEST, min(_MOST_ROWS, _MOST_VALUES // max(1, training.p.shape[1])))
     rows = np.concatenate([thinned(side, most) for side in (training.p, training.q)])
     columns = training.numbers

@@ -54,12 +54,9 @@ class Noiseless:
 class NoiseGrid:
     """A grid that contains one output on one of the data sets, but not on the other."""
 
-    column: int
-    """The output."""
-    origin: float
-    """A point of the grid."""
-    step: float
-    """A power of two."""
+    column: int  # The output
+    origin: float  # A point of the grid
+    step: float  # A power of two
     shift: float
     """The distance of the other data set's outputs from the grid, in steps, in (0, 0.5]."""
 

@@ -25,13 +25,7 @@ _MOST_NAMES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TrainingOutputs:
-    """Outputs of past runs on both data sets, and what is known about their columns.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match.
-    """
+    """Outputs of past runs on both data sets, and what is known about their columns."""
 
     # Encoded outputs on D and on D'.
     p: Array
@@ -42,10 +36,8 @@ class TrainingOutputs:
     """Whether a column holds a number; False for codes of categories, of which only equality means
     anything. By default all columns hold numbers.
     """
-    pair: Neighbours | None = None
-    """The data sets; None if they are not known."""
-    name: Callable[[int], str] = str
-    """The name of a column in a release; by default its number."""
+    pair: Neighbours | None = None  # The data sets; None if they are not known
+    name: Callable[[int], str] = str  # The name of a column in a release; by default its number
 
     def __post_init__(self) -> None:
         width = self.p.shape[1:]

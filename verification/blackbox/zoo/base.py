@@ -93,18 +93,12 @@ class SummedLogRatio:
     independent, so their log-likelihood ratios are added.
     """
 
-    shape: tuple[int, int]
-    """(releases, d) of the flattened output."""
-    centre: float
-    """The projection of a release without the changed record."""
-    distance: float
-    """How far the changed record moves the projection."""
-    noise_multiplier: float
-    """z."""
-    sampling_probability: float
-    """q."""
-    direction: tuple[float, ...] = (1.0, 0.0)
-    """Unit vector of d coordinates."""
+    shape: tuple[int, int]  # (releases, d) of the flattened output
+    centre: float  # The projection of a release without the changed record
+    distance: float  # How far the changed record moves the projection
+    noise_multiplier: float  # z
+    sampling_probability: float  # q
+    direction: tuple[float, ...] = (1.0, 0.0)  # Unit vector of d coordinates
     touched: tuple[int, int] | None = None
     """(start, stop): the releases that the changed record can affect; by default all."""
 

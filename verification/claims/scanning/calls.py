@@ -89,13 +89,7 @@ class CodeFile:
 
 
 def parsed(source: SourceCode) -> CodeFile:
-    """A file as code.
-
-    Raises
-    ------
-    ValueError
-        If it is not Python.
-    """
+    """A file as code."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

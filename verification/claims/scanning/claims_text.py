@@ -47,25 +47,17 @@ WORKFLOW_PATH = ".github/workflows/privacy.yml"
 """Where GitHub looks for it."""
 
 
-def badge_line(name: str) -> str:
-    """A line for the README that shows a badge.
-
-    Parameters
-    ----------
-    name : str
-        The picture, which ``rdpkit audit --badge`` writes.
-    """
+def badge_line(
+    name: str,  # The picture, which ``rdpkit audit --badge`` writes
+) -> str:
+    """A line for the README that shows a badge."""
     return f"![privacy claims]({name})"
 
 
-def claims_text(found: Sequence[ClaimProposal]) -> str:
-    """A claims file; it can be read, and a proposal that could not be is left without numbers.
-
-    Parameters
-    ----------
-    found : sequence of ClaimProposal
-        At least one.
-    """
+def claims_text(
+    found: Sequence[ClaimProposal],  # At least one
+) -> str:
+    """A claims file; it can be read, and a proposal that could not be is left without numbers."""
     parts = [_HEAD.format(format=FORMAT)]
     for name, one in zip(identifiers(found), found, strict=True):
         text = _claim(name, one)

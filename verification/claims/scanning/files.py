@@ -28,10 +28,8 @@ _MAGIC = re.compile(r"^\s*[%!?]|^\s*\w+\s*\?\??\s*$")
 class SourceCode:
     """The code of one file."""
 
-    path: str
-    """Relative to the repository, with slashes."""
-    text: bytes | str
-    """The code; of a notebook the code of all cells."""
+    path: str  # Relative to the repository, with slashes
+    text: bytes | str  # The code; of a notebook the code of all cells
     cells: tuple[tuple[int, int], ...] = ()
     """Of a notebook, the cell (from 1) and of which line of the text it is the first one, in turn;
     else empty.
@@ -55,14 +53,11 @@ class Repository:
     left_out: int = 0
     problems: list[str] | None = None
 
-    def files(self, words: tuple[bytes, ...]) -> Iterator[SourceCode]:
-        """The files in which one of some words stands, sorted by name.
-
-        Parameters
-        ----------
-        words : tuple of bytes
-            Names of libraries.
-        """
+    def files(
+        self,
+        words: tuple[bytes, ...],  # Names of libraries
+    ) -> Iterator[SourceCode]:
+        """The files in which one of some words stands, sorted by name."""
         self.problems = []
         for path in self._paths():
             name = path.relative_to(self.root).as_posix()
@@ -104,13 +99,7 @@ class Repository:
 
 
 def _notebook(name: str, content: bytes, problems: list[str]) -> SourceCode:
-    """The code cells of a notebook, one after the other; those that are no Python are named.
-
-    Raises
-    ------
-    ValueError
-        If it is no notebook.
-    """
+    """The code cells of a notebook, one after the other; those that are no Python are named."""
     document = json.loads(content)
     cells = document.get("cells") if isinstance(document, dict) else None
     if not isinstance(cells, list):

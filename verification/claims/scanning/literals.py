@@ -14,18 +14,11 @@ _DEEPEST = 20
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A value that stands in the code.
-
-    Parameters
-    ----------
-    value : number, str, bool or None
-        What it is.
-    origin : str
-        Where it comes from, if it does not stand in the call: "the default of --sigma".
-    """
+    """A value that stands in the code."""
 
     value: Plain
     origin: str = ""
+    """Where it comes from, if it does not stand in the call: "the default of --sigma"."""
 
 
 class Values:
@@ -33,14 +26,12 @@ class Values:
 
     A name that is given two different values stands for none. Scopes are not told apart, so that
     a value is a proposal that somebody has to confirm.
-
-    Parameters
-    ----------
-    tree : ast.Module
-        The file.
     """
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(
+        self,
+        tree: ast.Module,  # The file
+    ) -> None:
         self._known: dict[str, list[tuple[ast.expr, str]]] = {}
         for node in ast.walk(tree):
             for name, expression, origin in _assigned(node):

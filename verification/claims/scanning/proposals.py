@@ -31,41 +31,30 @@ class Known:
 class ClaimProposal:
     """A claim that a call of a library suggests."""
 
-    call: FoundCall
-    """The call."""
-    mechanism: str
-    """What is released."""
-    adjacency: str = _ADD_OR_REMOVE
-    """What the library's accountant means by neighbours."""
-    known: dict[str, Known] = field(default_factory=dict)
-    """Parameters of the mechanism."""
+    call: FoundCall  # The call
+    mechanism: str  # What is released
+    adjacency: str = _ADD_OR_REMOVE  # What the library's accountant means by neighbours
+    known: dict[str, Known] = field(default_factory=dict)  # Parameters of the mechanism
     # What is claimed, if the code says so.
     epsilon: Known | None = None
     delta: Known | None = None
     missing: dict[str, str] = field(default_factory=dict)
     """Parameters that the code does not say, each with what it is; "epsilon" and "delta", too."""
-    notes: list[str] = field(default_factory=list)
-    """What a reader should know."""
-    comments: list[str] = field(default_factory=list)
-    """Lines above the claim's parameters."""
+    notes: list[str] = field(default_factory=list)  # What a reader should know
+    comments: list[str] = field(default_factory=list)  # Lines above the claim's parameters
 
     @property
     def source(self) -> str:
         """Where the claim comes from, in words."""
         return f"{self.call.place}: {self.call.function} of {LIBRARIES[self.call.library]}"
 
-    def take(self, name: str, meaning: str, *given: Argument | Literal | None) -> None:
-        """A parameter: the first of some arguments that the code states, or it is missing.
-
-        Parameters
-        ----------
-        name : str
-            The parameter of the mechanism, or "epsilon" or "delta".
-        meaning : str
-            What it is, for somebody who has to find it.
-        *given : Argument, Literal or None
-            Where it may stand.
-        """
+    def take(
+        self,
+        name: str,  # The parameter of the mechanism, or "epsilon" or "delta"
+        meaning: str,  # What it is, for somebody who has to find it
+        *given: Argument | Literal | None,  # Where it may stand
+    ) -> None:
+        """A parameter: the first of some arguments that the code states, or it is missing."""
         text = ""
         for one in given:
             found = one.literal if isinstance(one, Argument) else one
@@ -333,13 +322,10 @@ def _event_of_node(node: Any, argument: Callable[[Any], Argument]) -> dict[str, 
     return _event(name, arguments, argument)
 
 
-def proposals(calls: Iterable[FoundCall]) -> list[ClaimProposal]:
+def proposals(
+    calls: Iterable[FoundCall],  # Calls of privacy libraries
+) -> list[ClaimProposal]:
     """A claim for each call.
-
-    Parameters
-    ----------
-    calls : iterable of FoundCall
-        Calls of privacy libraries.
 
     Returns
     -------

@@ -42,10 +42,8 @@ class Guesses:
 
     canaries: int
     """m >= 1: how many canaries there are; a fair coin decides for each whether it is put in."""
-    guesses: int
-    """r in [0, m]: the number of canaries for which the auditor said "in" or "out"."""
-    correct: int
-    """v in [0, r]: how many guesses were right."""
+    guesses: int  # r in [0, m]: the number of canaries for which the auditor said "in" or "out"
+    correct: int  # v in [0, r]: how many guesses were right
 
     def __post_init__(self) -> None:
         m = _validate.integer("canaries", self.canaries)
@@ -53,7 +51,12 @@ class Guesses:
         _validate.integer("correct", self.correct, minimum=0, maximum=r)
 
 
-def one_run_p_value(found: Guesses, *, epsilon: float, delta: float) -> float:
+def one_run_p_value(
+    found: Guesses,  # The counts
+    *,
+    epsilon: float,  # In nats, in [0, 700]
+    delta: float,  # In [0, 1]
+) -> float:
     """The p-value of (epsilon, delta)-DP under add/remove, given an auditor's guesses.
 
     Guarantee
@@ -67,15 +70,6 @@ def one_run_p_value(found: Guesses, *, epsilon: float, delta: float) -> float:
     Canaries are in or out by independent fair coins. Guesses depend on the mechanism's output only.
     Their number r was fixed beforehand. The guarantee is void if r depends on which guesses were
     right, or if several r are tried and the best is kept.
-
-    Parameters
-    ----------
-    found : Guesses
-        The counts.
-    epsilon : float
-        In nats, in [0, 700].
-    delta : float
-        In [0, 1].
 
     Examples
     --------
@@ -92,7 +86,12 @@ def one_run_p_value(found: Guesses, *, epsilon: float, delta: float) -> float:
     )
 
 
-def one_run_epsilon(found: Guesses, *, delta: float, confidence: float) -> float:
+def one_run_epsilon(
+    found: Guesses,  # The counts
+    *,
+    delta: float,  # In [0, 1)
+    confidence: float,  # In (0, 1)
+) -> float:
     """A lower bound on epsilon from an auditor's guesses.
 
     Guarantee
@@ -100,15 +99,6 @@ def one_run_epsilon(found: Guesses, *, delta: float, confidence: float) -> float
     If the mechanism is (epsilon, delta)-DP for adding or removing one record, the returned number
     exceeds that epsilon with probability at most 1 - ``confidence``. The assumptions are those of
     :func:`one_run_p_value`.
-
-    Parameters
-    ----------
-    found : Guesses
-        The counts.
-    delta : float
-        In [0, 1).
-    confidence : float
-        In (0, 1).
 
     Returns
     -------

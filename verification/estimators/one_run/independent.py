@@ -53,29 +53,21 @@ class RankTest:
     -------
     All scores are independent, and those of the others have one distribution, which canaries that
     are out have as well.
-
-    Parameters
-    ----------
-    inside, others : array_like
-        Scores of canaries that are in, and of coordinates that no canary that is in is at.
-    seed : int
-        Of the simulation.
-    weights, told : Leaks, float
-        Ranks are weighed by how much they would say if the leak were the told one of this family.
-        Chosen beforehand.
-    failure : float
-        The smallest error rate at which a leak is to be rejected: there are so many simulations
-        that it can be, and fewer of the others where these would not fit.
     """
 
     def __init__(
         self,
+        # Scores of canaries that are in, and of coordinates that no canary that is in is at.
         inside: ArrayLike,
         others: ArrayLike,
         *,
-        seed: int,
+        seed: int,  # Of the simulation
+        # Ranks are weighed by how much they would say if the leak were the told one of this family.
+        # Chosen beforehand.
         weights: Leaks,
         told: float,
+        # The smallest error rate at which a leak is to be rejected: there are so many simulations
+        # that it can be, and fewer of the others where these would not fit.
         failure: float = 0.01,
     ) -> None:
         chosen = check_scores("inside", inside)
@@ -102,21 +94,15 @@ class RankTest:
         return (1 + as_large) / (1 + self.simulated)
 
     def lower_bound(
-        self, family: Leaks, *, failure: float, most: float, until: float = math.inf
+        self,
+        family: Leaks,  # Whose members are compared
+        *,
+        failure: float,  # In (0, 1): how often the bound is too large, at most
+        most: float,  # The largest leak that is looked at
+        # When to end with what is rejected so far, by the clock of ``time.perf_counter``.
+        until: float = math.inf,
     ) -> float:
-        """The largest leak such that it and all smaller ones are rejected; 0 if there is none.
-
-        Parameters
-        ----------
-        family : Leaks
-            Whose members are compared.
-        failure : float
-            In (0, 1): how often the bound is too large, at most.
-        most : float
-            The largest leak that is looked at.
-        until : float
-            When to end with what is rejected so far, by the clock of ``time.perf_counter``.
-        """
+        """The largest leak such that it and all smaller ones are rejected; 0 if there is none."""
         if self.p_value(family, 0.0) > failure:
             return 0.0
         powers = range(_LEAST_POWER, 1 + int(np.log(most) / np.log(_STEP)))
@@ -159,16 +145,13 @@ def _weights(family: Leaks, told: float, others: int) -> Array:
 class IndependentLowerBound:
     """A lower bound on mu of Gaussian differential privacy from independent scores."""
 
-    mu: float
-    """The lower bound."""
+    mu: float  #: The lower bound
     epsilon: float
     """The epsilon of a Gaussian with this mu at ``delta``: a lower bound if the mechanism leaks
     like some Gaussian.
     """
-    delta: float
-    """In (0, 1)."""
-    confidence: float
-    """In (0, 1)."""
+    delta: float  #: In (0, 1)
+    confidence: float  #: In (0, 1)
 
 
 def one_run_independent_audit(

@@ -43,20 +43,14 @@ SHARES = ((0.22, 0.22), (0.08, 0.08), (0.02, 0.02), (0.045, 0.0), (0.012, 0.0))
 _ROUNDING = 1e-9
 
 
-def implied_share(found: Guesses, *, family: LeakFamily, leak: float, probability: float) -> float:
-    """The least share of canaries that are guessed, if so many are right with this probability.
-
-    Parameters
-    ----------
-    found : Guesses
-        m, r and v.
-    family : LeakFamily
-        Trade-off curves.
-    leak : float
-        Which of them holds.
-    probability : float
-        t: how likely v or more right guesses are.
-    """
+def implied_share(
+    found: Guesses,  # m, r and v
+    *,
+    family: LeakFamily,  # Trade-off curves
+    leak: float,  # Which of them holds
+    probability: float,  # t: how likely v or more right guesses are
+) -> float:
+    """The least share of canaries that are guessed, if so many are right with this probability."""
     m, r, v = found.canaries, found.guesses, found.correct
     right, wrong = probability * v / m, probability * (r - v) / m
     for i in range(v - 1, -1, -1):
@@ -106,20 +100,15 @@ def one_run_leak(found: Guesses, *, family: LeakFamily, failure: float) -> float
 class LeakLowerBound:
     """A lower bound on the leak of a family of trade-off curves, and on epsilon."""
 
-    leak: float
-    """The lower bound."""
-    leak_name: str
-    """What it is."""
+    leak: float  #: The lower bound
+    leak_name: str  #: What it is
     epsilon: float
     """The epsilon of the family's member with this leak at ``delta``: a lower bound if the
     mechanism leaks like a member of the family, more or less.
     """
-    delta: float
-    """In (0, 1)."""
-    confidence: float
-    """In (0, 1)."""
-    found: Guesses
-    """The guesses that told most."""
+    delta: float  #: In (0, 1)
+    confidence: float  #: In (0, 1)
+    found: Guesses  #: The guesses that told most
 
 
 def one_run_tradeoff_audit(

@@ -25,21 +25,12 @@ _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """What every citation of one explorer says.
+    """What every citation of one explorer says."""
 
-    Parameters
-    ----------
-    version : str
-        Of rdpkit.
-    date : str
-        Of the audit, as ``2026-11-22``.
-    looked_up : bool
-        Whether the findings were proven when this version was made, and looked up on that date.
-    """
-
-    version: str
-    date: str
+    version: str  # Of rdpkit
+    date: str  # Of the audit, as ``2026-11-22``
     looked_up: bool = False
+    """Whether the findings were proven when this version was made, and looked up on that date."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,18 +80,13 @@ class ClaimPage:
     certificate: str = ""
 
 
-def claim_page(finding: Finding, about: WorkFindings, *, noise: bool) -> ClaimPage:
-    """One finding in words.
-
-    Parameters
-    ----------
-    finding : Finding
-        What the audit found.
-    about : WorkFindings
-        The work that it belongs to.
-    noise : bool
-        Whether to compute how much noise would be enough.
-    """
+def claim_page(
+    finding: Finding,  # What the audit found
+    about: WorkFindings,  # The work that it belongs to
+    *,
+    noise: bool,  # Whether to compute how much noise would be enough
+) -> ClaimPage:
+    """One finding in words."""
     claim = finding.claim
     verdict = ClaimVerdict.of(finding)
     place, scale = _axis(finding)

@@ -11,22 +11,10 @@ from rdpkit.formats.files import whole_folder
 from rdpkit.verification.outputs.explorer.pages import FORMAT, LIST
 
 
-def check_folder(path: Path) -> None:
-    """Check that an explorer can be written to a folder: it is not there, empty, or an explorer.
-
-    Parameters
-    ----------
-    path : Path
-        The folder.
-
-    Raises
-    ------
-    ValueError
-        If it is anything else. It may hold what somebody still needs, because all of it would be
-        replaced.
-    OSError
-        If it cannot be read.
-    """
+def check_folder(
+    path: Path,  # The folder
+) -> None:
+    """Check that an explorer can be written to a folder: it is not there, empty, or an explorer."""
     if not path.exists():
         if not path.resolve().parent.is_dir():
             raise _refused("in a folder that exists", path)
@@ -59,28 +47,11 @@ def _refused(condition: str, path: Path) -> ValueError:
     return _validate.fail("--explorer", condition, str(path))
 
 
-def write_folder(path: Path, pages: Iterable[tuple[str, str]]) -> dict[str, int]:
-    """Write all pages, or none if one of them fails; what was there before is replaced.
-
-    Parameters
-    ----------
-    path : Path
-        The folder, which :func:`check_folder` accepts.
-    pages : iterable of (str, str)
-        Paths inside of it, and texts.
-
-    Returns
-    -------
-    dict
-        The size of each file, in bytes.
-
-    Raises
-    ------
-    ValueError
-        If the folder has come to hold something else.
-    OSError
-        If it cannot be written.
-    """
+def write_folder(
+    path: Path,  # The folder, which :func:`check_folder` accepts
+    pages: Iterable[tuple[str, str]],  # Paths inside of it, and texts
+) -> dict[str, int]:  # The size of each file, in bytes
+    """Write all pages, or none if one of them fails; what was there before is replaced."""
     sizes = {}
     with whole_folder(path) as temporary:
         for name, text in pages:

@@ -50,37 +50,20 @@ _WEB = re.compile(r"https?://[^\s]+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explorer:
-    """All that the pages are made of.
+    """All that the pages are made of."""
 
-    Parameters
-    ----------
-    title : str
-        The heading of the first page.
-    works : sequence of WorkFindings
-        In any order.
-    audit : Audit
-        What citations say.
-    versions : mapping
-        Versions of the software, by name.
-    certificates : mapping of str to str
-        Certificates by the ids of claims; a button of the page checks them in the browser.
-    """
-
-    title: str
-    works: Sequence[WorkFindings]
-    audit: Audit
-    versions: Mapping[str, str]
+    title: str  # The heading of the first page
+    works: Sequence[WorkFindings]  # In any order
+    audit: Audit  # What citations say
+    versions: Mapping[str, str]  # Versions of the software, by name
     certificates: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Certificates by the ids of claims; a button of the page checks them in the browser."""
 
 
-def pages(explorer: Explorer) -> Iterator[tuple[str, str]]:
-    """Every file of the explorer, as its path and its text; the list of files comes last.
-
-    Parameters
-    ----------
-    explorer : Explorer
-        What the pages show.
-    """
+def pages(
+    explorer: Explorer,  # What the pages show
+) -> Iterator[tuple[str, str]]:
+    """Every file of the explorer, as its path and its text; the list of files comes last."""
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(_PACKAGE), PackageLoader(_REPORT)]),
         autoescape=True,

@@ -34,21 +34,11 @@ class WorkFindings:
     findings: tuple[Finding, ...]
 
 
-def works_of(findings: Iterable[Finding], files: Sequence[AuditedFile]) -> list[WorkFindings]:
-    """Findings by the work that they are about: one for each file, in the order of the files.
-
-    Parameters
-    ----------
-    findings : iterable of Finding
-        What an audit found.
-    files : sequence of AuditedFile
-        Where their claims are from; files without any are left out.
-
-    Raises
-    ------
-    ValueError
-        If a finding is of none of the files.
-    """
+def works_of(
+    findings: Iterable[Finding],  # What an audit found
+    files: Sequence[AuditedFile],  # Where their claims are from; files without any are left out
+) -> list[WorkFindings]:
+    """Findings by the work that they are about: one for each file, in the order of the files."""
     by_file: dict[str, list[Finding]] = {file.path: [] for file in files}
     for finding in findings:
         if finding.claim.origin not in by_file:

@@ -109,25 +109,15 @@ def numbers_of(finding: Finding) -> list[float]:
 
 
 def claim_view(
-    finding: Finding, place: int, slug: str, axis: Axis, curves: Curves | None, *, noise: bool
+    finding: Finding,  # What the audit found
+    place: int,  # Its place in the files
+    slug: str,  # Its anchor, from :func:`slugs`
+    axis: Axis,  # The axis of all claims
+    curves: Curves | None,  # The drawings behind it
+    *,
+    noise: bool,  # Whether to calibrate how much noise would be enough
 ) -> ClaimView:
-    """One finding in words.
-
-    Parameters
-    ----------
-    finding : Finding
-        What the audit found.
-    place : int
-        Its place in the files.
-    slug : str
-        Its anchor, from :func:`slugs`.
-    axis : Axis
-        The axis of all claims.
-    curves : Curves or None
-        The drawings behind it.
-    noise : bool
-        Whether to calibrate how much noise would be enough.
-    """
+    """One finding in words."""
     claim = finding.claim
     numbers = _numbers(finding)
     marks = tuple(
@@ -181,13 +171,10 @@ def claim_view(
     )
 
 
-def slugs(ids: Sequence[str]) -> list[str]:
+def slugs(
+    ids: Sequence[str],  # The ids in the order of the files
+) -> list[str]:
     """An anchor for each claim, made of its id, that no other claim has.
-
-    Parameters
-    ----------
-    ids : sequence of str
-        The ids in the order of the files.
 
     Returns
     -------

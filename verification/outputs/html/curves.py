@@ -45,40 +45,21 @@ _Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """One line of a drawing.
+    """One line of a drawing."""
 
-    Parameters
-    ----------
-    kind : str
-        "upper", "lower" or "published".
-    label : str
-        What the line is, and how far it can be trusted.
-    points : tuple of pair of float
-        From left to right; what lies between two points is on the chord.
-    """
-
-    kind: str
-    label: str
-    points: Points
+    kind: str  # "upper", "lower" or "published"
+    label: str  # What the line is, and how far it can be trusted
+    points: Points  # From left to right; what lies between two points is on the chord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curves:
-    """Both drawings of one event.
+    """Both drawings of one event."""
 
-    Parameters
-    ----------
-    profile : tuple of Series
-        Epsilon in nats by delta.
-    rdp : tuple of Series
-        Renyi divergences in nats by order, in floating point: they certify nothing.
-    notes : tuple of str
-        Why something is not drawn.
-    """
-
-    profile: tuple[Series, ...] = ()
+    profile: tuple[Series, ...] = ()  # Epsilon in nats by delta
     rdp: tuple[Series, ...] = ()
-    notes: tuple[str, ...] = ()
+    """Renyi divergences in nats by order, in floating point: they certify nothing."""
+    notes: tuple[str, ...] = ()  # Why something is not drawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,53 +73,29 @@ class PublishedFormula:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurveQuestion:
-    """What is to be drawn of an event: by which formulas, and through which numbers.
+    """What is to be drawn of an event: by which formulas, and through which numbers."""
 
-    Parameters
-    ----------
-    event, adjacency
-        What was released, and the neighbouring relation.
-    formulas : tuple of PublishedFormula
-        Those of the claims about it.
-    deltas : tuple of float
-        The deltas of the claims.
-    known : tuple of tuple
-        What the audit proved and what it found attained: ("upper" or "lower", delta, epsilon).
-    route : {"losses", "divergences", "none"}
-        What the profile is made of.
-    """
-
+    # What was released, and the neighbouring relation.
     event: Event
     adjacency: Adjacency
-    formulas: tuple[PublishedFormula, ...] = ()
-    deltas: tuple[float, ...] = ()
+    formulas: tuple[PublishedFormula, ...] = ()  # Those of the claims about it
+    deltas: tuple[float, ...] = ()  # The deltas of the claims
     known: tuple[tuple[str, float, float], ...] = ()
-    route: Route = "losses"
+    """What the audit proved and what it found attained: ("upper" or "lower", delta, epsilon)."""
+    route: Route = "losses"  # What the profile is made of; one of {"losses", "divergences", "none"}
 
 
 Asked = tuple[CurveQuestion, PublishedFormula]
 
 
 def questions(
-    findings: Sequence[Finding],
-    order: Iterable[int],
+    findings: Sequence[Finding],  # What an audit found
+    order: Iterable[int],  # The places of the findings, the most important first
     *,
-    bounds: str = Bounds.ALL,
-    most: int = MOST_PROFILES,
+    bounds: str = Bounds.ALL,  # Which bounds the audit computed; one of {"all", "needed", "rdp"}
+    most: int = MOST_PROFILES,  # For so many events the privacy profile is drawn
 ) -> list[Asked | None]:
-    """What is to be drawn for each finding; claims about the same event share a question.
-
-    Parameters
-    ----------
-    findings : sequence of Finding
-        What an audit found.
-    order : iterable of int
-        The places of the findings, the most important first.
-    bounds : {"all", "needed", "rdp"}
-        Which bounds the audit computed.
-    most : int
-        For so many events the privacy profile is drawn.
-    """
+    """What is to be drawn for each finding; claims about the same event share a question."""
     found: dict[CurveQuestion, CurveQuestion] = {}
     keys: list[CurveQuestion | None] = [None] * len(findings)
     for place in order:
@@ -223,16 +180,12 @@ def _attempt(what: str, notes: list[str], make: Callable[[], Series | None]) -> 
     return () if found is None or not found.points else (found,)
 
 
-def curves(finding: Finding, *, bounds: str = Bounds.ALL) -> Curves | None:
-    """The curves behind one claim; None where its parameters do not say what was released.
-
-    Parameters
-    ----------
-    finding : Finding
-        What the audit found.
-    bounds : {"all", "needed", "rdp"}
-        Which bounds the audit computed.
-    """
+def curves(
+    finding: Finding,  # What the audit found
+    *,
+    bounds: str = Bounds.ALL,  # Which bounds the audit computed; one of {"all", "needed", "rdp"}
+) -> Curves | None:
+    """The curves behind one claim; None where its parameters do not say what was released."""
     (asked,) = questions([finding], [0], bounds=bounds)
     return None if asked is None else answer(asked[0])[asked[1]]
 

@@ -139,19 +139,10 @@ def per_cent(share: float) -> str:
     return f"{100.0 * share:.2f}%"
 
 
-def close_up(numbers: Sequence[tuple[str, float, str]]) -> ScaleView | None:
-    """The numbers of one claim, one below the other, from small to large.
-
-    Parameters
-    ----------
-    numbers : sequence of (kind, value, text)
-        The claim and what it stands between.
-
-    Returns
-    -------
-    ScaleView or None
-        None where there are no two finite numbers.
-    """
+def close_up(
+    numbers: Sequence[tuple[str, float, str]],  # The claim and what it stands between
+) -> ScaleView | None:  # None where there are no two finite numbers
+    """The numbers of one claim, one below the other, from small to large."""
     finite = sorted((n for n in numbers if math.isfinite(n[1])), key=lambda one: one[1])
     if len(finite) < 2:
         return None
@@ -163,19 +154,11 @@ def close_up(numbers: Sequence[tuple[str, float, str]]) -> ScaleView | None:
 
 
 def profile_figure(
-    curves: Curves, dots: Sequence[tuple[str, float, float]], quantity: str = "epsilon"
+    curves: Curves,
+    dots: Sequence[tuple[str, float, float]],  # The numbers of the claim
+    quantity: str = "epsilon",  # What the numbers are
 ) -> FigureView | None:
-    """Epsilon by delta, with the numbers of the audit; None if there is nothing to draw.
-
-    Parameters
-    ----------
-    curves : Curves
-        The curves.
-    dots : sequence of (kind, delta, epsilon)
-        The numbers of the claim.
-    quantity : str
-        What the numbers are.
-    """
+    """Epsilon by delta, with the numbers of the audit; None if there is nothing to draw."""
     if not curves.profile:
         return None
     return _figure(

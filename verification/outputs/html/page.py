@@ -50,24 +50,12 @@ _STYLES = ("tokens.css", "regions.css", "trainings.css", "report.css")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditedFile:
-    """A file of claims as pages name it.
+    """A file of claims as pages name it."""
 
-    Parameters
-    ----------
-    path : str
-        As the claims of it say where they are from.
-    name : str
-        What readers are told.
-    digest : str
-        The SHA-256 of its content, in hexadecimal digits.
-    audit : str
-        The command that audits it, without options.
-    """
-
-    path: str
-    name: str
-    digest: str
-    audit: str
+    path: str  # As the claims of it say where they are from
+    name: str  # What readers are told
+    digest: str  # The SHA-256 of its content, in hexadecimal digits
+    audit: str  # The command that audits it, without options
 
     def __post_init__(self) -> None:
         # The name of a file may hold anything, and pages show it.
@@ -77,27 +65,13 @@ class AuditedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """Where the page's numbers come from.
+    """Where the page's numbers come from."""
 
-    Parameters
-    ----------
-    title : str
-        What the page is about.
-    made : str
-        The time, in words.
-    files : sequence of AuditedFile
-        The files of claims.
-    versions : dict
-        Versions of the software, by name.
-    settings : dict
-        What the audit was asked for, by name.
-    """
-
-    title: str
-    made: str
-    files: Sequence[AuditedFile]
-    versions: dict[str, str]
-    settings: dict[str, str]
+    title: str  # What the page is about
+    made: str  # The time, in words
+    files: Sequence[AuditedFile]  # The files of claims
+    versions: dict[str, str]  # Versions of the software, by name
+    settings: dict[str, str]  # What the audit was asked for, by name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,29 +83,14 @@ class GroupView:
 
 
 def page(
+    # What an audit found, in the order of the files. The page shows the worst first.
     findings: Sequence[Finding],
-    curves: Sequence[Curves | None],
-    provenance: Provenance,
+    curves: Sequence[Curves | None],  # The drawings behind each of them
+    provenance: Provenance,  # What the page says of itself
+    # Certificates by the ids of claims; a button of the page checks them in the browser.
     certificates: Mapping[str, str] | None = None,
 ) -> str:
-    """The report as HTML.
-
-    Parameters
-    ----------
-    findings : sequence of Finding
-        What an audit found, in the order of the files. The page shows the worst first.
-    curves : sequence of Curves or None
-        The drawings behind each of them.
-    provenance : Provenance
-        What the page says of itself.
-    certificates : mapping of str to str, optional
-        Certificates by the ids of claims; a button of the page checks them in the browser.
-
-    Raises
-    ------
-    ValueError
-        If there are not as many curves as findings.
-    """
+    """The report as HTML."""
     axis = Axis.around(number for finding in findings for number in numbers_of(finding))
     known = certificates or {}
     views = _views(findings, curves, axis, known)
@@ -238,14 +197,7 @@ def _static(name: str) -> str:
 
 
 def embedded(name: str, text: str) -> str:
-    """The text of a script or a style, if it can stand in a page.
-
-    Raises
-    ------
-    ValueError
-        If it has an end tag or a carriage return. Browsers hash the text after parsing it, so it
-        must have neither an end tag nor line ends that parsing changes.
-    """
+    """The text of a script or a style, if it can stand in a page."""
     if "</s" in text.lower() or "\r" in text:
         raise ValueError(
             f"{name} cannot be embedded in a page: it has an end tag or a carriage return."

@@ -20,16 +20,13 @@ _HEIGHT, _BAR, _TOP = 26, 18, 4
 _WORD = 9.0
 
 
-def region_drawing(region: Region) -> Markup:
+def region_drawing(
+    region: Region,  # With rows or without; without rows it is a sentence
+) -> Markup:
     """The rows of a region as bars below their sentences, with one axis for all.
 
     What is open lies behind the other bands, so that it is seen where it is narrow. Each bar has
     its sentence as text alternative; colours are those of verdicts, and wide bands say theirs.
-
-    Parameters
-    ----------
-    region : Region
-        With rows or without; without rows it is a sentence.
 
     Returns
     -------

@@ -20,13 +20,10 @@ _ROW, _MIDDLE = 24, 12
 _HEIGHT = 48
 
 
-def training_view(finding: Finding) -> Markup | None:
+def training_view(
+    finding: Finding,  # What the audit found
+) -> Markup | None:
     """The sandwich of a claim whose training was checked, and its canaries' scores.
-
-    Parameters
-    ----------
-    finding : Finding
-        What the audit found.
 
     Returns
     -------

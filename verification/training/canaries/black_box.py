@@ -34,14 +34,8 @@ class BlackBoxRun(CanaryRun):
 
 def black_box_run(
     maker: TrainingMaker, account: Told, options: TrainingOptions, *, until: float
-) -> BlackBoxRun | str:
-    """Train once with records as canaries.
-
-    Returns
-    -------
-    BlackBoxRun or str
-        Why there was none, in words.
-    """
+) -> BlackBoxRun | str:  # Why there was none, in words
+    """Train once with records as canaries."""
     seed_everything(options.known_seed)
     training = maker.fresh()
     if training.with_records is None or training.losses is None:

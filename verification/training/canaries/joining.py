@@ -45,23 +45,18 @@ def ended_early(made: int, wanted: int) -> list[str]:
 
 
 class Joining:
-    """Draws who joins each update, and adds up the scores of all coordinates.
-
-    Parameters
-    ----------
-    account : Told
-        How records are sampled, as it was told.
-    signed : bool
-        Whether every canary is there with one of two signs, as where one record takes another's
-        place; otherwise it is there or is not.
-    effects : numpy.ndarray
-        What a canary adds to its coordinate, over the noise's standard deviation there.
-    rng : numpy.random.Generator
-        Draws who joins.
-    """
+    """Draws who joins each update, and adds up the scores of all coordinates."""
 
     def __init__(
-        self, account: Told, *, signed: bool, effects: Vector, rng: np.random.Generator
+        self,
+        account: Told,  # How records are sampled, as it was told
+        *,
+        # Whether every canary is there with one of two signs, as where one record takes another's
+        # place; otherwise it is there or is not.
+        signed: bool,
+        # What a canary adds to its coordinate, over the noise's standard deviation there.
+        effects: Vector,
+        rng: np.random.Generator,  # Draws who joins
     ) -> None:
         self.account, self.signed, self.rng = account, signed, rng
         self.effects = effects

@@ -24,17 +24,13 @@ _SMALLEST_DELTA = 1e-7
 
 
 class EventLeaks:
-    """The told event with its noise divided by a number, the leak; 1 is the event as told.
+    """The told event with its noise divided by a number, the leak; 1 is the event as told."""
 
-    Parameters
-    ----------
-    event : Event
-        What was told, for the updates that were made.
-    adjacency : Adjacency
-        The neighbouring relation.
-    """
-
-    def __init__(self, event: Event, adjacency: Adjacency) -> None:
+    def __init__(
+        self,
+        event: Event,  # What was told, for the updates that were made
+        adjacency: Adjacency,  # The neighbouring relation
+    ) -> None:
         self.event, self.adjacency = event, adjacency
         self._table = functools.lru_cache(_KEPT)(self._tabulated)
 

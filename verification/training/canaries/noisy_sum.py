@@ -27,19 +27,8 @@ _NOTE = (
 
 def noisy_sum_run(
     maker: TrainingMaker, account: Told, options: TrainingOptions, *, until: float
-) -> WhiteBoxRun | None:
-    """Make as many noisy sums as the training has updates, each of the canaries that join it.
-
-    Returns
-    -------
-    WhiteBoxRun or None
-        None if a canary has no effect, or there is no noise.
-
-    Raises
-    ------
-    ValueError
-        If the function raises, or does not return one number for each parameter.
-    """
+) -> WhiteBoxRun | None:  # None if a canary has no effect, or there is no noise
+    """Make as many noisy sums as the training has updates, each of the canaries that join it."""
     seed_everything(options.known_seed)
     training = maker.fresh()
     size = sum(values.size for values in parameters_of(training).values())

@@ -70,28 +70,18 @@ def trainable(training: PrivateTraining) -> tuple[Any, ...]:
 
 
 class OpacusCanaries:
-    """Puts canaries into updates, and sees what becomes of them.
-
-    Parameters
-    ----------
-    training : PrivateTraining
-        With an optimiser of Opacus.
-    coordinates : Coordinates
-        Of canaries, and after them others to compare with.
-    who : callable
-        ``who()`` returns who joins the next update, as places in ``coordinates`` and signs.
-    seen : callable
-        ``seen(gradients, records)`` is called at each update with the noisy gradients at all
-        coordinates, and with what the records of the training contributed before the update was
-        scaled.
-    """
+    """Puts canaries into updates, and sees what becomes of them."""
 
     def __init__(
         self,
-        training: PrivateTraining,
-        coordinates: Coordinates,
+        training: PrivateTraining,  # With an optimiser of Opacus
+        coordinates: Coordinates,  # Of canaries, and after them others to compare with
         *,
+        # ``who()`` returns who joins the next update, as places in ``coordinates`` and signs.
         who: Callable[[], tuple[NDArray[np.int64], Vector]],
+        # ``seen(gradients, records)`` is called at each update with the noisy gradients at all
+        # coordinates, and with what the records of the training contributed before the update was
+        # scaled.
         seen: Callable[[Vector, Vector, Vector], None],
     ) -> None:
         self.optimizer = training.optimizer

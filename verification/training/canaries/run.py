@@ -60,11 +60,6 @@ def check_run(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     A training that leaks no more than its event and its claim say is rejected with probability at
     most ``options.rate_of_a_check``. Each lower bound is too large with probability at most
     1 - ``options.confidence``, if what it is given is true.
-
-    Raises
-    ------
-    ValueError
-        If the step fails.
     """
     began = time.perf_counter()
     training = maker.fresh()
@@ -277,18 +272,12 @@ def _leaks_more(
     )
 
 
-def of_updates(event: Event, account: Told, updates: int) -> Event:
-    """The same event with as many updates as were made; whole epochs where batches are of one.
-
-    Parameters
-    ----------
-    event : Event
-        An event that :func:`rdpkit.verification.training.told.told` reads.
-    account : Told
-        What it reads.
-    updates : int
-        How many updates were made.
-    """
+def of_updates(
+    event: Event,  # An event that :func:`rdpkit.verification.training.told.told` reads
+    account: Told,  # What it reads
+    updates: int,  # How many updates were made
+) -> Event:
+    """The same event with as many updates as were made; whole epochs where batches are of one."""
     inner = event.expand() if isinstance(event, DPSGD) else event
     while isinstance(inner, Repeated):
         inner = inner.event

@@ -49,14 +49,8 @@ class _Measured:
 
 def white_box_run(
     maker: TrainingMaker, account: Told, options: TrainingOptions, *, until: float
-) -> WhiteBoxRun | None:
-    """Train once with gradient canaries.
-
-    Returns
-    -------
-    WhiteBoxRun or None
-        None if canaries have no effect, or there is no noise to measure.
-    """
+) -> WhiteBoxRun | None:  # None if canaries have no effect, or there is no noise to measure
+    """Train once with gradient canaries."""
     seed_everything(options.known_seed)
     training = maker.fresh()
     parameters = trainable(training)

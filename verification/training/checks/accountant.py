@@ -61,11 +61,6 @@ def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckRes
     A training whose updates, history, delta and claim agree with its event is rejected with
     probability at most ``options.rate_of_a_check``. All of it is counted, and has a false-alarm
     rate of 0, but for the number of records in an update, which is random with Poisson samples.
-
-    Raises
-    ------
-    ValueError
-        If the step or the training fails.
     """
     began = time.perf_counter()
     seed_everything(options.known_seed)

@@ -23,27 +23,15 @@ class _EnoughError(BaseException):
 
 
 class UpdateCounter:
-    """Counts the updates of the trained parameters by torch optimisers while it is open.
-
-    Parameters
-    ----------
-    training : PrivateTraining
-        Whose parameters are looked for.
-    until : float
-        When the training is ended, by the clock of ``time.perf_counter``.
-    most : int, optional
-        After how many updates it is ended.
-    before : int
-        How many updates come before the first that uses a batch.
-    """
+    """Counts the updates of the trained parameters by torch optimisers while it is open."""
 
     def __init__(
         self,
-        training: PrivateTraining,
+        training: PrivateTraining,  # Whose parameters are looked for
         *,
-        until: float,
-        most: int | None = None,
-        before: int = 0,
+        until: float,  # When the training is ended, by the clock of ``time.perf_counter``
+        most: int | None = None,  # After how many updates it is ended
+        before: int = 0,  # How many updates come before the first that uses a batch
     ) -> None:
         self.first = b""
         self._first_count = before
@@ -109,20 +97,15 @@ class UpdateCounter:
 class Counted:
     """What was counted."""
 
-    batches: int
-    """Batches that were handed to the step; 0 if the training ran by itself."""
-    records: int
-    """Records in the batches of finished updates."""
-    updates: int
-    """Noisy updates that were made."""
+    batches: int  # Batches that were handed to the step; 0 if the training ran by itself
+    records: int  # Records in the batches of finished updates
+    updates: int  # Noisy updates that were made
     history: History
     """What the accountant was told meanwhile: noise multiplier, sampling rate, steps."""
-    whole: bool
-    """Whether the training came to its end."""
+    whole: bool  # Whether the training came to its end
     multipliers: list[float] = field(default_factory=list)
     """The optimiser's noise multiplier at each update, where it has one."""
-    first: bytes = b""
-    """The gradients of the first update."""
+    first: bytes = b""  # The gradients of the first update
 
     def times(self, share: float) -> Counted:
         """The same with so many updates for each that was counted."""
@@ -149,11 +132,6 @@ def count_steps(training: PrivateTraining, *, most: int, calls: int, until: floa
     """Hand batches to the step, up to a number of them or a time.
 
     Where no optimiser of torch is seen, one update is counted for so many ``calls`` of the step.
-
-    Raises
-    ------
-    ValueError
-        If the step fails.
     """
     before, began = history_of(training) or [], parameters_of(training)
     batches = records = waiting = updates = 0
@@ -200,11 +178,6 @@ def count_training(
     """Run the training itself, to its end, to a time or to a number of updates.
 
     Its first update that uses a batch comes after so many others.
-
-    Raises
-    ------
-    ValueError
-        If it fails.
     """
     assert training.train is not None
     before = history_of(training) or []

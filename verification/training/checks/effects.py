@@ -36,18 +36,13 @@ CLEAR = 20.0
 class Effect:
     """What one record changed."""
 
-    record: int
-    """Which record."""
-    factor: float
-    """What its features were multiplied with."""
-    base: int
-    """Which batch it joined."""
+    record: int  # Which record
+    factor: float  # What its features were multiplied with
+    base: int  # Which batch it joined
     change: Vector
     """The change of the update, or half of it where the record took another one's place."""
-    buffers: float
-    """How much the model's buffers changed."""
-    rounding: float
-    """About how long the rounding errors of ``change`` are."""
+    buffers: float  # How much the model's buffers changed
+    rounding: float  # About how long the rounding errors of ``change`` are
 
     @property
     def length(self) -> float:
@@ -61,21 +56,16 @@ class Effect:
 
 
 class Effects:
-    """Effects of records on updates.
+    """Effects of records on updates."""
 
-    Parameters
-    ----------
-    trials : Trials
-        Makes the updates.
-    seed : int
-        Of all updates.
-    joins : bool
-        Whether batches grow by the record; otherwise it takes another one's place.
-    width : int or None
-        The size of every batch, where the step takes no other.
-    """
-
-    def __init__(self, trials: Trials, *, seed: int, joins: bool, width: int | None = None) -> None:
+    def __init__(
+        self,
+        trials: Trials,  # Makes the updates
+        *,
+        seed: int,  # Of all updates
+        joins: bool,  # Whether batches grow by the record; otherwise it takes another one's place
+        width: int | None = None,  # The size of every batch, where the step takes no other
+    ) -> None:
         self.trials = trials
         self.seed = seed
         self.joins = joins

@@ -33,16 +33,12 @@ class Contents:
     notes: tuple[str, ...] = ()  # What could not be compared, and records that are there twice
 
 
-def look_at_contents(training: PrivateTraining, *, until: float) -> Contents:
-    """Compare held-out records with training records and with the batches, by their bytes.
-
-    Parameters
-    ----------
-    training : PrivateTraining
-        Its ``records``, ``held_out`` and ``loader`` are read.
-    until : float
-        When to stop, by the clock of ``time.perf_counter``.
-    """
+def look_at_contents(
+    training: PrivateTraining,  # Its ``records``, ``held_out`` and ``loader`` are read
+    *,
+    until: float,  # When to stop, by the clock of ``time.perf_counter``
+) -> Contents:
+    """Compare held-out records with training records and with the batches, by their bytes."""
     if training.records is None:
         trained: list[Key] | None = None
         parts = None

@@ -44,24 +44,17 @@ _MOST_NAMES, _CHECKED = 4, 4
 class StepEvidence:
     """What was seen of a step."""
 
-    effects: list[Effect]
-    """What records changed."""
-    noise: NoiseMeasured
-    """The noise."""
-    account: Told
-    """What the accountant was told."""
-    training: PrivateTraining
-    """The training."""
+    effects: list[Effect]  # What records changed
+    noise: NoiseMeasured  # The noise
+    account: Told  # What the accountant was told
+    training: PrivateTraining  # The training
     limits: dict[str, float]
     """Upper confidence limits of the standard deviation of each parameter's noise."""
-    tolerance: float
-    """Relative, for comparing noise multipliers."""
-    probe: Effects
-    """Makes further effects."""
+    tolerance: float  # Relative, for comparing noise multipliers
+    probe: Effects  # Makes further effects
     divided: bool = False
     """Whether the noise is known to be divided by the number of records at hand."""
-    failure: float = 1e-4
-    """How often the noise along a change may be taken to be too small."""
+    failure: float = 1e-4  # How often the noise along a change may be taken to be too small
 
     def distances(self, effect: Effect) -> dict[str, float]:
         """How far each parameter was moved, in standard deviations of its noise, at least."""

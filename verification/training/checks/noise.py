@@ -41,26 +41,16 @@ _STEPS_OF_A_FLOAT = 4.0
 class NoiseMeasured:
     """Noise as it was seen."""
 
-    std: dict[str, float]
-    """Estimated standard deviation for each parameter."""
-    degrees: dict[str, int]
-    """Degrees of freedom of each estimate."""
-    places: dict[str, slice]
-    """Where each parameter's part of a vector is."""
-    draws: Vector
-    """Some draws of noise; shape (k, d)."""
-    update: Vector
-    """An update, with its noise; shape (d,)."""
-    pairs: int
-    """How many differences were made."""
-    rounding: float = 0.0
-    """About how long the rounding errors of a draw are."""
-    handed: bool = True
-    """Whether the noise was seen in what an optimiser was handed."""
-    lengths: tuple[float, ...] = ()
-    """The lengths of all updates, each of another seed."""
-    sparse: bool = False
-    """Whether the random numbers decide which entries are 0."""
+    std: dict[str, float]  # Estimated standard deviation for each parameter
+    degrees: dict[str, int]  # Degrees of freedom of each estimate
+    places: dict[str, slice]  # Where each parameter's part of a vector is
+    draws: Vector  # Some draws of noise; shape (k, d)
+    update: Vector  # An update, with its noise; shape (d,)
+    pairs: int  # How many differences were made
+    rounding: float = 0.0  # About how long the rounding errors of a draw are
+    handed: bool = True  # Whether the noise was seen in what an optimiser was handed
+    lengths: tuple[float, ...] = ()  # The lengths of all updates, each of another seed
+    sparse: bool = False  # Whether the random numbers decide which entries are 0
     spread: float = 1.0
     """About how many directions the noise has for each entry: 1, or less where it is larger in some
     directions than in others, however its entries are.
@@ -140,23 +130,14 @@ class NoiseMeasured:
 
 
 def measure_noise(
-    trials: Trials, batch: Batch, *, pairs: int, seed: int, until: float
+    trials: Trials,  # Makes the updates
+    batch: Batch,  # The same for all
+    *,
+    pairs: int,  # How many differences to make, at most
+    seed: int,  # Of the first update; the others follow
+    until: float,  # By ``time.perf_counter()``, when to stop
 ) -> NoiseMeasured:
-    """Estimate the noise from differences of updates with different seeds.
-
-    Parameters
-    ----------
-    trials : Trials
-        Makes the updates.
-    batch : batch
-        The same for all.
-    pairs : int
-        How many differences to make, at most.
-    seed : int
-        Of the first update; the others follow.
-    until : float
-        By ``time.perf_counter()``, when to stop.
-    """
+    """Estimate the noise from differences of updates with different seeds."""
     squares: dict[str, float] = {}
     kept: list[Vector] = []
     places: dict[str, slice] = {}
@@ -292,25 +273,19 @@ def cut_off(noise: NoiseMeasured, failure: float) -> float | None:
     return None
 
 
-def shared_noise(noise: NoiseMeasured, *, between: float, within: float) -> str | None:
+def shared_noise(
+    noise: NoiseMeasured,  # Draws of it
+    *,
+    # How often independent noise may be named: of two parameters, and at a distance.
+    between: float,
+    within: float,
+) -> str | None:  # What is alike, in words
     """Whether places of an update have the same noise, and not the same gradients.
 
     Within an update that is seen from correlations at a distance, of which there is one for each
     number of places; between two parameters from those of their first places. Noise in fewer
     directions than entries has correlations too: where the gradients are in the same directions,
     nothing is seen without noise, and nothing is named.
-
-    Parameters
-    ----------
-    noise : NoiseMeasured
-        Draws of it.
-    between, within : float
-        How often independent noise may be named: of two parameters, and at a distance.
-
-    Returns
-    -------
-    str or None
-        What is alike, in words.
     """
     scale = np.ones(noise.draws.shape[1])
     for name, place in noise.places.items():
@@ -365,11 +340,15 @@ def _seen(
 
 
 def repeated(
-    vectors: list[Vector],
+    vectors: list[Vector],  # Updates, in the order of the steps
+    # The fresh noise of each of these updates, measured with other seeds from the same states.
     noises: Sequence[NoiseMeasured],
     *,
-    limits: float,
+    limits: float,  # How often a standard deviation may be below its limit, in (0, 1)
+    # How often updates with fresh noise may be that near to each other, in (0, 1).
     distances: float,
+    # How many directions the noise has for each entry, at most 1. Half of them are counted where it
+    # is larger in some than in others, because the lengths of such noise vary more.
     spread: float = 1.0,
 ) -> tuple[int, int] | None:
     """Two updates of a training whose noise is the same, if there are any.
@@ -381,20 +360,6 @@ def repeated(
     ``distances``: given all that came before, the squared distance of an update from an earlier one
     is at least a chi-squared variable, whatever the gradients are, times the variance of its fresh
     noise, which is above its lower confidence limit.
-
-    Parameters
-    ----------
-    vectors : list of numpy.ndarray
-        Updates, in the order of the steps.
-    noises : sequence of NoiseMeasured
-        The fresh noise of each of these updates, measured with other seeds from the same states.
-    limits : float
-        How often a standard deviation may be below its limit, in (0, 1).
-    distances : float
-        How often updates with fresh noise may be that near to each other, in (0, 1).
-    spread : float
-        How many directions the noise has for each entry, at most 1. Half of them are counted where
-        it is larger in some than in others, because the lengths of such noise vary more.
     """
     spread = spread if spread == 1.0 else 0.5 * spread
     places = noises[0].places

@@ -15,16 +15,13 @@ from rdpkit.verification.training.trainer import Batch
 Key = bytes
 
 
-def keys_of_batch(batch: Batch, *, parts: int | None = None) -> list[Key]:
-    """A key for each record of a batch.
-
-    Parameters
-    ----------
-    batch : batch
-        As a loader yields it.
-    parts : int, optional
-        How many of its arrays are looked at, beginning with the first; by default all.
-    """
+def keys_of_batch(
+    batch: Batch,  # As a loader yields it
+    *,
+    # How many of its arrays are looked at, beginning with the first; by default all.
+    parts: int | None = None,
+) -> list[Key]:
+    """A key for each record of a batch."""
     if are_records(batch):
         return [_key([_array(leaf) for leaf in ordered(one)][:parts]) for one in batch]
     found = [_array(leaf) for leaf in ordered(batch)]
@@ -35,24 +32,12 @@ def keys_of_batch(batch: Batch, *, parts: int | None = None) -> list[Key]:
 
 
 def keys_of_records(
-    records: Any, *, parts: int | None = None, until: float = np.inf
+    records: Any,  # The records, one after the other, or columns of all
+    *,
+    parts: int | None = None,  # How many arrays of each record are looked at
+    until: float = np.inf,  # When to give up, by the clock of ``time.perf_counter``
 ) -> list[Key] | None:
-    """A key for each of the training records; None if that takes too long or cannot be done.
-
-    Parameters
-    ----------
-    records : sequence, array, or tuple or dictionary of arrays
-        The records, one after the other, or columns of all.
-    parts : int, optional
-        How many arrays of each record are looked at.
-    until : float
-        When to give up, by the clock of ``time.perf_counter``.
-
-    Raises
-    ------
-    ValueError
-        If a record cannot be read.
-    """
+    """A key for each of the training records; None if that takes too long or cannot be done."""
     columns = _columns(records)
     if columns is not None:
         return keys_of_batch(columns, parts=parts)
@@ -81,13 +66,7 @@ def parts_of(records: Any) -> int | None:
 
 
 def _read(records: Any, place: int) -> Any:
-    """One record by its place; None if they have no places, as those of a stream.
-
-    Raises
-    ------
-    ValueError
-        If reading it fails in another way.
-    """
+    """One record by its place; None if they have no places, as those of a stream."""
     try:
         return records[place]
     except (TypeError, LookupError, AttributeError, NotImplementedError):

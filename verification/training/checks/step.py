@@ -118,11 +118,6 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     A step that clips each record to one norm, and adds independent Gaussian noise of at least the
     told multiple of it to the sum, is rejected with probability at most
     ``options.rate_of_a_check``.
-
-    Raises
-    ------
-    ValueError
-        If the step fails, or the loader yields too few records.
     """
     began = time.perf_counter()
     until = began + _SHARE_OF_TIME * options.seconds
@@ -587,13 +582,7 @@ def _bounds(evidence: StepEvidence, options: TrainingOptions) -> Iterator[Traini
 
 
 def with_noise(event: Event, factor: float) -> Event:
-    """The same event with all noise multiplied.
-
-    Raises
-    ------
-    ValueError
-        If it is none of the events that describe DP-SGD.
-    """
+    """The same event with all noise multiplied."""
     for name in ("noise_std", "noise_multiplier"):
         if hasattr(event, name):
             changed = {name: getattr(event, name) * factor}

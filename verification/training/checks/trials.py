@@ -15,33 +15,17 @@ _FEWEST = 4
 
 
 class Trials:
-    """Updates from the same state, with chosen batches and seeds.
-
-    Parameters
-    ----------
-    training : PrivateTraining
-        Which is put back before every trial.
-    records : int
-        How many records to take from the loader.
-    rhythm : Rhythm, optional
-        How many calls of the step make an update. The first one has the batch of the trial, and
-        the others the same few records each time.
-    found : batch, optional
-        Records that were taken from the loader before.
-
-    Raises
-    ------
-    ValueError
-        If the loader yields too few records, or no update can be made.
-    """
+    """Updates from the same state, with chosen batches and seeds."""
 
     def __init__(
         self,
-        training: PrivateTraining,
+        training: PrivateTraining,  # Which is put back before every trial
         *,
-        records: int,
+        records: int,  # How many records to take from the loader
+        # How many calls of the step make an update. The first one has the batch of the trial, and
+        # the others the same few records each time.
         rhythm: Rhythm | None = None,
-        found: Batch | None = None,
+        found: Batch | None = None,  # Records that were taken from the loader before
     ) -> None:
         self.training = training
         self.rhythm = rhythm or Rhythm()

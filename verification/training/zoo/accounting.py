@@ -28,17 +28,14 @@ from rdpkit.verification.training.zoo.with_opacus import private_parts, trained_
 
 
 class CountingTrainer:
-    """A trainer that keeps the history of its accountant itself.
-
-    Parameters
-    ----------
-    virtual : int
-        How many updates it takes for one that is accounted for.
-    """
+    """A trainer that keeps the history of its accountant itself."""
 
     adjacency, delta = "add_or_remove_one", DELTA
 
-    def __init__(self, virtual: int) -> None:
+    def __init__(
+        self,
+        virtual: int,  # How many updates it takes for one that is accounted for
+    ) -> None:
         self.virtual = virtual
         self.made = 0
         self.history: list[tuple[float, float, int]] = []

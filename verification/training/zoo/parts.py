@@ -103,19 +103,14 @@ def dp_sgd_gradients(model: nn.Module, batch: Sequence[Tensor]) -> Gradients:
 
 
 class PoissonBatches:
-    """Positions of the records of each batch: every record joins each batch independently.
+    """Positions of the records of each batch: every record joins each batch independently."""
 
-    Parameters
-    ----------
-    records : int
-        How many there are.
-    rate : float
-        The probability with which a record joins a batch.
-    batches : int
-        How many batches an epoch has.
-    """
-
-    def __init__(self, records: int, rate: float, batches: int) -> None:
+    def __init__(
+        self,
+        records: int,  # How many there are
+        rate: float,  # The probability with which a record joins a batch
+        batches: int,  # How many batches an epoch has
+    ) -> None:
         self.records, self.rate, self.batches = records, rate, batches
 
     def __iter__(self) -> Iterator[list[int]]:
@@ -148,28 +143,16 @@ def poisson_loader(
 
 
 def torch_training(
+    # ``gradients(model, batch)`` returns what the optimiser is handed.
     gradients: Callable[[nn.Module, Sequence[Tensor]], Gradients] = dp_sgd_gradients,
     *,
-    model: nn.Module | None = None,
-    loader: DataLoader[Any] | None = None,
-    optimizer: Callable[..., torch.optim.Optimizer] = torch.optim.SGD,
+    model: nn.Module | None = None,  # A small perceptron by default
+    loader: DataLoader[Any] | None = None,  # Poisson samples by default
+    optimizer: Callable[..., torch.optim.Optimizer] = torch.optim.SGD,  # The class of the optimiser
+    # Further fields of :class:`rdpkit.verification.training.trainer.PrivateTraining`.
     **fields: Any,
 ) -> PrivateTraining:
-    """A training in plain torch whose noisy gradients come from a function.
-
-    Parameters
-    ----------
-    gradients : callable
-        ``gradients(model, batch)`` returns what the optimiser is handed.
-    model : torch.nn.Module, optional
-        A small perceptron by default.
-    loader : DataLoader, optional
-        Poisson samples by default.
-    optimizer : callable
-        The class of the optimiser.
-    **fields
-        Further fields of :class:`rdpkit.verification.training.trainer.PrivateTraining`.
-    """
+    """A training in plain torch whose noisy gradients come from a function."""
     trained = perceptron() if model is None else model
     inner = optimizer(trained.parameters(), lr=0.1)
     batches = poisson_loader() if loader is None else loader

@@ -238,18 +238,13 @@ def _collapsed(found: _Sum) -> tuple[Array, Array]:
 
 
 @lru_cache(maxsize=16)
-def law(noise_multiplier: float, batches: int, *, first: bool) -> Law:
-    """The ratio from above, under the first member or under the second.
-
-    Parameters
-    ----------
-    noise_multiplier : float
-        Taken as exact.
-    batches : int
-        At least 2.
-    first : bool
-        Under which member.
-    """
+def law(
+    noise_multiplier: float,  # Taken as exact
+    batches: int,  # At least 2
+    *,
+    first: bool,  # Under which member
+) -> Law:
+    """The ratio from above, under the first member or under the second."""
     with ctx.workprec(_BITS):
         s = 1 / arb(noise_multiplier)
         nodes = _nodes(float(s), batches, above=True, first=first)
@@ -362,16 +357,11 @@ def _kept_places(window: Window, nodes: _Nodes, beyond: Array) -> NDArray[np.int
 
 
 @lru_cache(maxsize=16)
-def statistic(noise_multiplier: float, batches: int) -> Statistic:
-    """A statistic of what is released, as large as the ratio about.
-
-    Parameters
-    ----------
-    noise_multiplier : float
-        Taken as exact.
-    batches : int
-        At least 2.
-    """
+def statistic(
+    noise_multiplier: float,  # Taken as exact
+    batches: int,  # At least 2
+) -> Statistic:
+    """A statistic of what is released, as large as the ratio about."""
     format_ = extended() or DOUBLE
     with ctx.workprec(_BITS):
         s = 1 / arb(noise_multiplier)

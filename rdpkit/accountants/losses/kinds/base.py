@@ -43,32 +43,24 @@ class LossKind:
 
     Every function takes the description of a step first. ``leaks_more`` says whether parameters
     with a few roundings are moved so that the step leaks no less, or no more, than the exact one.
-
-    Parameters
-    ----------
-    curve : callable
-        ``curve(step, leaks_more)``: the hockey-stick curve at every real loss.
-    guide : callable
-        ``guide(step, reach)``: losses with logarithms of their probabilities, in floats, as far as
-        probabilities of e^-reach matter. Nothing that is proven rests on it.
-    tails : callable or None
-        ``tails(step)``: for a pair, probabilities of events, each about "the loss is above that of
-        this place" (or below it), for places of the guide. Each event contains those of larger
-        places. None where there is no pair.
-    largest : callable
-        ``largest(step, leaks_more)``: the largest finite loss; None where there is none.
-    infinite : callable
-        Probability of an infinite loss, at most.
-    atoms : callable
-        Losses that have a probability of their own, in floats; those near them are told apart.
     """
 
     curve: Callable[[Any, bool], Curve]
+    """``curve(step, leaks_more)``: the hockey-stick curve at every real loss."""
     guide: Callable[[Any, float], Guide]
+    """``guide(step, reach)``: losses with logarithms of their probabilities, in floats, as far as
+    probabilities of e^-reach matter. Nothing that is proven rests on it.
+    """
     tails: Callable[[Any], Tails] | None = None
+    """``tails(step)``: for a pair, probabilities of events, each about "the loss is above that of
+    this place" (or below it), for places of the guide. Each event contains those of larger places.
+    None where there is no pair.
+    """
     largest: Callable[[Any, bool], arb | None] = unbounded
-    infinite: Callable[[Any], arb] = no_infinite
+    """``largest(step, leaks_more)``: the largest finite loss; None where there is none."""
+    infinite: Callable[[Any], arb] = no_infinite  # Probability of an infinite loss, at most
     atoms: Callable[[Any], Array] = no_atoms
+    """Losses that have a probability of their own, in floats; those near them are told apart."""
 
 
 def moved(value: float, up: bool) -> arb:
@@ -81,17 +73,13 @@ def moved_probability(value: float, up: bool) -> arb:
     return arb(min(value * (1.0 + (MARGIN if up else -MARGIN)), 1.0))
 
 
-def reversed_curve(curve: Curve, least: arb | None = None) -> Curve:
-    """The curve with the members exchanged: 1 - e^l + e^l h(-l).
-
-    Parameters
-    ----------
-    curve : Curve
-        The curve before.
-    least : arb, optional
-        e^l for the smallest loss l before; beyond it the curve is 0, which a difference of two
-        numbers would not show.
-    """
+def reversed_curve(
+    curve: Curve,  # The curve before
+    # e^l for the smallest loss l before; beyond it the curve is 0, which a difference of two
+    # numbers would not show.
+    least: arb | None = None,
+) -> Curve:
+    """The curve with the members exchanged: 1 - e^l + e^l h(-l)."""
 
     def height(loss: arb) -> arb:
         if least is not None and (-loss).exp() < least:
@@ -137,34 +125,25 @@ def tolerance(x: arb) -> arb:
     return (abs(x) + 1) * arb(2) ** (8 - ctx.prec)
 
 
-def symmetric_guide(losses: Array, log_masses: Array, middle: float | None = None) -> Guide:
-    """The points of a symmetric pair, from those of losses > 0, ascending.
-
-    Parameters
-    ----------
-    losses, log_masses : ndarray
-        Positive losses and the logarithms of their probabilities on the first data set.
-    middle : float, optional
-        The logarithm of the probability of the loss 0, if it has one.
-    """
+def symmetric_guide(
+    # Positive losses and the logarithms of their probabilities on the first data set.
+    losses: Array,
+    log_masses: Array,
+    middle: float | None = None,  # The logarithm of the probability of the loss 0, if it has one
+) -> Guide:
+    """The points of a symmetric pair, from those of losses > 0, ascending."""
     at_zero = ([0.0], [middle]) if middle is not None else ([], [])
     all_losses = np.concatenate([-losses[::-1], at_zero[0], losses])
     masses = np.concatenate([(log_masses - losses)[::-1], at_zero[1], log_masses])
     return Guide(losses=all_losses, log_masses=normalised(masses), places=all_losses)
 
 
-def guide_of_curve(curve: Curve, nodes: Array, reach: float) -> Guide:
-    """The points of the pair that connects the dots of a curve at some losses.
-
-    Parameters
-    ----------
-    curve : Curve
-        Any curve.
-    nodes : ndarray
-        Losses, strictly ascending.
-    reach : float
-        Probabilities of e^-reach matter.
-    """
+def guide_of_curve(
+    curve: Curve,  # Any curve
+    nodes: Array,  # Losses, strictly ascending
+    reach: float,  # Probabilities of e^-reach matter
+) -> Guide:
+    """The points of the pair that connects the dots of a curve at some losses."""
     gap = float(np.min(np.diff(nodes)))
     with ctx.workprec(128 + math.ceil(reach / math.log(2.0) - 2.0 * math.log2(min(gap, 1.0)))):
         losses = [arb(node) for node in nodes.tolist()]

@@ -22,14 +22,10 @@ _LIGHTEST = 1e-300
 KindOf = Callable[[Any], LossKind]
 
 
-def branched(kind_of: KindOf) -> LossKind:
-    """The kind of :class:`rdpkit.events.pairs.BranchedPair`.
-
-    Parameters
-    ----------
-    kind_of : callable
-        Finds the kind of a branch.
-    """
+def branched(
+    kind_of: KindOf,  # Finds the kind of a branch
+) -> LossKind:
+    """The kind of :class:`rdpkit.events.pairs.BranchedPair`."""
 
     def curve(step: BranchedPair, leaks_more: bool) -> Curve:
         curves = [kind_of(one).curve(one, leaks_more) for one in step.branches]

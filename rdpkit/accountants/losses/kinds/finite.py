@@ -89,14 +89,10 @@ def _all_sums(step: FiniteSum, leaks_more: bool) -> list[tuple[arb, arb, float]]
     return sorted(found, key=lambda one: -one[2])
 
 
-def finite_sum(kind_of: Callable[[Any], LossKind]) -> LossKind:
-    """The kind of :class:`rdpkit.accountants.losses.steps.FiniteSum`.
-
-    Parameters
-    ----------
-    kind_of : callable
-        Finds the kind of a release.
-    """
+def finite_sum(
+    kind_of: Callable[[Any], LossKind],  # Finds the kind of a release
+) -> LossKind:
+    """The kind of :class:`rdpkit.accountants.losses.steps.FiniteSum`."""
 
     def curve(step: FiniteSum, leaks_more: bool) -> Curve:
         found = _all_sums(step, leaks_more)

@@ -35,14 +35,10 @@ KindOf = Callable[[Any], LossKind]
 _NODES = 400
 
 
-def sampled(kind_of: KindOf) -> LossKind:
-    """The kind of :class:`rdpkit.events.pairs.SampledPair`.
-
-    Parameters
-    ----------
-    kind_of : callable
-        Finds the kind of the pair that is sampled.
-    """
+def sampled(
+    kind_of: KindOf,  # Finds the kind of the pair that is sampled
+) -> LossKind:
+    """The kind of :class:`rdpkit.events.pairs.SampledPair`."""
 
     def curve(step: SampledPair, leaks_more: bool) -> Curve:
         q = moved_probability(step.sampling_probability, leaks_more)

@@ -36,19 +36,11 @@ class Found:
 
 
 def bounds_of_draws(
-    training: PrivateTraining, found: Found, options: TrainingOptions
+    training: PrivateTraining,  # Its noise and its number of updates are taken from its event
+    found: Found,  # What was found
+    options: TrainingOptions,  # The confidence
 ) -> Iterator[TrainingLowerBound]:
-    """A lower bound for the event that the draws show, if the steps are what was told.
-
-    Parameters
-    ----------
-    training : PrivateTraining
-        Its noise and its number of updates are taken from its event.
-    found : Found
-        What was found.
-    options : TrainingOptions
-        The confidence.
-    """
+    """A lower bound for the event that the draws show, if the steps are what was told."""
     account = told(training.event)
     known = account.parts == 1 and account.sampling != UNKNOWN
     if account.noise_multiplier is None or not account.updates or not known:

@@ -49,20 +49,15 @@ class Draws:
 
     epochs: tuple[tuple[Positions, ...], ...]
     """Positions of the records of each batch of each epoch."""
-    records: int
-    """How many records there are."""
+    records: int  # How many records there are
     known: bool
     """Whether positions say which record it is; otherwise only the sizes of batches are known."""
-    source: str
-    """Where they were seen, in words."""
-    whole: bool = True
-    """Whether every epoch was seen to its end."""
+    source: str  # Where they were seen, in words
+    whole: bool = True  # Whether every epoch was seen to its end
     several: frozenset[int] = frozenset()
     """Positions that stand for several records with the same content."""
-    strange: int = 0
-    """How many drawn records are none of the training records."""
-    notes: tuple[str, ...] = ()
-    """What could not be seen."""
+    strange: int = 0  # How many drawn records are none of the training records
+    notes: tuple[str, ...] = ()  # What could not be seen
     ordered: bool = True
     """Whether positions are the places of records in the data; otherwise they only tell records
     apart.
@@ -86,36 +81,15 @@ class Draws:
 
 
 def see_draws(
-    training: PrivateTraining,
+    training: PrivateTraining,  # Its ``indices``, batch sampler or loader is iterated
     *,
-    until: float,
-    batches: int = _ENOUGH,
-    account: Told | None = None,
-    calls: int = 1,
-    level: float = 1e-4,
-) -> Draws | None:
-    """Draw batches as the training does, and see which records are in them.
-
-    Parameters
-    ----------
-    training : PrivateTraining
-        Its ``indices``, batch sampler or loader is iterated.
-    until : float
-        When to stop, by the clock of ``time.perf_counter``.
-    batches : int
-        How many are enough.
-    account : Told, optional
-        What the accountant was told of the records.
-    calls : int
-        How many batches of the loader one update is made from.
-    level : float
-        How often a record that is drawn may be taken for one that never is.
-
-    Returns
-    -------
-    Draws or None
-        None if the loader yields nothing.
-    """
+    until: float,  # When to stop, by the clock of ``time.perf_counter``
+    batches: int = _ENOUGH,  # How many are enough
+    account: Told | None = None,  # What the accountant was told of the records
+    calls: int = 1,  # How many batches of the loader one update is made from
+    level: float = 1e-4,  # How often a record that is drawn may be taken for one that never is
+) -> Draws | None:  # None if the loader yields nothing
+    """Draw batches as the training does, and see which records are in them."""
     account = told(training.event) if account is None else account
     found = _drawn(training, account, until, calls * batches)
     return None if found is None else units_of(_merged(found, calls), account, level)

@@ -46,36 +46,25 @@ _NEARLY_ALL = 0.9
 class DrawEvidence:
     """What was seen of the draws."""
 
-    draws: Draws
-    """The draws, without batches that repeat earlier ones."""
-    level: float
-    """The level of each test."""
-    inclusions: int
-    """How many records all batches have together."""
-    above: float
-    """The probability of so many, or more, at the told rate."""
+    draws: Draws  # The draws, without batches that repeat earlier ones
+    level: float  # The level of each test
+    inclusions: int  # How many records all batches have together
+    above: float  # The probability of so many, or more, at the told rate
     same: tuple[float, int, int]
     """p-value of equal sizes, the most frequent size, how often it came."""
     cap: tuple[float, int, int]
     """p-value of sizes that end at a largest one, that size, how often it came."""
     spread: tuple[float, float, float]
     """p-values of sizes that vary less and more, and their variance over the binomial one."""
-    distinct: Distinct | None
-    """How often records come again within an epoch."""
-    repeats: Repeats | None
-    """Batches that have much in common."""
-    favoured: list[Favoured]
-    """Records that were drawn most often."""
-    adjacent: tuple[float, float]
-    """p-value of neighbours that come together, and their share."""
-    early: tuple[float, float]
-    """p-value of the data's order within an epoch, and the share."""
+    distinct: Distinct | None  # How often records come again within an epoch
+    repeats: Repeats | None  # Batches that have much in common
+    favoured: list[Favoured]  # Records that were drawn most often
+    adjacent: tuple[float, float]  # p-value of neighbours that come together, and their share
+    early: tuple[float, float]  # p-value of the data's order within an epoch, and the share
     pair: tuple[float, tuple[int, int], int, float]
     """p-value of two records that come together, these, how often they did and should."""
-    twice: tuple[int, int]
-    """In how many batches a record is more than once, and how often at most."""
-    once: bool
-    """Whether no record came again within any epoch."""
+    twice: tuple[int, int]  # In how many batches a record is more than once, and how often at most
+    once: bool  # Whether no record came again within any epoch
     partial: tuple[int, int] | None
     """The size of all batches but the last of each epoch, and that of the last ones."""
 
@@ -105,23 +94,16 @@ class DrawEvidence:
 
 
 def evidence_of(
-    draws: Draws, account: Told, *, level: float, rng: np.random.Generator
+    draws: Draws,  # What was drawn
+    account: Told,  # What the accountant was told
+    *,
+    level: float,  # The error rate of each of them
+    rng: np.random.Generator,  # For tests by simulation
 ) -> DrawEvidence:
     """Make all tests.
 
     Records may be drawn at different rates, and at other rates in each batch, as long as none is
     above the told one; so the tests for independent draws are valid for that.
-
-    Parameters
-    ----------
-    draws : Draws
-        What was drawn.
-    account : Told
-        What the accountant was told.
-    level : float
-        The error rate of each of them.
-    rng : numpy.random.Generator
-        For tests by simulation.
     """
     in_epochs = account.sampling in (SHUFFLE, ALLOCATED)
     told_rate = 1.0 if account.rate is None else account.rate

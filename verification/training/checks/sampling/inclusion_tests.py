@@ -158,12 +158,9 @@ class Repeats:
 
     pairs: tuple[tuple[int, int, int, int], ...]
     """Epoch and place of the earlier batch, and of the later one."""
-    identical: int
-    """How many of them are exactly the same."""
-    batches: int
-    """How many later batches there are in these pairs."""
-    compared: int
-    """How many batches were compared."""
+    identical: int  # How many of them are exactly the same
+    batches: int  # How many later batches there are in these pairs
+    compared: int  # How many batches were compared
 
     @property
     def again(self) -> bool:
