@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rdpkit import Event
-from rdpkit.adjacency import Adjacency
+from rdpkit.adjacency import Adjacency, ordinary
 from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target
 from rdpkit.verification.blackbox.targets import Mechanism
@@ -149,14 +149,19 @@ def verify_by_replay(
             event=event,
             epsilon=epsilon,
             delta=delta,
-            adjacency=None if adjacency is None else Adjacency.parse(adjacency),
+            adjacency=None
+            if adjacency is None
+            else ordinary(Adjacency.parse(adjacency), because="code runs on ordinary records"),
         ),
         options=options,
     )
-    space = None
+    space, command = None, ""
+    if not isinstance(mechanism, str):
+        command = f"rdpkit.verification.verify_by_replay({named}, ...)"
+        command += "" if seed is None else f" with seed={seed}"
     if columns is not None:
         space = DataSpace.of(columns, any_values=any_values, user=user)
-    return replay_of(request, space=space)
+    return replay_of(request, space=space, command=command)
 
 
 def _stated_space(mechanism: Any, records: int | None) -> DataSpace | None:

@@ -27,7 +27,7 @@ UNACCOUNTED = "code-unaccounted"
 MISSED = "zoo-missed"
 ACCUSED = "zoo-accused"
 # Verdicts that are no failure by themselves, and no pass.
-_OPEN = (ReplayVerdict.UNACCOUNTED.value, ReplayVerdict.NOT_EXAMINED.value, "inconclusive")
+_OPEN = (ReplayVerdict.UNACCOUNTED.value, ReplayVerdict.INCONCLUSIVE.value)
 _PAGE = "docs/how-to/verify.md, What comes out"
 _RULES = [
     SarifRule(
@@ -166,6 +166,8 @@ def view_of_replay(result: ReplayResult, *, strict: bool = False) -> CodeView:
     rule, shown = "", result.shown
     if result.verdict is ReplayVerdict.REFUTED:
         rule = REJECTED
+    elif result.verdict is ReplayVerdict.NOT_EXAMINED:
+        rule = ERROR
     elif strict and result.verdict is not ReplayVerdict.NOTHING_FOUND:
         rule = UNACCOUNTED if result.verdict is ReplayVerdict.UNACCOUNTED else DOUBTFUL
     place = None

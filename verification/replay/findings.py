@@ -15,6 +15,8 @@ from rdpkit.verification.replay.pairs import RecordPair
 from rdpkit.verification.replay.spent import Spent
 
 _SHOWN = 5
+LEAST_PAIRS = 8
+"""Pairs of data sets without which nothing is said to have been looked for."""
 
 
 class DifferenceKind(enum.StrEnum):
@@ -84,6 +86,7 @@ class ReplayVerdict(enum.StrEnum):
     REFUTED = "refuted"
     UNACCOUNTED = "unaccounted"
     NOTHING_FOUND = "nothing found"
+    INCONCLUSIVE = "inconclusive"
     NOT_EXAMINED = "not examined"
 
 
@@ -191,6 +194,7 @@ class ReplayResult:
     false_alarm_rate: float  #: How often a true claim may be refuted
     findings: tuple[PairFinding, ...]  #: What was found, what weighs most first
     pairs: int  #: Pairs of data sets on which the target ran
+    wanted: int  #: Pairs that there are, but for those on which it raised on both sides
     unusable: int  #: Pairs on which it raised on both sides
     error: str  #: What it raised there first
     most_spent: Spent | None  #: The most that the noise of one pair spent
@@ -211,7 +215,10 @@ class ReplayResult:
             return ReplayVerdict.REFUTED
         if self.findings:
             return ReplayVerdict.UNACCOUNTED
-        return ReplayVerdict.NOTHING_FOUND if self.pairs else ReplayVerdict.NOT_EXAMINED
+        if not self.pairs:
+            return ReplayVerdict.NOT_EXAMINED
+        enough = self.pairs >= min(LEAST_PAIRS, self.wanted)
+        return ReplayVerdict.NOTHING_FOUND if enough else ReplayVerdict.INCONCLUSIVE
 
     @property
     def shown(self) -> PairFinding | None:
@@ -254,7 +261,8 @@ class ReplayResult:
             kinds = dict.fromkeys(one.kind for one in differences)
             found += [("which means", kind.sentence(refuted=refuted)) for kind in kinds]
             if not shown.pair.within:
-                found.append(("note", f"the record that differs has {shown.pair.beyond}"))
+                text = f"the record that differs has {shown.pair.beyond}"
+                found.append(("note", f"{text}, which the target does not say to take"))
         if self.because and self.verdict is ReplayVerdict.UNACCOUNTED:
             found.append(("note", self.because))
         if shown is not None:
@@ -265,7 +273,8 @@ class ReplayResult:
             said = "reject the claim" if refuted else "do not reject the claim"
             found.append(("ordinary", f"{how}: they {said}"))
         if self.most_spent is not None:
-            found.append(("spent", f"at most, on one pair: {self.most_spent.describe()}"))
+            text = "on the pair that spent most, by the noise of these runs: "
+            found.append(("spent", f"{text}{self.most_spent.describe()}"))
         found.append(("tried", self._tried()))
         found += [("not seen", one) for one in self.unseen]
         if self.verdict in (ReplayVerdict.NOTHING_FOUND, ReplayVerdict.UNACCOUNTED):
@@ -273,7 +282,9 @@ class ReplayResult:
         return [*found, ("repeat", self.command)]
 
     def _tried(self) -> str:
-        text = f"{how_many(self.pairs, 'pair')} of data sets in {self.seconds:.1f} s"
+        text = (
+            f"{self.pairs} of {how_many(self.wanted, 'pair')} of data sets in {self.seconds:.1f} s"
+        )
         if self.unusable:
             text += f"; on {self.unusable} more the code raised on both sides ({self.error})"
         return text
@@ -298,7 +309,9 @@ class ReplayResult:
             "confirmed_on": None if self.confirmed is None else self.confirmed.pair.describe(),
             "p_value": None if test is None else test.p_value,
             "runs": 0 if test is None else test.releases,
-            "spent_epsilon": None if self.most_spent is None else self.most_spent.epsilon,
+            "spent_epsilon": None
+            if self.most_spent is None or math.isinf(self.most_spent.epsilon)
+            else self.most_spent.epsilon,
             "pairs": self.pairs,
             "unusable_pairs": self.unusable,
             "unseen": list(self.unseen),
@@ -318,6 +331,7 @@ def not_examined(target: str, error: str, *, seed: int, command: str) -> ReplayR
         false_alarm_rate=0.0,
         findings=(),
         pairs=0,
+        wanted=0,
         unusable=0,
         error=error,
         most_spent=None,

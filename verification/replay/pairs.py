@@ -7,6 +7,7 @@ is. Values are plain, so that the pair can be handed to code in another environm
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -53,6 +54,9 @@ class ColumnSpace:
             raise _validate.fail(f"columns[{name!r}]", condition, stated)
         numbers = [one for one in stated if isinstance(one, int | float)]
         if len(numbers) == len(stated) == 2 and name != LABEL:
+            low, high = numbers
+            if not (math.isfinite(low) and math.isfinite(high) and low < high):
+                raise _validate.fail(f"columns[{name!r}]", "to have finite low < high", stated)
             whole = all(isinstance(one, int) for one in stated) and stated[1] - stated[0] > 1
             return cls(name=name, low=float(stated[0]), high=float(stated[1]), whole=whole)
         return cls(name=name, categories=tuple(stated))
@@ -131,6 +135,10 @@ class DataSpace:
         user: str = "",  # The column that says whose a record is
     ) -> DataSpace:
         """The space that a target describes."""
+        if not columns:
+            raise _validate.fail("columns", "to have at least one column", columns)
+        if records is not None and records < 1:
+            raise _validate.fail("records", "to be at least 1", records)
         found = [ColumnSpace.of(name, stated) for name, stated in columns.items()]
         if user:
             found.append(ColumnSpace(name=user, categories=("somebody",)))

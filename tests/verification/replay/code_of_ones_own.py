@@ -130,6 +130,16 @@ def geometric_noise(data, rng):
     return len(data) + rng.geometric(1.0 - math.exp(-1.0)) - rng.geometric(1.0 - math.exp(-1.0))
 
 
+@correct()
+def value_as_location(data, rng):
+    return rng.laplace(float(len(data)), 1.0)
+
+
+@correct()
+def global_value_as_location(data, rng):
+    return np.random.laplace(len(data.features), 1.0)  # noqa: NPY002 - people do
+
+
 @broken("value", "len(data)")
 def number_of_records(data, rng):
     size = len(data)

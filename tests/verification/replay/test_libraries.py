@@ -100,7 +100,7 @@ def test_an_interrupted_run_goes_on_unless_the_library_has_changed(made_up, monk
     words = ["verify", "--library", "made-up", "--format", "json"]
     assert CliRunner().invoke(main, words).exit_code != 0
     again = CliRunner().invoke(main, words)
-    assert again.exit_code == 0, again.output
+    assert again.exit_code == 1, again.output
     assert (asked.count("right"), asked.count("wrong")) == (1, 2)
     assert len(json.loads(again.stdout)["targets"]) == 3
     # It has ended, so that the next one begins anew.

@@ -119,6 +119,59 @@ def test_all_records_of_a_user_differ_together():
     assert wrong.most_spent.epsilon == pytest.approx(5.0)
 
 
+def test_code_that_keeps_its_noise_is_not_refuted():
+    kept = {}
+
+    def memoized(data, rng):
+        key = tuple(data.features[:, 0])
+        if key not in kept:
+            kept[key] = len(data) + rng.laplace(scale=1.0)
+        return kept[key]
+
+    result = verify_by_replay(
+        memoized, adjacency="add_or_remove_one", epsilon=1.0, delta=0.0, columns={"x": [0.0, 1.0]}
+    )
+    assert result.verdict is not ReplayVerdict.REFUTED
+    assert any("not independent" in one for one in result.unseen)
+
+
+class _Closed:
+    __slots__ = ("total",)
+
+    def __init__(self, total):
+        self.total = total
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        lambda data, rng: (float(one) for one in data.features[:, 0]),
+        lambda data, rng: _Closed(len(data)),
+    ],
+)
+def test_generators_and_slots_are_looked_into(release):
+    result = verify_by_replay(
+        release, adjacency="add_or_remove_one", epsilon=1.0, delta=0.0, columns={"x": [0.0, 1.0]}
+    )
+    assert result.findings
+
+
+def test_what_cannot_be_looked_into_is_said():
+    result = verify_by_replay(
+        lambda data, rng: lambda: len(data), adjacency="replace_one", epsilon=1.0, delta=0.0,
+        columns={"x": [0.0, 1.0]},
+    )  # fmt: skip
+    assert any("not looked into" in one for one in result.unseen)
+
+
+@pytest.mark.parametrize(
+    "space", [{"columns": {}}, {"columns": {"x": [1.0, 0.0]}}, {"columns": {"x": [0.0, 1e999]}}]
+)
+def test_a_space_without_values_is_refused(space):
+    with pytest.raises(ValueError, match="columns"):
+        verify_by_replay(lambda d, rng: 0, adjacency="replace_one", epsilon=1.0, delta=0.0, **space)
+
+
 def test_a_replay_that_is_short_of_time_says_so():
     claim = dp_claim(epsilon=1.0, delta=0.0, adjacency=Adjacency.ADD_OR_REMOVE_ONE)
     result = replay(
@@ -130,4 +183,5 @@ def test_a_replay_that_is_short_of_time_says_so():
         seconds=1e-9,
     )
     assert result.pairs == 1
+    assert result.verdict is ReplayVerdict.INCONCLUSIVE
     assert any("time was too short" in one for one in result.unseen)

@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import inspect
 import io
+import itertools
 import logging
 import math
 import operator
@@ -13,6 +14,7 @@ import re
 import sys
 import traceback
 import warnings
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
@@ -21,12 +23,12 @@ import numpy as np
 from .data import ExaminedData
 from .generators import generator, tapped_generators
 from .noise import plain
-from .releases import parts_of, same
+from .releases import CLOSED, MORE_PARTS, parts_of, same
 from .sources import Watch, first_common, parting
 from .tape import Call, Place, Recording, Tape
 from .taps import tapped_libraries
 
-_MOST_DIFFERENCES = 40
+_MOST_DIFFERENCES, _MOST_YIELDED = 40, 5_000
 # Values and sensitivities are computed in floats; a difference within this part of one is rounding.
 _ROUNDING = 1e-9
 # Differences that come of a branch that one run took and the other one did not.
@@ -98,7 +100,7 @@ def loaded(name: str, directory: Optional[str]) -> Target:
 class Taps:
     """Whether draws of noise go to the tape that is current; without a tape they only pass."""
 
-    _open: Optional[contextlib.ExitStack] = None
+    _open: Optional[ExitStack] = None
     _modules = 0
 
     @classmethod
@@ -107,7 +109,7 @@ class Taps:
         if cls._open is not None and cls._modules == len(sys.modules):
             return
         cls.close()
-        cls._open = contextlib.ExitStack()
+        cls._open = ExitStack()
         # The libraries keep references to generators, so that these are replaced first.
         cls._open.enter_context(tapped_generators())
         cls._open.enter_context(tapped_libraries())
@@ -127,11 +129,17 @@ def run_once(target: Target, data: ExaminedData, tape: Tape, seed: int) -> Run:
     run = Run(tape=tape, parts={})
     handler = _Lines()
     logging.getLogger().addHandler(handler)
-    with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(output):
+    with ExitStack() as stack:
+        caught = stack.enter_context(warnings.catch_warnings(record=True))
+        stack.enter_context(contextlib.redirect_stdout(output))
+        stack.enter_context(contextlib.redirect_stderr(output))
         warnings.simplefilter("always")
         try:
             with Recording(tape):
                 found = target(data, generator(seed))
+                if inspect.isgenerator(found):
+                    # What it draws, it draws when it is asked.
+                    found = list(itertools.islice(found, _MOST_YIELDED))
                 own = getattr(target, "summary", None)
                 run.parts = parts_of(own(found) if callable(own) else found, run.wholes)
         except (Exception, SystemExit) as error:
@@ -216,6 +224,10 @@ def examined(
     if noise:
         same_data = ", ".join(sorted({what or "the release" for _, what in noise})[:5])
         unseen.append("not the same again on the same data, with the same noise: %s" % same_data)
+    closed = [path for path in recorded.parts if path.endswith(CLOSED)]
+    unseen += ["what %s holds is not looked into" % (path or "the release") for path in closed]
+    if MORE_PARTS in recorded.parts:
+        unseen.append("the release has more parts than are compared")
     parts |= {one.what for one in found if one.kind in ("value", "structure")}
     # A number may differ by what such noise hides. Anything else may not.
     possible = [one for one in found if escaped and one.kind == "value"]
@@ -228,6 +240,7 @@ def examined(
         "parts": sorted("" if one == "release" else one for one in parts)[:200],
         "calls": calls,
         "released": _released(recorded),
+        "keeps_state": any(kind == "calls" for kind, _ in noise),
         "unseen": unseen,
     }
 

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, Iterator, List
 
 import numpy as np
 
-from .noise import again, given_value, noise, plain
+from .noise import again, drawn_around, given_value, noise, plain
 from .tape import current
 from .tensors import tap_torch
 
@@ -96,8 +96,8 @@ def _noise(name: str, draw: Callable[..., Any], args: Any, given: Dict[str, Any]
     said.update({key: one for key, one in given.items() if key in names})
     centre = said.get(location, 0.0) if location else 0.0
     scale = said.get(scale_name, 1.0 if family != "geometric" else None)
-    if np.any(centre) and family != "geometric":
-        return given_value(tape, centre, family, scale, lambda: draw(*args, **given))
+    if location in said and given.get("out") is None:
+        return drawn_around(tape, centre, family, scale, lambda: draw(*args, **given))
     found = _again(family, lambda: draw(*args, **given), {"scale": scale}, followed=True)
     if given.get("out") is not None:
         tape.escapes()
@@ -204,10 +204,7 @@ def _of_python(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
         if name in ("gauss", "normalvariate"):
             mu, sigma = (list(args) + [0.0, 1.0][len(args) :])[:2]
             mu, sigma = given.get("mu", mu), given.get("sigma", sigma)
-            if mu:
-                return given_value(tape, mu, "normal", sigma, compute)
-            found = _again("normal", compute, {"scale": sigma}, followed=True)
-            return noise(found, "normal", sigma)
+            return drawn_around(tape, mu, "normal", sigma, compute)
         if name == "expovariate":
             rate = given.get("lambd", args[0] if args else 1.0)
             found = _again("exponential", compute, {"rate": rate}, followed=True)

@@ -163,6 +163,18 @@ def given_value(
     )
 
 
+def drawn_around(
+    tape: Tape, centre: Any, family: str, scale: Any, compute: Callable[[], Any]
+) -> Any:
+    """Noise that is drawn around a location, which is the value that it hides.
+
+    A location of 0 may be such a value as well, or none: then what is drawn is noise, which may be
+    put on another value later.
+    """
+    found = given_value(tape, centre, family, scale, compute)
+    return found if np.any(centre) else noise(found, family, scale)
+
+
 def again(
     tape: Tape,
     name: str,

@@ -9,6 +9,8 @@ import numpy as np
 
 from .noise import plain
 
+MORE_PARTS, CLOSED = "(more parts)", " (closed)"
+"""A part that says that there are more, and the end of the path of one that is not known."""
 _MOST_PARTS = 5_000
 _DEEPEST = 8
 # Attributes of a released model that hold no answer: what it was asked, and its generators.
@@ -32,7 +34,7 @@ def _take(
 ) -> None:
     value = plain(value)
     if len(found) >= _MOST_PARTS:
-        found["(more parts)"] = True
+        found[MORE_PARTS] = True
         return
     if value is None or isinstance(value, (bool, str)):
         found[path] = value
@@ -47,6 +49,8 @@ def _take(
     else:
         members, kind = _members(value)
         found[path + " (kind)"] = kind
+        if not members and (callable(value) or kind == type(value).__name__):
+            found[path + CLOSED] = True
         if wholes is not None:
             wholes[path] = value
         for key, one in members:
@@ -108,8 +112,11 @@ def _attributes(value: Any) -> List[Tuple[str, Any]]:
     if callable(getattr(value, "state_dict", None)):
         return [(".state_dict()", dict(value.state_dict()))]
     found = []
-    for key in sorted(getattr(value, "__dict__", {})):
-        one = vars(value)[key]
+    slots = {key for kind in type(value).__mro__ for key in getattr(kind, "__slots__", ())}
+    for key in sorted({*getattr(value, "__dict__", {}), *slots}):
+        if not hasattr(value, key):
+            continue
+        one = getattr(value, key)
         module = type(one).__module__.partition(".")[0]
         if key.startswith("_") or key in _NOT_RELEASED or callable(one):
             continue

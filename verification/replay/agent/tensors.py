@@ -190,8 +190,6 @@ def _drawn(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
             scale = _numbers(std)
             if np.size(scale) and np.all(scale == np.ravel(scale)[0]):
                 scale = float(np.ravel(scale)[0])
-            if not np.any(_numbers(mean)):
-                return _noise(_again(name, draw, args, given, scale), "normal", scale)
             whole = functools.partial(draw, *args, **given)
             return _value_drawn(_numbers(mean), "normal", scale, whole)
         tape.escapes()
@@ -223,9 +221,7 @@ def _laplace(draw: Callable[..., Any]) -> Callable[..., Any]:
         if tape is None:
             return draw(self, *args, **given)
         scale = _numbers(self.scale)
-        if not np.any(_numbers(self.loc)):
-            found = _again("laplace", functools.partial(draw, self), args, given, scale)
-            return _noise(found, "laplace", float(scale) if scale.ndim == 0 else scale)
+        scale = float(scale) if scale.ndim == 0 else scale
         whole = functools.partial(draw, self, *args, **given)
         return _value_drawn(_numbers(self.loc), "laplace", scale, whole)
 
@@ -236,8 +232,16 @@ def _value_drawn(value: Any, family: str, scale: Any, draw: Callable[[], Any]) -
     """A value with noise on it that one call of torch draws."""
     torch, tape = sys.modules["torch"], current()
     assert tape is not None
-    found = given_value(tape, value, family, scale, lambda: _numbers(draw()))
-    return torch.as_tensor(np.asarray(found))
+    like: List[Any] = []
+
+    def compute() -> Any:
+        like.append(_plain(draw()))
+        return _numbers(like[0])
+
+    found = torch.as_tensor(np.asarray(given_value(tape, value, family, scale, compute)))
+    found = found.to(like[0].dtype) if like else found
+    # A location of 0 may be a value, or none: then what is drawn may be put on one later.
+    return found if np.any(value) else _noise(found, family, scale)
 
 
 def _again(name: str, draw: Any, args: Any, given: Any, scale: Any = None) -> Any:

@@ -20,7 +20,8 @@ def tape():
 
 def put(tape):
     """The families, scales and values of noise that was seen to be put on a value."""
-    calls = [one for one in tape.calls if one.value is not None]
+    # A location of 0 is written down as well: it may be a value.
+    calls = [one for one in tape.calls if one.value is not None and np.any(one.value)]
     return [(c.family, float(np.max(c.scale)), np.ravel(c.value).tolist()) for c in calls]
 
 

@@ -20,7 +20,7 @@ def tape():
 
 
 def put(tape):
-    calls = [one for one in tape.calls if one.value is not None]
+    calls = [one for one in tape.calls if one.value is not None and np.any(one.value)]
     return [(c.family, float(np.max(c.scale)), np.ravel(c.value).tolist()) for c in calls]
 
 
