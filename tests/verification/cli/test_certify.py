@@ -7,8 +7,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from rdpkit import kernel
 from rdpkit.cli import main
-from rdpkit.kernel import checking
 from tests.verification.claim_files import text
 
 
@@ -17,8 +17,8 @@ def run(*args):
 
 
 def accepted(content: str) -> dict[str, object]:
-    claim, hints = checking.read(content.encode())
-    checking.check(claim, hints)
+    claim, hints = kernel.read(content.encode())
+    kernel.check(claim, hints)
     return claim
 
 

@@ -10,9 +10,9 @@ import random
 import pytest
 
 import rdpkit
+from rdpkit import kernel as checking
 from rdpkit.analysis import lower_bound
 from rdpkit.interop.certificates import certificate
-from rdpkit.kernel import checking
 from rdpkit.kernel.intervals import RefusedError
 from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.claims.reading import loads
@@ -78,7 +78,7 @@ def test_a_button_checks_a_certificate_without_a_network(browser, opened):
     true = certified(event, 4.378, 1e-5)
     opened(true)
     found = press(browser)
-    assert "epsilon is at most 4.378000 at delta 1e-05" in found
+    assert "epsilon at delta 1e-05 is at most 4.378000" in found
     assert found.splitlines()[-1].startswith("accepted (")
     changed = json.loads(true)
     changed["claim"]["epsilon"] = "4.37"
@@ -157,12 +157,6 @@ def of_many_kinds() -> list[str]:
     event, adjacency, delta = THOROUGH["sampled-laplace"]
     best = rdpkit.epsilon(event, delta=delta, adjacency=adjacency).epsilon
     found.append(certified(event, 1.002 * best, delta, adjacency))
-    event = rdpkit.ShuffledGaussian(noise_std=0.7, record_norm=1.0, batch_size=2, dataset_size=5)
-    for relation, claimed in ((ADD, "14"), ("replace_one", "14"), ("zero_out", "7")):
-        one = {"adjacency": relation, "delta": 1e-3}
-        found.append(certificate(event * 3, claimed=claimed, refuted=True, **one))
-        found.append(certificate(event, claimed="1", refuted=True, **one))
-        found.append(certificate(event * 3, claimed="45", **one))
     sum_of_two = SETTINGS["two-gaussians"][0]
     found.append(certificate(sum_of_two, claimed="0.5", adjacency=ADD))
     found.append(certificate(sum_of_two, claimed="0.2", adjacency=ADD, refuted=True))
