@@ -247,17 +247,22 @@ def _from_above(
             yield {"order": shortest(found.order)}
             yield {"order": shortest(_best_order(kernel, claim, near=found.order))}
         return
-    try:
-        every = kernel.ways(kernel.read_release(release), claim["relation"], below=False)
-    except kernel.RefusedError as error:
-        raise NoCertificateError(str(error)) from None
-    last = None
+    every, last = _ways(kernel, claim, below=False), None
     for added in _ATTEMPTS if delta > 0.0 else (1e-2,):
         hints = {"ways": [_grids(way, delta or 1e-10, added) for way in every]}
         # Single releases need no grid, and none can be finer.
         if hints != last:
             yield hints
         last = hints
+
+
+def _ways(kernel: Any, claim: Mapping[str, Any], *, below: bool) -> Any:
+    """The ways in which a record may matter; the checker counts its work in finding them."""
+    kernel.LEFT[0] = kernel.MOST_WORK
+    try:
+        return kernel.ways(kernel.read_release(claim["release"]), claim["relation"], below)
+    except kernel.RefusedError as error:
+        raise NoCertificateError(str(error)) from None
 
 
 def _best_order(kernel: Any, claim: Mapping[str, Any], *, near: float) -> float:
@@ -267,6 +272,7 @@ def _best_order(kernel: Any, claim: Mapping[str, Any], *, near: float) -> float:
     release, delta = kernel.read_release(claim["release"]), float(Fraction(claim["delta"]))
 
     def implied(order: float) -> float:
+        kernel.LEFT[0] = kernel.MOST_WORK
         try:
             found = float(kernel.divergence(release, claim["relation"], Fraction(order)))
         except kernel.RefusedError:
@@ -284,7 +290,7 @@ def _kinds(release: Mapping[str, Any]) -> set[str]:
 
 
 def _from_below(kernel: Any, claim: Mapping[str, Any]) -> Iterator[Any]:
-    every = kernel.ways(kernel.read_release(claim["release"]), claim["relation"], below=True)
+    every = _ways(kernel, claim, below=True)
     delta = float(Fraction(claim["delta"])) or 1e-10
     if all(len(way) == way[0][1] == 1 for way in every):
         yield {}

@@ -187,9 +187,8 @@ def _place(pair: Pair, t: Enclosed) -> int:
         # The difference of two logarithms: from a few binary digits on, seven tenths of one.
         far = 7 * (q.bit_length() - p.bit_length())
         above, below = (far, 10) if abs(far) > 20 else (2 * (q - p), max(p + q, 1))
-        following = x + (above << 2 * bits) // (below * max(slope, 1))
-        following = following if low < following < high else (low + high) // 2
-        if abs(following - x) >> (bits // 4) == 0:
-            return following
-        x = following
+        moved = (above << 2 * bits) // (below * max(slope, 1))
+        if abs(moved) >> bits // 4 == 0 or high - low < 2:
+            return x + moved
+        x = x + moved if low < x + moved < high else (low + high) // 2
     return x

@@ -269,10 +269,9 @@ function placeOf(pair, t) {
     const slope = floor(dp << bits, most(p, 1n)) - floor(dq << bits, most(q, 1n));
     const far = 7n * (length(q) - length(p));
     const [over, under] = size(far) > 20n ? [far, 10n] : [2n * (q - p), most(p + q, 1n)];
-    let next = x + floor(over << (2n * bits), under * most(slope, 1n));
-    if (next <= low || next >= high) next = (low + high) >> 1n;
-    if (!(size(next - x) >> (bits / 4n))) return next;
-    x = next;
+    const step = floor(over << (2n * bits), under * most(slope, 1n));
+    if (!(size(step) >> (bits / 4n)) || high - low < 2n) return x + step;
+    x = low < x + step && x + step < high ? x + step : (low + high) >> 1n;
   }
   return x;
 }
