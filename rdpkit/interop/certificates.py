@@ -28,15 +28,20 @@ from rdpkit.analysis import BEST_RDP, epsilon
 from rdpkit.events import (
     AboveThreshold,
     Composed,
+    CustomProfile,
+    CustomRdp,
+    DiscreteGaussian,
     DiscreteLaplace,
     EpsilonDelta,
     Event,
+    Exponential,
     FixedSizeSampledGaussian,
     Gaussian,
     GaussianSynthesis,
     Laplace,
     MixtureOfGaussians,
     Parallel,
+    PermuteAndFlip,
     PoissonSampled,
     PoissonSampledGaussian,
     RandomizedResponse,
@@ -99,13 +104,16 @@ def certificate(
         If there is none, with the reason.
     """
     relation = RELATIONS[Adjacency.parse(adjacency)]
+    best = order
+    if delta is not None and _has_renyi_bounds(event):
+        best = epsilon(event, delta=delta, adjacency=adjacency, bound=BEST_RDP).order
     if delta is not None and order is not None:
         raise _validate.fail("delta", "not to be given together with an order", delta)
     kernel, parsed = import_module("rdpkit.kernel"), Adjacency.parse(adjacency)
     claim: dict[str, Any] = {
         "says": "exceeded" if refuted else "at most",
         "relation": relation,
-        "release": release_of(event, parsed, below=refuted),
+        "release": release_of(event, parsed, below=refuted, order=best),
         "epsilon": claimed,
     }
     given = {"delta": delta, "order": order}
@@ -129,17 +137,22 @@ def certificate(
     raise NoCertificateError(f"the checker did not accept the claim: {reason}")
 
 
-def release_of(event: Event, adjacency: Adjacency, *, below: bool = False) -> dict[str, Any]:
-    """The event in the words of the checker; events of papers as what they expand to."""
+def release_of(
+    event: Event, adjacency: Adjacency, *, below: bool = False, order: float | None = None
+) -> dict[str, Any]:
+    """The event in the words of the checker; events of papers as what they expand to.
+
+    Of bounds on Renyi divergences it is about the one of an order.
+    """
     if isinstance(event, Repeated):
-        inner = release_of(event.event, adjacency, below=below)
+        inner = release_of(event.event, adjacency, below=below, order=order)
         if not event.same_partition:
             raise NoCertificateError("partitions that change are not known to the checker")
         return {"kind": "repeated", "count": event.count, "release": inner}
     if isinstance(event, Composed):
         if len(event.events) > 1 and not (below or all(map(partition_is_fixed, event.events))):
             raise NoCertificateError("partitions that are not fixed are not known to the checker")
-        parts = [release_of(one, adjacency, below=below) for one in event.events]
+        parts = [release_of(one, adjacency, below=below, order=order) for one in event.events]
         return {"kind": "composed", "releases": parts}
     if isinstance(event, Parallel):
         moves = not below and event.record_may_move(adjacency)
@@ -147,13 +160,15 @@ def release_of(event: Event, adjacency: Adjacency, *, below: bool = False) -> di
         twice = [one for one in unlike if event.events.count(one) > 1] if moves else []
         releases = [release_of(one, adjacency, below=below) for one in (*unlike, *twice)]
         return {"kind": "parallel", "releases": releases, "record-may-move": moves}
-    primitive = _primitive(event, adjacency, below) or (None if below else _selection(event))
+    primitive = _primitive(event, adjacency, below)
+    if primitive is None and not below:
+        primitive = _selection(event, adjacency) or _one_bound(event, adjacency, order)
     if primitive is not None:
         return primitive
     expanded = event.attained_expansion() if below else event.expand()
     if expanded is None:
         raise NoCertificateError(f"the checker does not know the release {event.mechanism!r}")
-    return release_of(expanded, adjacency, below=below)
+    return release_of(expanded, adjacency, below=below, order=order)
 
 
 def _primitive(event: Event, adjacency: Adjacency, below: bool) -> dict[str, Any] | None:
@@ -208,8 +223,39 @@ def _primitive(event: Event, adjacency: Adjacency, below: bool) -> dict[str, Any
     return {name: shortest(v) if isinstance(v, float) else v for name, v in found.items()}
 
 
-def _selection(event: Event) -> dict[str, Any] | None:
-    """What bounds a selection from above; None for any other event."""
+def _one_bound(event: Event, adjacency: Adjacency, order: float | None) -> dict[str, Any] | None:
+    """One of the bounds that are all that is known of an event; None for any other one."""
+    if not isinstance(event, CustomProfile | CustomRdp) or event.adjacency is not adjacency:
+        return None
+    if isinstance(event, CustomProfile):
+        # The smallest delta, and of equal ones the smallest epsilon.
+        least, far = min(zip(event.deltas, event.epsilons, strict=True))
+        return {"kind": "stated", "epsilon": shortest(far), "delta": shortest(least)}
+    bounds = dict(zip(event.orders, event.values, strict=True))
+    if order not in bounds or not math.isfinite(bounds[order]):
+        raise NoCertificateError("a Renyi divergence of another order is not known")
+    found = {"order": shortest(order), "divergence": shortest(bounds[order])}
+    return {"kind": "renyi", **found}
+
+
+def _has_renyi_bounds(event: Event) -> bool:
+    """Whether an event is made of bounds on Renyi divergences."""
+    inner = [event.event] if isinstance(event, Repeated) else getattr(event, "events", ())
+    return isinstance(event, CustomRdp) or any(map(_has_renyi_bounds, inner))
+
+
+def _selection(event: Event, adjacency: Adjacency) -> dict[str, Any] | None:
+    """What bounds a selection, or discrete noise, from above; None for any other event."""
+    if isinstance(event, PermuteAndFlip):
+        far = event.distance(adjacency)
+        return {"kind": "laplace", "scale": "1", "distance": shortest(far)}
+    if isinstance(event, Exponential):
+        return {"kind": "stated", "epsilon": shortest(event.range()), "delta": "0.0"}
+    if isinstance(event, DiscreteGaussian):
+        # Canonne, Kamath and Steinke 2020, NeurIPS, Theorem 4.
+        far, sigma = (Fraction(shortest(v)) for v in (event.sensitivity(adjacency), event.sigma))
+        rho = far**2 / (2 * sigma**2)
+        return {"kind": "zero-concentrated", "rho": f"{rho.numerator}/{rho.denominator}"}
     if isinstance(event, ReportNoisyMax) and event.noise != "gumbel":
         far = event.sensitivity * (1.0 if event.monotone_scores else 2.0)
         return {"kind": "laplace", "scale": shortest(event.noise_scale), "distance": shortest(far)}
@@ -238,7 +284,7 @@ def _from_above(
 ) -> Iterator[Any]:
     """Hints to be tried, the quickest first."""
     delta, release = float(Fraction(claim["delta"])), claim["release"]
-    if not {"zero-concentrated", "gaussian-synthesis"}.isdisjoint(_kinds(release)):
+    if not {"zero-concentrated", "gaussian-synthesis", "renyi"}.isdisjoint(_kinds(release)):
         try:
             found = epsilon(event, delta=delta, adjacency=adjacency, bound=BEST_RDP)
         except ValueError as error:

@@ -45,6 +45,7 @@ KINDS = {
     "response": ("buckets probability", "", "randomised response: Warner 1965"),
     "stated": ("epsilon delta", "sampled", "Kairouz, Oh and Viswanath 2015, ICML"),
     "zero-concentrated": ("rho", "linear", "the definition: Bun and Steinke 2016, TCC"),
+    "renyi": ("order divergence", "", "its divergence is a part of the statement"),
     "gaussian-synthesis": ("n d eigenvalue", "", "rdpkit, docs/theory/synthesis-direct.md"),
     "poisson": ("probability release", "sum moves", POISSON),
     "repeated": ("count release", "sum moves linear attained", f"compositions: {ZHU} 10"),
@@ -254,6 +255,9 @@ def divergence(release: Release, relation: str, a: Fraction) -> Any:
         return a / 2 * _moved(given, relation) ** 2
     if kind == "zero-concentrated":
         return a * given["rho"]
+    if kind == "renyi":
+        require(a == given["order"], "the divergence of another order is stated")
+        return given["divergence"]
     if kind == "stated" and not given["delta"]:
         return min(given["epsilon"], a * given["epsilon"] ** 2 / 2)
     if kind == "gaussian-synthesis" and relation != ZERO:

@@ -431,6 +431,7 @@ const KINDS = {
   response: ["buckets probability", ""],
   stated: ["epsilon delta", "sampled"],
   "zero-concentrated": ["rho", "linear"],
+  renyi: ["order divergence", ""],
   "gaussian-synthesis": ["n d eigenvalue", ""],
   poisson: ["probability release", "sum moves"],
   repeated: ["count release", "sum moves linear attained"],
@@ -600,6 +601,10 @@ function divergence(release, relation, a) {
     return a.over(TWO).times(mu).times(mu);
   }
   if (kind === "zero-concentrated") return a.times(release.rho);
+  if (kind === "renyi") {
+    need(a.same(release.order), "the divergence of another order is stated");
+    return release.divergence;
+  }
   if (kind === "stated" && !release.delta.n) {
     const squared = a.times(release.epsilon).times(release.epsilon).over(TWO);
     return squared.below(release.epsilon) ? squared : release.epsilon;
