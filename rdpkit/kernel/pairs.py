@@ -140,7 +140,8 @@ def event(pair: Pair, t: Enclosed) -> tuple[int, Enclosed, Enclosed]:
     """
     if not pair.noise:
         outcomes = _outcomes(pair, t.bits)
-        kept = outcomes[: sum((p - t * q).lo > 0 for p, q in outcomes)]
+        above = [i for i, (p, q) in enumerate(outcomes, 1) if (p - t * q).lo > 0]
+        kept = outcomes[: max(above, default=0)]
         return -len(kept), total([p for p, _ in kept], t.bits), total([q for _, q in kept], t.bits)
     x, tail = _place(pair, t), TAILS[pair.noise]
     here, sides = Enclosed(x, x, t.bits), (_parts(one, t.bits) for one in (pair.first, pair.second))

@@ -156,8 +156,8 @@ def _pair(release: Release, relation: str, below: bool) -> Pair:
     if kind == "poisson":
         (inner,), q = release.inner, given["probability"]
         if relation == REPLACE and inner.kind == "gaussian":
-            # The worst two records are opposite ones.
-            a = _moved(inner.given, ADD)
+            # The worst two records are opposite ones; they may be as far apart as the diameter.
+            a = _moved(inner.given, REPLACE) / 2 if below else _moved(inner.given, ADD)
             return line("normal", [(NOTHING, 1 - q), (a, q)], [(NOTHING, 1 - q), (-a, q)])
         known = relation == ADD or inner.kind == "gaussian"
         require(known and "sampled" in KINDS[inner.kind][1], "samples of this are not known")

@@ -463,3 +463,29 @@ def test_what_a_record_may_do_is_no_text():
     release = {"kind": "parallel", "releases": parts, "record-may-move": "false"}
     with pytest.raises(RefusedError, match="may move"):
         checking.read_release(release)
+
+
+def test_opposite_records_of_a_refutation_are_as_far_apart_as_records_may_be():
+    # Of a diameter of one norm, opposite records have half of the norm each, and not all of it.
+    one = {"kind": "gaussian", "noise": "1", "norm": "1", "diameter": "1"}
+    release = {"kind": "poisson", "probability": "0.5", "release": one}
+    claim = {"says": "exceeded", "relation": "replace-one", "release": release, "delta": "0"}
+    far = one | {"diameter": "2"}
+    checking.check(
+        {**claim, "release": {**release, "release": far}, "epsilon": "0.1", "delta": "0.3"}, {}
+    )
+    with pytest.raises(RefusedError, match="not shown"):
+        checking.check({**claim, "epsilon": "0.1", "delta": "0.3"}, {})
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        rdpkit.EpsilonDelta(epsilon=1.0, delta=0.0, adjacency=REPLACE),
+        rdpkit.RandomizedResponse(noise_parameter=0.5, num_buckets=2),
+    ],
+)
+def test_outcomes_that_never_happen_do_not_weaken_a_refutation(event):
+    below = lower_bound(event * 4, delta=1e-3, adjacency=REPLACE)[0].epsilon
+    claimed = f"{0.99 * below:.4f}"
+    certificate(event * 4, claimed=claimed, delta=1e-3, adjacency=REPLACE, refuted=True)

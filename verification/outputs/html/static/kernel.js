@@ -225,9 +225,9 @@ function curve(pair, t) {
 function event(pair, t) {
   const { bits } = t;
   if (!pair.noise) {
-    const all = rows(pair, bits), count = all.filter(([p, q]) => p.minus(t.times(q)).lo > 0n).length;
-    const kept = all.slice(0, count);
-    return [BigInt(-count), ...[0, 1].map((i) => sum(kept.map((one) => one[i]), bits))];
+    const all = rows(pair, bits), last = all.findLastIndex(([p, q]) => p.minus(t.times(q)).lo > 0n);
+    const kept = all.slice(0, last + 1);
+    return [BigInt(-kept.length), ...[0, 1].map((i) => sum(kept.map((one) => one[i]), bits))];
   }
   const x = placeOf(pair, t), here = new Enclosed(x, x, bits);
   return [x, ...[pair.p, pair.q].map((parts) =>
@@ -499,8 +499,8 @@ function simplePair(release, relation, below) {
   if (kind === "poisson") {
     const [inner] = release.inner, q = release.probability, rest = [ZERO, ONE.minus(q)];
     if (relation === REPLACE && inner.kind === "gaussian") {
-      // The worst two records are opposite ones.
-      const a = moved(inner, ADD);
+      // The worst two records are opposite ones; they may be as far apart as the diameter.
+      const a = below ? moved(inner, REPLACE).over(TWO) : moved(inner, ADD);
       return line("normal", [rest, [a, q]], [rest, [ZERO.minus(a), q]]);
     }
     const known = relation === ADD || inner.kind === "gaussian";
