@@ -153,6 +153,7 @@ def _of_a_way(way: Any, hint: Any, epsilon: Fraction, delta: Fraction) -> bool:
 
 def _delta(way: Any, hint: Any, below: bool, epsilon: Fraction) -> Fraction:
     """Delta of a way, from above or from below; without parts it is the curve of one release."""
+    require(isinstance(hint, dict), "there are no hints for a way")
     if "parts" not in hint:
         ((pair, count),) = way
         require(count == 1, "there are several releases, and no grid")
