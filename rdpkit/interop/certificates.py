@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
@@ -56,6 +57,8 @@ from rdpkit.events.composition import partition_is_fixed
 _ATTEMPTS = (1e-2, 1e-3, 1e-4, 2e-5)
 # The most places of a grid.
 _PLACES = 300_000
+# Pairs of shuffled batches, of which only events are known.
+_BATCHES = ("any", "all")
 RELATIONS = {
     Adjacency.ADD_OR_REMOVE_ONE: "add-or-remove-one",
     Adjacency.REPLACE_ONE: "replace-one",
@@ -190,7 +193,11 @@ def _primitive(event: Event, adjacency: Adjacency, below: bool) -> dict[str, Any
             found = {"kind": "fixed-size-gaussian", "noise": event.noise_std}
             found |= {"distance": event.swap_distance, "sampled": event.sample_size}
             found |= {"of": event.population_size}
-        case ShuffledGaussian() if not below:
+        case ShuffledGaussian() if below:
+            found = {"kind": "shuffled-gaussian", "noise": event.noise_std}
+            found |= {"norm": event.record_norm, "diameter": event.swap_distance}
+            found |= {"batch": event.batch_size, "of": event.larger(adjacency)}
+        case ShuffledGaussian():
             # As if it were known in which batch the record is.
             zeroed = adjacency is Adjacency.ZERO_OUT
             norm = event.record_norm if zeroed else event.swap_distance
@@ -353,7 +360,7 @@ def _grids(way: Sequence[tuple[Any, int]], delta: float, added: float) -> dict[s
     Connecting dots a distance of h apart adds about h^2 / 6 to the variance of a loss, and a grid
     of twice the step adds an eighth of the square of the new one, for each block of releases.
     """
-    if sum(count for _, count in way) == 1:
+    if sum(count for _, count in way) == 1 and way[0][0].noise not in _BATCHES:
         return {}
     laws = [_losses(pair) for pair, _ in way]
     spreads = [max(_variance(*law), 1e-300) for law in laws]
@@ -373,7 +380,10 @@ def _grids(way: Sequence[tuple[Any, int]], delta: float, added: float) -> dict[s
         fewer = levels[: max(0, math.ceil(math.log2(max(float(step) / base, 1.0)) - 0.01))]
         h = float(step) / 2.0 ** len(fewer)
         places = _places(pair, law, ends, h, math.sqrt(added))
-        parts.append({"halvings": fewer, "nodes": _stretches(places)})
+        part: dict[str, Any] = {"halvings": fewer, "nodes": _stretches(places)}
+        if pair.noise in _BATCHES:
+            part["starts"] = _starts(pair, h * np.array(places))
+        parts.append(part)
     count = sum(count for _, count in way)
     digits = math.ceil(math.log10(count / delta)) + 9
     cut = math.ceil(-math.log10(delta)) + 4
@@ -450,6 +460,8 @@ def _range(losses: Floats, masses: Floats, reach: float) -> tuple[float, float]:
 
 def _losses(pair: Any) -> tuple[Floats, Floats]:
     """Losses, ascending, and their masses under P, in floats."""
+    if pair.noise in _BATCHES:
+        return _of_batches(pair)[1:]
     losses, masses = _on_a_line(pair) if pair.noise else _of_outcomes(pair)
     if pair.mirrored:
         kept = losses > 0.0
@@ -466,6 +478,27 @@ def _of_outcomes(pair: Any) -> tuple[Floats, Floats]:
     p, q = (np.array(side) for side in both)
     kept = (p > 1e-300) & (q > 1e-300)
     return np.log(p[kept] / q[kept])[::-1], (p[kept] / p[kept].sum())[::-1]
+
+
+def _of_batches(pair: Any) -> tuple[Floats, Floats, Floats]:
+    """Where events of batches begin, and the losses between them with their masses under P."""
+    far = max(-float(mean) for _, _, mean in (pair.first, pair.second))
+    x, sides = np.linspace(-5.0, far + 10.0, 4001), []
+    for given in (pair.first, pair.second):
+        count, share, mean = map(float, given)
+        own = (1.0 - share) * ndtr(x) + share * ndtr(x + mean)
+        sides.append(np.maximum(np.diff(ndtr(x) ** (count - 1.0) * own), 1e-300))
+    p, q = sides
+    starts, losses, masses = x[:-1], np.log(p / q), p / p.sum()
+    if pair.noise == "all":
+        starts, losses, masses = -x[:0:-1], losses[::-1], masses[::-1]
+    return starts, np.maximum.accumulate(losses), masses
+
+
+def _starts(pair: Any, losses: Floats) -> list[int]:
+    """Where the events of batches begin that stand for some losses, in thousandths."""
+    x, known, _ = _of_batches(pair)
+    return [round(1000.0 * start) for start in np.interp(losses, known, x)]
 
 
 def _on_a_line(pair: Any) -> tuple[Floats, Floats]:

@@ -160,14 +160,19 @@ def _delta(way: Any, hint: Any, below: bool, epsilon: Fraction) -> Fraction:
         height = curve(pair, exp_of(epsilon, 1600 + int(2 * epsilon)))
         return Fraction(height.lo if below else height.hi, 1 << height.bits)
     digits, cut = whole(hint["digits"], 300), whole(hint["cut"], 300)
-    powers, begun = [], from_below if below else from_above
+    powers = []
     for (pair, count), part in zip(way, listed(hint["parts"], len(way), len(way))):
         halvings = listed(part["halvings"], 0, 40)
         ranges = [range(first, last, whole(stride)) for first, last, stride in part["nodes"]]
         require(sum(map(len, ranges)) <= MOST_POINTS, "a grid has too many places")
         places = [k for one in ranges for k in one]
         require(sorted(set(places)) == places, "the places of a grid do not ascend")
-        once = begun(pair, places, number(hint["step"]) / 2 ** len(halvings), digits)
+        step = number(hint["step"]) / 2 ** len(halvings)
+        if below:
+            starts = listed(part.get("starts", [None] * len(places)), len(places), len(places))
+            once = from_below(pair, places, step, digits, starts)
+        else:
+            once = from_above(pair, places, step, digits)
         powers.append(once.power(count, halvings, 10 ** max(digits - cut, 0)))
     require(len({one.step for one in powers}) == 1, "the parts end on different grids")
     return reduce(Masses.times, powers).delta(epsilon)

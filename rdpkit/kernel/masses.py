@@ -161,10 +161,13 @@ def from_above(pair: Pair, places: list[int], step: Fraction, digits: int) -> Ma
     return Masses(step, digits, places[0], [masses], [last])
 
 
-def from_below(pair: Pair, places: list[int], step: Fraction, digits: int) -> Masses:
+def from_below(
+    pair: Pair, places: list[int], step: Fraction, digits: int, starts: list[Any]
+) -> Masses:
     """What lies between the events of a pair, each with the place of the event as its label."""
     bits, unit = _bits(places, step, digits) + _more(max(-places[0], places[-1]) * step), 10**digits
-    found = sorted((event(pair, exp_of(k * step, bits)) for k in places), key=itemgetter(0))
+    each = (event(pair, exp_of(k * step, bits), start) for k, start in zip(places, starts))
+    found = sorted(each, key=itemgetter(0))
     zero = of(NOTHING, bits)
     lists = [[0] * (places[-1] - places[0] + 1) for _ in (0, 1)]
     for k, (_, p, q), (_, beyond_p, beyond_q) in zip(places, found, [*found[1:], (0, zero, zero)]):

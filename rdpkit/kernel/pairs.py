@@ -19,6 +19,9 @@ as above x, t q - p <= (t - r(x)) q, and below, p - t q <= (1 - t / r(x)) p.
 their ratios, the largest first.
 
 A sample, (1 - q) Q + q P against Q, and a pair whose members are exchanged, are such pairs again.
+
+Of *batches*, numbers from N(0, 1) of which with some probability one has another mean, only events
+are known: that all are above x, or, mirrored, that any is below -x.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from typing import Any, NamedTuple, Optional
 from .intervals import ONE, TAILS, Enclosed, exp, exp_of, log, of, require, total, upper
 
 NOTHING = 0 * ONE
+OPPOSITE = {"all": "any", "any": "all"}
 FINE = 4000
 Parts = Iterable[tuple[Fraction, Fraction]]
 
@@ -42,9 +46,10 @@ class Pair(NamedTuple):
     Parameters
     ----------
     noise : str
-        Of a pair on a line; "" for a list of outcomes.
+        Of a pair on a line; "all" or "any" of batches; "" for a list of outcomes.
     first, second : tuple
-        P and Q: (centre, weight) of the parts of a mixture, or probabilities of outcomes.
+        P and Q: (centre, weight) of the parts of a mixture, or probabilities of outcomes, or the
+        number of batches, the probability and the other mean.
     limit : tuple of Fraction, optional
         A bound on all finite losses, and the probability of an infinite one.
     mirrored : bool
@@ -71,6 +76,8 @@ def line(noise: str, first: Parts, second: Parts, limit: Any = None) -> Pair:
 
 def reverse(pair: Pair) -> Pair:
     """The members exchanged; a line is mirrored as well, which makes it such a pair again."""
+    if pair.noise in OPPOSITE:
+        return Pair(OPPOSITE[pair.noise], pair.second, pair.first)
     if pair.noise and not pair.mirrored:
         first, second = (((-a, w) for a, w in one) for one in (pair.second, pair.first))
         return line(pair.noise, first, second, pair.limit)
@@ -120,6 +127,7 @@ def geometric(rate: Fraction, n: int) -> Pair:
 def curve(pair: Pair, t: Enclosed) -> Enclosed:
     """The height of a curve at t."""
     one = of(ONE, t.bits)
+    require(pair.noise not in OPPOSITE, "only events of batches are known")
     if pair.mirrored and t.lo < one.lo:
         require(t.hi <= one.lo, "too few digits beside 1")
         return one - t + t * curve(pair, one / t)
@@ -133,20 +141,38 @@ def curve(pair: Pair, t: Enclosed) -> Enclosed:
     return Enclosed(max(found.lo, 0), min(max((found + wrong).hi, 0), one.hi), t.bits)
 
 
-def event(pair: Pair, t: Enclosed) -> tuple[int, Enclosed, Enclosed]:
+def event(pair: Pair, t: Enclosed, start: Any = None) -> tuple[int, Enclosed, Enclosed]:
     """About the outcomes with a ratio above t: where they begin, and their P and Q.
 
-    Of two such events the one that begins later is a part of the other one.
+    Of two such events the one that begins later is a part of the other one. Of batches it is said
+    where they begin, in thousandths.
     """
     if not pair.noise:
         outcomes = _outcomes(pair, t.bits)
         above = [i for i, (p, q) in enumerate(outcomes, 1) if (p - t * q).lo > 0]
         kept = outcomes[: max(above, default=0)]
         return -len(kept), total([p for p, _ in kept], t.bits), total([q for _, q in kept], t.bits)
+    if pair.noise in OPPOSITE:
+        require(start is not None, "it is not said where events begin")
+        x = (start << t.bits) // 1000
+        p, q = (_of_batches(pair.noise, one, x, t.bits) for one in (pair.first, pair.second))
+        return x, p, q
     x, tail = _place(pair, t), TAILS[pair.noise]
     here, sides = Enclosed(x, x, t.bits), (_parts(one, t.bits) for one in (pair.first, pair.second))
     p, q = (total([w * tail(here - a) for a, w in one], t.bits) for one in sides)
     return x, p, q
+
+
+def _of_batches(which: str, given: Any, x: int, bits: int) -> Enclosed:
+    """That all numbers are above x, or any is below -x, which all others are above."""
+    count, share, mean = given
+    end, tail = x if which == "all" else -x, TAILS["normal"]
+    here, above = Enclosed(end, end, bits), of(1 - share, bits)
+    own = tail(here)
+    above = above * own + of(share, bits) * tail(here - of(mean, bits))
+    for digit in bin(count - 1)[:1:-1]:
+        above, own = above * own if digit == "1" else above, own * own
+    return above if which == "all" else of(ONE, bits) - above
 
 
 def _outcomes(pair: Pair, bits: int) -> list[tuple[Enclosed, Enclosed]]:

@@ -34,11 +34,13 @@ POISSON = f"Poisson samples: {ZHU} 11; if replaced: rdpkit, docs/theory/poisson-
 NORMAL = "Gaussian noise: Balle and Wang 2018, ICML, Theorem 8"
 DISJOINT = "disjoint parts: rdpkit, docs/theory/composition.md"
 SUBSETS = "samples without replacement: Balle, Barthe and Gaboardi 2018, NeurIPS, Theorem 11"
+SHUFFLED = "any sum of shuffled batches: rdpkit, docs/theory/batches.md"
 # Fields; what is known of a kind, and of what it is made of; the theorem. Sums: a record may add
 # nothing; moves: it may move between parts; linear: Renyi divergences are multiples of orders.
 KINDS = {
     "gaussian": ("noise norm diameter", "sampled sum moves linear attained", NORMAL),
     "fixed-size-gaussian": ("noise distance sampled of", "moves", SUBSETS),
+    "shuffled-gaussian": ("noise norm diameter batch of", "sum", SHUFFLED),
     "mixture": ("noise parts", "", "its pair is a part of the statement"),
     "laplace": ("scale distance", "sampled", "Laplace noise: Dwork et al. 2006, TCC"),
     "discrete-laplace": ("scale distance", "sampled", "Ghosh, Roughgarden and Sundararajan 2012"),
@@ -58,7 +60,7 @@ ABOUT = {
     "order": "the Renyi divergence of order {order}",
     "": "rho, by which all orders times it bound Renyi divergences,",
 }
-WHOLE = {"count", "sampled", "of", "n", "d", "buckets"}
+WHOLE = {"count", "batch", "sampled", "of", "n", "d", "buckets"}
 MOST = {"probability": 1, "eigenvalue": 1, "delta": 1, "epsilon": 10**5}
 Way = tuple[tuple[Pair, int], ...]
 
@@ -166,6 +168,9 @@ def _pair(release: Release, relation: str, below: bool) -> Pair:
         q = Fraction(whole(given["sampled"], given["of"] - (relation == ADD)), given["of"])
         pair = sample(line("normal", [(given["distance"] / given["noise"], ONE)], nothing), q)
         return pair._replace(mirrored=not below and relation == REPLACE)
+    if kind == "shuffled-gaussian":
+        require(below, "shuffled batches are known from below only")
+        return _of_batches(given, relation)
     known = relation == {"mixture": ADD, "response": REPLACE}.get(kind, relation)
     require(known, f"{kind} is not known under {relation}")
     if kind == "mixture":
@@ -186,6 +191,18 @@ def _pair(release: Release, relation: str, below: bool) -> Pair:
         return response(kept, share)
     require(kind == "stated", f"no pair is known for {kind}: give an order")
     return stated(given["epsilon"], given["delta"])
+
+
+def _of_batches(given: Any, relation: str) -> Pair:
+    """The sums of shuffled batches where all other records are on the other side of the origin."""
+    far, own, of_all = _moved(given, REPLACE), _moved(given, ADD), given["of"]
+    require(relation != ADD or of_all % given["batch"] > 0, "without a record a batch is missing")
+    # If it adds nothing in one data set, it is on one side in the other one.
+    require(relation != ZERO or far == 2 * own, "records on opposite sides are not allowed")
+    count = whole(of_all // given["batch"])
+    share = Fraction(count * given["batch"], of_all)
+    other = -own if relation == ZERO else NOTHING
+    return Pair("any", (count, share, -far), (count, share, other))
 
 
 def _moved(given: Any, relation: str) -> Fraction:

@@ -178,8 +178,64 @@ def test_epochs_of_shuffled_batches_as_if_batches_were_known(relation):
     certificate(event * 3, claimed=f"{certain + 1e-3:.4f}", adjacency=relation, delta=1e-3)
     with pytest.raises(NoCertificateError):
         certificate(event * 3, claimed=f"{certain - 1e-3:.4f}", adjacency=relation, delta=1e-3)
-    with pytest.raises(NoCertificateError):
-        certificate(event, claimed="1", adjacency=relation, delta=1e-3, refuted=True)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("relation", [ADD, REPLACE, "zero_out"])
+def test_claims_about_shuffled_batches_are_refuted(relation):
+    event = rdpkit.ShuffledGaussian(noise_std=0.7, record_norm=1.0, batch_size=2, dataset_size=5)
+    for several, claimed in ((event, "1"), (event * 3, "7" if relation == "zero_out" else "14")):
+        below = lower_bound(several, delta=1e-3, adjacency=relation)[0].epsilon
+        assert below > float(claimed)
+        certificate(several, claimed=claimed, adjacency=relation, delta=1e-3, refuted=True)
+
+
+def largest_of_batches(t: int, s: float, mean: float, x: float) -> mpmath.mpf:
+    """The probability that the largest of some sums is above x, from the definition."""
+    below = mpmath.ncdf(x)
+    return 1 - (1 - s) * below**t - s * below ** (t - 1) * mpmath.ncdf(x - mean)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("relation", ["add-or-remove-one", "replace-one", "zero-out"])
+def test_one_event_of_shuffled_batches_attains_what_it_says(relation, backwards):
+    one = {"kind": "shuffled-gaussian", "noise": "1.25", "norm": "1", "diameter": "2"}
+    release = {**one, "batch": 3, "of": 11}
+    means = [1.6, 0.8 if relation == "zero-out" else 0.0]
+    p, q = (largest_of_batches(3, 9 / 11, mean, 1.5) for mean in means)
+    p, q = (1 - q, 1 - p) if backwards else (p, q)
+    exact = p - mpmath.exp("0.1") * q
+    part = {"halvings": [], "nodes": [[0, 1, 1]], "starts": [-1500 if backwards else 1500]}
+    way = {"digits": 30, "cut": 30, "step": "1", "parts": [part]}
+    claim = {"says": "exceeded", "relation": relation, "release": release, "epsilon": "0.1"}
+    hints = {"ways": [None, way] if backwards else [way, None]}
+    checking.check({**claim, "delta": f"{float(exact * (1 - 1e-9)):.15f}"}, hints)
+    with pytest.raises(RefusedError, match="not shown"):
+        checking.check({**claim, "delta": f"{float(exact * (1 + 1e-9)):.15f}"}, hints)
+
+
+@pytest.mark.parametrize("says", ["at most", "exceeded"])
+def test_of_shuffled_batches_only_events_that_are_said_are_known(says):
+    one = {"kind": "shuffled-gaussian", "noise": "1", "norm": "1", "diameter": "2"}
+    claim = {"says": says, "relation": "replace-one", "release": {**one, "batch": 2, "of": 5}}
+    claim |= {"epsilon": "50" if says == "at most" else "0", "delta": "0.001"}
+    part = {"halvings": [], "nodes": [[0, 1, 1]]}
+    way = {"digits": 30, "cut": 30, "step": "1", "parts": [part]}
+    for hint in ({}, way, *({**way, "parts": [{**part, "starts": [x]}]} for x in (None, "1", []))):
+        with pytest.raises(RefusedError):
+            checking.check(claim, {"ways": [hint, hint]})
+
+
+def test_shuffled_batches_of_which_one_disappears_are_refused():
+    one = {"kind": "shuffled-gaussian", "noise": "1", "norm": "1", "diameter": "2"}
+    claim = {"says": "exceeded", "relation": "add-or-remove-one", "epsilon": "0", "delta": "1e-9"}
+    part = {"halvings": [], "nodes": [[0, 1, 1]], "starts": [1000]}
+    hints = {"ways": [{"digits": 30, "cut": 30, "step": "1", "parts": [part]}, None]}
+    checking.check({**claim, "release": {**one, "batch": 2, "of": 5}}, hints)
+    even = {**claim, "release": {**one, "batch": 2, "of": 4}}
+    with pytest.raises(RefusedError, match="a batch is missing"):
+        checking.check(even, hints)
+    checking.check({**even, "relation": "replace-one"}, hints)
 
 
 def test_parts_between_which_a_record_moves():

@@ -157,6 +157,12 @@ def of_many_kinds() -> list[str]:
     event, adjacency, delta = THOROUGH["sampled-laplace"]
     best = rdpkit.epsilon(event, delta=delta, adjacency=adjacency).epsilon
     found.append(certified(event, 1.002 * best, delta, adjacency))
+    event = rdpkit.ShuffledGaussian(noise_std=0.7, record_norm=1.0, batch_size=2, dataset_size=5)
+    for relation, claimed in ((ADD, "14"), ("replace_one", "14"), ("zero_out", "7")):
+        one = {"adjacency": relation, "delta": 1e-3}
+        found.append(certificate(event * 3, claimed=claimed, refuted=True, **one))
+        found.append(certificate(event, claimed="1", refuted=True, **one))
+        found.append(certificate(event * 3, claimed="45", **one))
     sum_of_two = SETTINGS["two-gaussians"][0]
     found.append(certificate(sum_of_two, claimed="0.5", adjacency=ADD))
     found.append(certificate(sum_of_two, claimed="0.2", adjacency=ADD, refuted=True))

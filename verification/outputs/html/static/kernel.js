@@ -161,7 +161,7 @@ const tails = {
 };
 
 /* Pairs and their curves H(t): mixtures of noise on a line, with parts [centre, weight], or lists of
-   outcomes, the largest ratio first. */
+   outcomes, the largest ratio first; of batches only events, with [number, probability, mean]. */
 const fine = 4000n, none = of(ZERO, fine);
 const order = (a, b) => (a.below(b) ? -1 : b.below(a) ? 1 : 0);
 function line(noise, p, q, limit = null) {
@@ -173,7 +173,9 @@ function line(noise, p, q, limit = null) {
   return { noise, p: moved(p), q: moved(q), limit, mirrored: false };
 }
 const outcomes = (p, limit) => ({ noise: "", p, q: [...p].reverse(), limit, mirrored: false });
+const opposite = { all: "any", any: "all" };
 function reverse(pair) {
+  if (pair.noise in opposite) return { noise: opposite[pair.noise], p: pair.q, q: pair.p, limit: null };
   const negated = (parts) => parts.map(([a, w]) => [ZERO.minus(a), w]);
   if (!pair.noise) return { ...pair, p: [...pair.q].reverse(), q: [...pair.p].reverse() };
   return pair.mirrored ? pair : line(pair.noise, negated(pair.q), negated(pair.p), pair.limit);
@@ -209,6 +211,7 @@ function geometric(rate, n) {
 const rows = (pair, bits) => pair.p.map((p, i) => [p.at(bits), pair.q[i].at(bits)]);
 function curve(pair, t) {
   const { bits } = t, one = of(ONE, bits);
+  need(!(pair.noise in opposite), "only events of batches are known");
   if (pair.mirrored && t.lo < one.lo) {
     need(t.hi <= one.lo, "too few digits beside 1");
     return one.minus(t).plus(t.times(curve(pair, one.over(t))));
@@ -222,8 +225,13 @@ function curve(pair, t) {
   return new Enclosed(most(found.lo, 0n), high, bits);
 }
 /* About the outcomes with a ratio above t: where they begin, and their P and Q. */
-function event(pair, t) {
+function event(pair, t, start = null) {
   const { bits } = t;
+  if (pair.noise in opposite) {
+    need(start !== null, "it is not said where events begin");
+    const x = floor(integer(start) << bits, 1000n);
+    return [x, ...[pair.p, pair.q].map((one) => ofBatches(pair.noise, one, x, bits))];
+  }
   if (!pair.noise) {
     const all = rows(pair, bits), last = all.findLastIndex(([p, q]) => p.minus(t.times(q)).lo > 0n);
     const kept = all.slice(0, last + 1);
@@ -232,6 +240,17 @@ function event(pair, t) {
   const x = placeOf(pair, t), here = new Enclosed(x, x, bits);
   return [x, ...[pair.p, pair.q].map((parts) =>
     sum(constants(parts, bits).map(([a, w]) => w.times(tails[pair.noise](here.minus(a)))), bits))];
+}
+/* That all numbers are above x, or any is below -x, which all others are above. */
+function ofBatches(which, [count, share, mean], x, bits) {
+  const end = which === "all" ? x : -x, here = new Enclosed(end, end, bits);
+  let own = tails.normal(here), above = of(ONE.minus(share), bits).times(own)
+    .plus(of(share, bits).times(tails.normal(here.minus(of(mean, bits)))));
+  for (let n = count - 1n; n; n >>= 1n) {
+    if (n & 1n) above = above.times(own);
+    own = own.times(own);
+  }
+  return which === "all" ? above : of(ONE, bits).minus(above);
 }
 function constants(parts, bits) {
   parts.kept ??= new Map();
@@ -400,10 +419,10 @@ function fromAbove(pair, places, step, digits) {
   return new Masses(step, digits, first, [masses], [infinite]);
 }
 /* Events of which each is a part of the one before it; a place labels what is in one and not in the next. */
-function fromBelow(pair, places, step, digits) {
+function fromBelow(pair, places, step, digits, starts) {
   const first = places[0], last = places[places.length - 1], unit = 10n ** digits;
   const bits = digitsFor(places, step, digits) + moreFor(most(-first, last), step);
-  const found = places.map((k) => event(pair, expOf(whole(k).times(step), bits)));
+  const found = places.map((k, i) => event(pair, expOf(whole(k).times(step), bits), starts[i]));
   found.sort((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0));
   const lists = [0, 1].map(() => Array(Number(last - first) + 1).fill(0n)), zero = of(ZERO, bits);
   places.forEach((k, i) => {
@@ -425,6 +444,7 @@ const RECORDS = {
 const KINDS = {
   gaussian: ["noise norm diameter", "sampled sum moves linear attained"],
   "fixed-size-gaussian": ["noise distance sampled of", "moves"],
+  "shuffled-gaussian": ["noise norm diameter batch of", "sum"],
   mixture: ["noise parts", ""],
   laplace: ["scale distance", "sampled"],
   "discrete-laplace": ["scale distance", "sampled"],
@@ -474,7 +494,7 @@ function readRelease(given, depth = 0) {
     if (key === "release" || key === "releases") {
       const several = listed(key === "releases" ? value : [value], 1, 64);
       found.inner = several.map((one) => readRelease(one, depth + 1));
-    } else if (["count", "sampled", "of", "n", "d", "buckets"].includes(key)) found[key] = count(value);
+    } else if (["count", "batch", "sampled", "of", "n", "d", "buckets"].includes(key)) found[key] = count(value);
     else if (key === "parts")
       found.parts = listed(value, 1, 50).map((part) => {
         need(Array.isArray(part) && part.length === 2, "a part is a weight and a centre");
@@ -492,6 +512,16 @@ const allAre = (one, what) => isKnown(one.kind, what) && one.inner.every((two) =
 function moved(release, relation) {
   need(!whole(2).times(release.norm).below(release.diameter), "a diameter is too large");
   return (relation === REPLACE ? release.diameter : release.norm).over(release.noise);
+}
+/* All other records are on the other side of the origin. */
+function batches(release, relation) {
+  const far = moved(release, REPLACE), own = moved(release, ADD), zeroed = relation === "zero-out";
+  need(relation !== ADD || release.of % release.batch, "without a record a batch is missing");
+  need(!zeroed || far.same(TWO.times(own)), "records on opposite sides are not allowed");
+  const number = count(release.of / release.batch);
+  const share = new Fraction(number * release.batch, release.of);
+  const [p, q] = [far, zeroed ? own : ZERO].map((mean) => [number, share, ZERO.minus(mean)]);
+  return { noise: "any", p, q, limit: null };
 }
 function simplePair(release, relation, below) {
   const { kind } = release, nothing = [[ZERO, ONE]];
@@ -512,6 +542,10 @@ function simplePair(release, relation, below) {
     const whole = line("normal", [[release.distance.over(release.noise), ONE]], nothing);
     const mirrored = !below && relation === REPLACE;
     return { ...sample(whole, new Fraction(m, release.of)), mirrored };
+  }
+  if (kind === "shuffled-gaussian") {
+    need(below, "shuffled batches are known from below only");
+    return batches(release, relation);
   }
   need(relation === ({ mixture: ADD, response: REPLACE }[kind] ?? relation), "another relation");
   if (kind === "mixture") {
@@ -658,18 +692,22 @@ function deltaOf(way, hint, below, epsilon) {
     const halvings = listed(parts[i].get("halvings"), 0, 40);
     const step = number(hint.get("step")).over(whole(1n << BigInt(halvings.length)));
     need(step.n > 0n, "a step is 0");
-    const begun = below ? fromBelow : fromAbove;
-    return begun(pair, nodes(parts[i].get("nodes")), step, digits)
-      .power(n, halvings, 10n ** most(digits - cut, 0n));
+    const places = nodes(parts[i].get("nodes")), { length } = places;
+    const starts = !below || !parts[i].has("starts") ? Array(length).fill(null)
+      : listed(parts[i].get("starts"), length, length);
+    const once = below ? fromBelow(pair, places, step, digits, starts)
+      : fromAbove(pair, places, step, digits);
+    return once.power(n, halvings, 10n ** most(digits - cut, 0n));
   });
   need(powers.every((one) => one.step.same(powers[0].step)), "the parts end on different grids");
   return powers.reduce((a, b) => a.times(b)).delta(epsilon);
 }
+function integer(one) {
+  need(typeof one === "bigint" || typeof one === "boolean", "no integer");
+  return BigInt(one);
+}
 function nodes(given) {
-  const places = [], integer = (one) => {
-    need(typeof one === "bigint" || typeof one === "boolean", "no integer");
-    return BigInt(one);
-  };
+  const places = [];
   need(Array.isArray(given), "there are no places");
   for (const stretch of given) {
     need(Array.isArray(stretch) && stretch.length === 3, "a stretch is from, to, stride");
