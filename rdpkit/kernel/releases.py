@@ -170,7 +170,7 @@ def _pair(release: Release, relation: str, below: bool) -> Pair:
         return pair._replace(mirrored=not below and relation == REPLACE)
     if kind == "shuffled-gaussian":
         require(below, "shuffled batches are known from below only")
-        return _of_batches(given, relation)
+        return _of_shuffled(given, relation)
     known = relation == {"mixture": ADD, "response": REPLACE}.get(kind, relation)
     require(known, f"{kind} is not known under {relation}")
     if kind == "mixture":
@@ -193,7 +193,7 @@ def _pair(release: Release, relation: str, below: bool) -> Pair:
     return stated(given["epsilon"], given["delta"])
 
 
-def _of_batches(given: Any, relation: str) -> Pair:
+def _of_shuffled(given: Any, relation: str) -> Pair:
     """The sums of shuffled batches where all other records are on the other side of the origin."""
     far, own, of_all = _moved(given, REPLACE), _moved(given, ADD), given["of"]
     require(relation != ADD or of_all % given["batch"] > 0, "without a record a batch is missing")
