@@ -362,16 +362,26 @@ def real(exact: Fraction) -> float:
     return float(exact) if exact < 10**300 else math.inf
 
 
+def bounds_divergence(claim: dict[str, object]) -> bool:
+    """Whether a claim about a Renyi divergence, or rho, that was accepted is true, exactly."""
+    release, below = claim["release"], claim["says"] == "exceeded"
+    if release["kind"] == "gaussian":  # type: ignore[index]
+        far = release["diameter" if claim["relation"] == "replace-one" else "norm"]  # type: ignore[index]
+        rho = (exactly(far) / exactly(release["noise"])) ** 2 / 2  # type: ignore[index]
+    elif release["kind"] == "zero-concentrated" and not below:  # type: ignore[index]
+        rho = exactly(release["rho"])  # type: ignore[index]
+    else:
+        return False
+    found = rho * exactly(claim["order"]) if "order" in claim else rho  # type: ignore[arg-type]
+    claimed = exactly(claim["epsilon"])  # type: ignore[arg-type]
+    return found > claimed if below else found <= claimed
+
+
 def is_true(claim: dict[str, object]) -> bool:
     """Whether a claim that was accepted is true, by closed forms."""
     release, epsilon = claim["release"], real(exactly(claim["epsilon"]))  # type: ignore[arg-type]
-    if "order" in claim:
-        return (
-            True
-            if release["kind"] == "zero-concentrated"
-            and real(exactly(release["rho"])) * real(exactly(claim["order"])) <= epsilon
-            else release["kind"] == "gaussian"
-        )  # type: ignore[index,arg-type]
+    if "delta" not in claim:
+        return bounds_divergence(claim)
     delta = real(exactly(claim["delta"]))  # type: ignore[arg-type]
     exceeded = claim["says"] == "exceeded"
     if delta >= 1.0:
