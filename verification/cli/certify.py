@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from rdpkit import analysis
+from rdpkit.adjacency import Adjacency
 from rdpkit.cli.event_commands import EventCommands, event_of
 from rdpkit.cli.event_options import claimed_epsilon_option, delta_option
 from rdpkit.cli.guarantees import about_one_event
@@ -69,6 +70,20 @@ def _bounds(event: Event, adjacency: str, delta: float) -> Iterator[str]:
             found = analysis.epsilon(event, **given, **about).epsilon
             if math.isfinite(found):
                 yield rounded_up(_ROOM * found)
+    with suppress(ValueError):
+        yield rounded_up(_ROOM * _of_the_best_order(event, adjacency, delta))
+
+
+def _of_the_best_order(event: Event, adjacency: str, delta: float) -> float:
+    """What the checker's conversion makes of the one order that gives the best bound."""
+    # Imported here because other questions convert nothing.
+    from rdpkit.conversions.curves import rdp_to_epsilon  # noqa: PLC0415
+
+    order = analysis.epsilon(event, delta=delta, adjacency=adjacency, bound=analysis.BEST_RDP).order
+    if order is None:
+        raise ValueError("No order gives the bound.")
+    rdp, _ = analysis.upper_rdp(event, order=order, adjacency=Adjacency.parse(adjacency))
+    return rdp_to_epsilon([order], [rdp], delta=delta, conversion="balle2020")[0]
 
 
 def _refuted_option() -> click.Option:

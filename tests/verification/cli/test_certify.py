@@ -79,6 +79,7 @@ def test_an_event_is_certified_with_and_without_a_claim(tmp_path):
     "words",
     [
         "custom-rdp --orders 2.0,8.0,32.0 --values 0.02,0.08,0.32",
+        "custom-rdp --orders 2.0,8.0 --values 0.02,0.08",
         "custom-profile --epsilons 0.1 --deltas 0.0",
         "discrete-gaussian --sigma 5.0 --record-norm 1",
         "exponential --event-epsilon 0.1",
