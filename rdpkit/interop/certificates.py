@@ -183,11 +183,11 @@ def _primitive(event: Event, adjacency: Adjacency, below: bool) -> dict[str, Any
             far = event.record_diameter or 2.0 * norm
             found = {"kind": "gaussian", "noise": event.noise_std, "norm": norm, "diameter": far}
         case PoissonSampledGaussian():
-            inner = Gaussian(noise_std=event.noise_std, record_norm=event.record_norm)
+            summed = Gaussian(noise_std=event.noise_std, record_norm=event.record_norm)
             return {
                 "kind": "poisson",
                 "probability": shortest(event.sampling_probability),
-                "release": release_of(inner, adjacency),
+                "release": release_of(summed, adjacency),
             }
         case FixedSizeSampledGaussian():
             found = {"kind": "fixed-size-gaussian", "noise": event.noise_std}
@@ -260,8 +260,8 @@ def _selection(event: Event, adjacency: Adjacency) -> dict[str, Any] | None:
         return {"kind": "stated", "epsilon": shortest(event.range()), "delta": "0.0"}
     if isinstance(event, DiscreteGaussian):
         # Canonne, Kamath and Steinke 2020, NeurIPS, Theorem 4.
-        far, sigma = (Fraction(shortest(v)) for v in (event.sensitivity(adjacency), event.sigma))
-        rho = far**2 / (2 * sigma**2)
+        moved, sigma = (Fraction(shortest(v)) for v in (event.sensitivity(adjacency), event.sigma))
+        rho = moved**2 / (2 * sigma**2)
         return {"kind": "zero-concentrated", "rho": f"{rho.numerator}/{rho.denominator}"}
     if isinstance(event, ReportNoisyMax) and event.noise != "gumbel":
         far = event.sensitivity * (1.0 if event.monotone_scores else 2.0)

@@ -63,11 +63,10 @@ def _certify(
 
 def _bounds(event: Event, adjacency: str, delta: float) -> Iterator[str]:
     """The best bound, and others: the checker may know of an event no more than these say."""
-    about = {"adjacency": adjacency}
-    yield rounded_up(_ROOM * analysis.epsilon(event, delta=delta, **about).epsilon)
-    for given in ({"delta": delta, "bound": analysis.BEST_RDP}, {"delta": 0.0}):
+    yield rounded_up(_ROOM * analysis.epsilon(event, delta=delta, adjacency=adjacency).epsilon)
+    for given, bound in ((delta, analysis.BEST_RDP), (0.0, analysis.BEST)):
         with suppress(ValueError):
-            found = analysis.epsilon(event, **given, **about).epsilon
+            found = analysis.epsilon(event, delta=given, adjacency=adjacency, bound=bound).epsilon
             if math.isfinite(found):
                 yield rounded_up(_ROOM * found)
     with suppress(ValueError):
