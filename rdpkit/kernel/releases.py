@@ -65,7 +65,7 @@ MOST = {"probability": 1, "eigenvalue": 1, "delta": 1, "epsilon": 10**5}
 Way = tuple[tuple[Pair, int], ...]
 
 
-class Release(NamedTuple):
+class Released(NamedTuple):
     """A release whose fields were read: numbers, and what it is made of."""
 
     kind: str
@@ -110,9 +110,9 @@ def listed(given: Any, least: int, most: int) -> list[Any]:
     return list(given)
 
 
-def read_release(given: Any, depth: int = 0) -> Release:
+def read_release(given: Any, depth: int = 0) -> Released:
     """A release whose fields have meaning, and no other fields."""
-    kind, read, inner = str(given["kind"]), dict[str, Any](), list[Release]()
+    kind, read, inner = str(given["kind"]), dict[str, Any](), list[Released]()
     require(kind in KINDS and depth < MOST_DEPTH, f"too deep, or an unknown kind: {kind:.40}")
     for name, value in fields(given, f"kind {KINDS[kind][0]}").items():
         if name in ("release", "releases"):
@@ -127,7 +127,7 @@ def read_release(given: Any, depth: int = 0) -> Release:
             read[name] = value
         elif name != "kind":
             read[name] = number(value, MOST.get(name, HUGE))
-    return Release(kind, read, inner)
+    return Released(kind, read, inner)
 
 
 def measure_of(claim: Any) -> str:
@@ -150,7 +150,7 @@ def statement(claim: Any) -> list[str]:
     ]
 
 
-def _pair(release: Release, relation: str, below: bool) -> Pair:
+def _pair(release: Released, relation: str, below: bool) -> Pair:
     """The pair of a simple release: with the record against without it."""
     kind, given, nothing = release.kind, release.given, [(NOTHING, ONE)]
     if kind == "gaussian":
@@ -212,7 +212,7 @@ def _moved(given: Any, relation: str) -> Fraction:
     return Fraction((diameter if relation == REPLACE else norm) / given["noise"])
 
 
-def ways(release: Release, relation: str, below: bool) -> list[Way]:
+def ways(release: Released, relation: str, below: bool) -> list[Way]:
     """All that one record may amount to, as pairs and counts, in both orders of the data sets."""
     require(relation != ZERO or release.all_are("sum"), "zero-out is known of sums of vectors")
     forward = _forward(release, relation, below)
@@ -229,7 +229,7 @@ def _different(found: Iterable[Way]) -> list[Way]:
     return kept
 
 
-def _forward(release: Release, relation: str, below: bool) -> list[Way]:
+def _forward(release: Released, relation: str, below: bool) -> list[Way]:
     kind, given, inner = release
     if kind not in ("repeated", "composed", "parallel"):
         return [((_pair(release, relation, below), 1),)]
@@ -264,7 +264,7 @@ def _merged(way: Way, below: bool) -> Way:
     return tuple(counts.items())
 
 
-def divergence(release: Release, relation: str, a: Fraction) -> Any:
+def divergence(release: Released, relation: str, a: Fraction) -> Any:
     """An upper bound on the Renyi divergence of order a > 1, in either direction."""
     kind, given, inner = release
     require(1 < a <= 10**6, "an order is at most 1, or very large")
