@@ -29,15 +29,20 @@ from rdpkit.analysis import BEST_RDP, epsilon
 from rdpkit.events import (
     AboveThreshold,
     Composed,
+    CustomProfile,
+    CustomRdp,
+    DiscreteGaussian,
     DiscreteLaplace,
     EpsilonDelta,
     Event,
+    Exponential,
     FixedSizeSampledGaussian,
     Gaussian,
     GaussianSynthesis,
     Laplace,
     MixtureOfGaussians,
     Parallel,
+    PermuteAndFlip,
     PoissonSampled,
     PoissonSampledGaussian,
     RandomizedResponse,
@@ -50,8 +55,10 @@ from rdpkit.events.composition import partition_is_fixed
 
 # How much of the variance of all losses grids may add, from one attempt to the next.
 _ATTEMPTS = (1e-2, 1e-3, 1e-4, 2e-5)
-# The most places of a grid and the number of cells of a test.
-_PLACES, _CELLS = 300_000, 1000
+# The most places of a grid.
+_PLACES = 300_000
+# Pairs of shuffled batches, of which only events are known.
+_BATCHES = ("any", "all")
 RELATIONS = {
     Adjacency.ADD_OR_REMOVE_ONE: "add-or-remove-one",
     Adjacency.REPLACE_ONE: "replace-one",
@@ -85,14 +92,16 @@ def certificate(
         If there is none, with the reason.
     """
     relation = RELATIONS[Adjacency.parse(adjacency)]
+    best = order
+    if delta is not None and _has_renyi_bounds(event):
+        best = epsilon(event, delta=delta, adjacency=adjacency, bound=BEST_RDP).order
     if delta is not None and order is not None:
         raise _validate.fail("delta", "not to be given together with an order", delta)
-    kernel, parsed = import_module("rdpkit.kernel.checking"), Adjacency.parse(adjacency)
-    says = "divergence" if order is not None else "" if delta is not None else "rho"
+    kernel, parsed = import_module("rdpkit.kernel"), Adjacency.parse(adjacency)
     claim: dict[str, Any] = {
-        "says": f"{says} {'exceeded' if refuted else 'at most'}".lstrip(),
+        "says": "exceeded" if refuted else "at most",
         "relation": relation,
-        "release": release_of(event, parsed, below=refuted),
+        "release": release_of(event, parsed, below=refuted, order=best),
         "epsilon": claimed,
     }
     given = {"delta": delta, "order": order}
@@ -116,17 +125,22 @@ def certificate(
     raise NoCertificateError(f"the checker did not accept the claim: {reason}")
 
 
-def release_of(event: Event, adjacency: Adjacency, *, below: bool = False) -> dict[str, Any]:
-    """The event in the words of the checker; events of papers as what they expand to."""
+def release_of(
+    event: Event, adjacency: Adjacency, *, below: bool = False, order: float | None = None
+) -> dict[str, Any]:
+    """The event in the words of the checker; events of papers as what they expand to.
+
+    Of bounds on Renyi divergences it is about the one of an order.
+    """
     if isinstance(event, Repeated):
-        inner = release_of(event.event, adjacency, below=below)
+        inner = release_of(event.event, adjacency, below=below, order=order)
         if not event.same_partition:
             raise NoCertificateError("partitions that change are not known to the checker")
         return {"kind": "repeated", "count": event.count, "release": inner}
     if isinstance(event, Composed):
         if len(event.events) > 1 and not (below or all(map(partition_is_fixed, event.events))):
             raise NoCertificateError("partitions that are not fixed are not known to the checker")
-        parts = [release_of(one, adjacency, below=below) for one in event.events]
+        parts = [release_of(one, adjacency, below=below, order=order) for one in event.events]
         return {"kind": "composed", "releases": parts}
     if isinstance(event, Parallel):
         moves = not below and event.record_may_move(adjacency)
@@ -134,16 +148,18 @@ def release_of(event: Event, adjacency: Adjacency, *, below: bool = False) -> di
         twice = [one for one in unlike if event.events.count(one) > 1] if moves else []
         releases = [release_of(one, adjacency, below=below) for one in (*unlike, *twice)]
         return {"kind": "parallel", "releases": releases, "record-may-move": moves}
-    primitive = _primitive(event, adjacency) or (None if below else _selection(event))
+    primitive = _primitive(event, adjacency, below)
+    if primitive is None and not below:
+        primitive = _selection(event, adjacency) or _one_bound(event, adjacency, order)
     if primitive is not None:
         return primitive
     expanded = event.attained_expansion() if below else event.expand()
     if expanded is None:
         raise NoCertificateError(f"the checker does not know the release {event.mechanism!r}")
-    return release_of(expanded, adjacency, below=below)
+    return release_of(expanded, adjacency, below=below, order=order)
 
 
-def _primitive(event: Event, adjacency: Adjacency) -> dict[str, Any] | None:
+def _primitive(event: Event, adjacency: Adjacency, below: bool) -> dict[str, Any] | None:
     """A primitive event in the words of the checker; None for any other one."""
     found: dict[str, Any]
     match event:
@@ -152,19 +168,29 @@ def _primitive(event: Event, adjacency: Adjacency) -> dict[str, Any] | None:
             far = event.record_diameter or 2.0 * norm
             found = {"kind": "gaussian", "noise": event.noise_std, "norm": norm, "diameter": far}
         case PoissonSampledGaussian():
-            found = {"kind": "poisson-gaussian", "noise": event.noise_std}
-            found |= {"norm": event.record_norm, "probability": event.sampling_probability}
+            summed = Gaussian(noise_std=event.noise_std, record_norm=event.record_norm)
+            return {
+                "kind": "poisson",
+                "probability": shortest(event.sampling_probability),
+                "release": release_of(summed, adjacency),
+            }
         case FixedSizeSampledGaussian():
             found = {"kind": "fixed-size-gaussian", "noise": event.noise_std}
             found |= {"distance": event.swap_distance, "sampled": event.sample_size}
             found |= {"of": event.population_size}
-        case ShuffledGaussian():
+        case ShuffledGaussian() if below:
             found = {"kind": "shuffled-gaussian", "noise": event.noise_std}
             found |= {"norm": event.record_norm, "diameter": event.swap_distance}
             found |= {"batch": event.batch_size, "of": event.larger(adjacency)}
+        case ShuffledGaussian():
+            # As if it were known in which batch the record is.
+            zeroed = adjacency is Adjacency.ZERO_OUT
+            norm = event.record_norm if zeroed else event.swap_distance
+            found = {"kind": "gaussian", "noise": event.noise_std, "norm": norm}
+            found |= {"diameter": event.swap_distance}
         case Laplace() | DiscreteLaplace():
             found = {"kind": event.mechanism.replace("_", "-"), "scale": event.noise_scale}
-            found |= {"distance": event.sensitivity(adjacency)}
+            found |= {"distance": float(event.sensitivity(adjacency))}
         case RandomizedResponse() if adjacency is Adjacency.REPLACE_ONE:
             found = {"kind": "response", "buckets": event.num_buckets}
             found |= {"probability": event.noise_parameter}
@@ -181,16 +207,47 @@ def _primitive(event: Event, adjacency: Adjacency) -> dict[str, Any] | None:
             rate = shortest(event.sampling_probability)
             return {"kind": "poisson", "probability": rate, "release": inner}
         case MixtureOfGaussians():
+            both = zip(event.probabilities, event.sensitivities, strict=True)
             found = {"kind": "mixture", "noise": event.noise_std}
-            found |= {"positions": [shortest(v) for v in event.sensitivities]}
-            found |= {"weights": [shortest(v) for v in event.probabilities]}
+            found |= {"parts": [[shortest(one) for one in part] for part in both]}
         case _:
             return None
     return {name: shortest(v) if isinstance(v, float) else v for name, v in found.items()}
 
 
-def _selection(event: Event) -> dict[str, Any] | None:
-    """What bounds a selection from above; None for any other event."""
+def _one_bound(event: Event, adjacency: Adjacency, order: float | None) -> dict[str, Any] | None:
+    """One of the bounds that are all that is known of an event; None for any other one."""
+    if not isinstance(event, CustomProfile | CustomRdp) or event.adjacency is not adjacency:
+        return None
+    if isinstance(event, CustomProfile):
+        # The smallest delta, and of equal ones the smallest epsilon.
+        least, far = min(zip(event.deltas, event.epsilons, strict=True))
+        return {"kind": "stated", "epsilon": shortest(far), "delta": shortest(least)}
+    bounds = dict(zip(event.orders, event.values, strict=True))
+    if order not in bounds or not math.isfinite(bounds[order]):
+        raise NoCertificateError("a Renyi divergence of another order is not known")
+    found = {"order": shortest(order), "divergence": shortest(bounds[order])}
+    return {"kind": "renyi", **found}
+
+
+def _has_renyi_bounds(event: Event) -> bool:
+    """Whether an event is made of bounds on Renyi divergences."""
+    inner = [event.event] if isinstance(event, Repeated) else getattr(event, "events", ())
+    return isinstance(event, CustomRdp) or any(map(_has_renyi_bounds, inner))
+
+
+def _selection(event: Event, adjacency: Adjacency) -> dict[str, Any] | None:
+    """What bounds a selection, or discrete noise, from above; None for any other event."""
+    if isinstance(event, PermuteAndFlip):
+        far = event.distance(adjacency)
+        return {"kind": "laplace", "scale": "1", "distance": shortest(far)}
+    if isinstance(event, Exponential):
+        return {"kind": "stated", "epsilon": shortest(event.range()), "delta": "0.0"}
+    if isinstance(event, DiscreteGaussian):
+        # Canonne, Kamath and Steinke 2020, NeurIPS, Theorem 4.
+        moved, sigma = (Fraction(shortest(v)) for v in (event.sensitivity(adjacency), event.sigma))
+        rho = moved**2 / (2 * sigma**2)
+        return {"kind": "zero-concentrated", "rho": f"{rho.numerator}/{rho.denominator}"}
     if isinstance(event, ReportNoisyMax) and event.noise != "gumbel":
         far = event.sensitivity * (1.0 if event.monotone_scores else 2.0)
         return {"kind": "laplace", "scale": shortest(event.noise_scale), "distance": shortest(far)}
@@ -219,7 +276,7 @@ def _from_above(
 ) -> Iterator[Any]:
     """Hints to be tried, the quickest first."""
     delta, release = float(Fraction(claim["delta"])), claim["release"]
-    if not {"zero-concentrated", "gaussian-synthesis"}.isdisjoint(_kinds(release)):
+    if not {"zero-concentrated", "gaussian-synthesis", "renyi"}.isdisjoint(_kinds(release)):
         try:
             found = epsilon(event, delta=delta, adjacency=adjacency, bound=BEST_RDP)
         except ValueError as error:
@@ -228,17 +285,22 @@ def _from_above(
             yield {"order": shortest(found.order)}
             yield {"order": shortest(_best_order(kernel, claim, near=found.order))}
         return
-    try:
-        every = kernel.ways(kernel.read_release(release), claim["relation"], below=False)
-    except kernel.RefusedError as error:
-        raise NoCertificateError(str(error)) from None
-    last = None
+    every, last = _ways(kernel, claim, below=False), None
     for added in _ATTEMPTS if delta > 0.0 else (1e-2,):
         hints = {"ways": [_grids(way, delta or 1e-10, added) for way in every]}
         # Single releases need no grid, and none can be finer.
         if hints != last:
             yield hints
         last = hints
+
+
+def _ways(kernel: Any, claim: Mapping[str, Any], *, below: bool) -> Any:
+    """The ways in which a record may matter; the checker counts its work in finding them."""
+    kernel.LEFT[0] = kernel.MOST_WORK
+    try:
+        return kernel.ways(kernel.read_release(claim["release"]), claim["relation"], below)
+    except kernel.RefusedError as error:
+        raise NoCertificateError(str(error)) from None
 
 
 def _best_order(kernel: Any, claim: Mapping[str, Any], *, near: float) -> float:
@@ -248,6 +310,7 @@ def _best_order(kernel: Any, claim: Mapping[str, Any], *, near: float) -> float:
     release, delta = kernel.read_release(claim["release"]), float(Fraction(claim["delta"]))
 
     def implied(order: float) -> float:
+        kernel.LEFT[0] = kernel.MOST_WORK
         try:
             found = float(kernel.divergence(release, claim["relation"], Fraction(order)))
         except kernel.RefusedError:
@@ -265,15 +328,15 @@ def _kinds(release: Mapping[str, Any]) -> set[str]:
 
 
 def _from_below(kernel: Any, claim: Mapping[str, Any]) -> Iterator[Any]:
-    every = kernel.ways(kernel.read_release(claim["release"]), claim["relation"], below=True)
+    every = _ways(kernel, claim, below=True)
+    delta = float(Fraction(claim["delta"])) or 1e-10
+    if all(len(way) == way[0][1] == 1 for way in every):
+        yield {}
     for added in _ATTEMPTS[:-1]:
         for index, way in enumerate(every):
-            hints = _grids(way, float(Fraction(claim["delta"])) or 1e-10, added)
-            for part, (pair, _) in zip(hints.get("parts", []), way, strict=False):
-                del part["nodes"]
-                first, last = _line(pair)
-                part["cells"] = [shortest(first), shortest(last), str(_CELLS)]
-            yield {"way": str(index), **hints}
+            found: list[Any] = [None] * len(every)
+            found[index] = _grids(way, delta, added)
+            yield {"ways": found}
 
 
 def _grids(way: Sequence[tuple[Any, int]], delta: float, added: float) -> dict[str, Any]:
@@ -282,7 +345,7 @@ def _grids(way: Sequence[tuple[Any, int]], delta: float, added: float) -> dict[s
     Connecting dots a distance of h apart adds about h^2 / 6 to the variance of a loss, and a grid
     of twice the step adds an eighth of the square of the new one, for each block of releases.
     """
-    if sum(count for _, count in way) == 1 and _innermost(way[0][0])[0] != "shuffled":
+    if sum(count for _, count in way) == 1 and way[0][0].noise not in _BATCHES:
         return {}
     laws = [_losses(pair) for pair, _ in way]
     spreads = [max(_variance(*law), 1e-300) for law in laws]
@@ -302,7 +365,10 @@ def _grids(way: Sequence[tuple[Any, int]], delta: float, added: float) -> dict[s
         fewer = levels[: max(0, math.ceil(math.log2(max(float(step) / base, 1.0)) - 0.01))]
         h = float(step) / 2.0 ** len(fewer)
         places = _places(pair, law, ends, h, math.sqrt(added))
-        parts.append({"halvings": fewer, "nodes": _stretches(places)})
+        part: dict[str, Any] = {"halvings": fewer, "nodes": _stretches(places)}
+        if pair.noise in _BATCHES:
+            part["starts"] = _starts(pair, h * np.array(places))
+        parts.append(part)
     count = sum(count for _, count in way)
     digits = math.ceil(math.log10(count / delta)) + 9
     cut = math.ceil(-math.log10(delta)) + 4
@@ -313,9 +379,9 @@ def _grids(way: Sequence[tuple[Any, int]], delta: float, added: float) -> dict[s
 def _step(way: Sequence[tuple[Any, int]], wanted: float) -> Fraction:
     """A step near that; a part of the largest loss where that has a probability of its own."""
     for pair, _ in way:
-        if pair[0] in ("laplace", "stated"):
-            atom = Fraction(pair[1])
-            return atom / max(math.ceil(float(atom) / wanted), 1) if atom else Fraction(1)
+        atom = Fraction(pair.limit[0]) if pair.limit else Fraction(0)
+        if atom and atom.denominator < 10**12:
+            return atom / max(math.ceil(float(atom) / wanted), 1)
     return Fraction(1, math.ceil(1.0 / wanted)) if wanted < 1.0 else Fraction(math.floor(wanted))
 
 
@@ -343,9 +409,10 @@ def _places(
             found.add(place)
             # Few strides are few stretches, which keeps certificates short.
             place += sign << max(int(abs(place - centre) * growth).bit_length() - 1, 0)
-    if pair[0] not in ("line", "mirrored"):
-        near = np.floor(losses[masses > 1e-3] / step + 1e-9)[:200]
-        found |= {int(k) + i for k in near for i in (0, 1)}
+    if pair.limit:
+        far = float(pair.limit[0])
+        atoms = [-far, far] if pair.noise else losses[masses > 1e-3][:200]
+        found |= {math.floor(one / step + 1e-9) + i for one in atoms for i in (-1, 0, 1)}
     return sorted(found)
 
 
@@ -376,86 +443,70 @@ def _range(losses: Floats, masses: Floats, reach: float) -> tuple[float, float]:
     return float(kept[0]), float(kept[-1])
 
 
-def _line(pair: Any) -> tuple[float, float]:
-    """Where a pair on a line has its mass."""
-    inner = _innermost(pair)
-    if inner[0] == "shuffled":
-        return -5.0, math.ceil(inner[3]) + 10.0
-    centres = [float(a) for parts in inner[1:] for _, a in parts] if inner[0] == "line" else [0.0]
-    return math.floor(min(centres)) - 12.0, math.ceil(max(centres)) + 12.0
-
-
-def _innermost(pair: Any) -> Any:
-    """The pair that is sampled, or whose members are exchanged."""
-    return _innermost(pair[-1]) if pair[0] in ("sampled", "reversed", "mirrored") else pair
-
-
 def _losses(pair: Any) -> tuple[Floats, Floats]:
     """Losses, ascending, and their masses under P, in floats."""
-    kind = pair[0]
-    if kind == "reversed":
-        losses, masses = _losses(pair[1])
-        return -losses[::-1], (masses * np.exp(-losses))[::-1]
-    if kind == "mirrored":
-        losses, masses = _losses(pair[1])
+    if pair.noise in _BATCHES:
+        return _of_batches(pair)[1:]
+    losses, masses = _on_a_line(pair) if pair.noise else _of_outcomes(pair)
+    if pair.mirrored:
         kept = losses > 0.0
         losses, masses = losses[kept], masses[kept]
         losses = np.concatenate([-losses[::-1], [0.0], losses])
         masses = np.concatenate([(masses * np.exp(-losses[-masses.size :]))[::-1], [0.0], masses])
         masses[losses == 0.0] = max(1.0 - float(masses.sum()), 0.0)
-        return losses, masses
-    if kind == "sampled":
-        losses, masses = _losses(pair[2])
-        q = float(pair[1])
-        mixed = np.log1p(q * np.expm1(losses))
-        return mixed, masses * np.exp(mixed - losses)
-    if kind == "line":
-        return _on_a_line(pair)
-    if kind == "shuffled":
-        return _of_shuffled(pair)
-    if kind == "laplace":
-        d = float(pair[1])
-        edges = np.linspace(0.0, d, 2001)
-        inner = 0.5 * (np.exp(-edges[:-1]) - np.exp(-edges[1:]))
-        losses = np.concatenate([[-d], (d - edges[:-1] - edges[1:])[::-1], [d]])
-        return losses, np.concatenate([[0.5 * math.exp(-d)], inner[::-1], [0.5]])
-    if kind == "geometric":
-        rate, n = float(pair[1]), int(pair[2])
-        k = np.arange(n + 1.0)
-        masses = math.tanh(rate / 2.0) * np.exp(-rate * k)
-        masses[0], masses[-1] = 1.0 / (1.0 + math.exp(-rate)), math.exp(-rate * n)
-        return (rate * (n - 2.0 * k))[::-1], masses[::-1]
-    if kind == "stated":
-        large = float(pair[1])
-        top = 1.0 / (1.0 + math.exp(-large))
-        return np.array([-large, large]), np.array([1.0 - top, top])
-    p, many = float(pair[1]), float(pair[2])
-    a, b = 1.0 - p + p / many, p / many
-    return np.array([-1.0, 0.0, 1.0]) * math.log(a / b), np.array([b, (many - 2.0) * b, a])
+    return losses, masses
 
 
-def _of_shuffled(pair: Any) -> tuple[Floats, Floats]:
-    count, share, *means = map(float, pair[1:])
-    x = np.linspace(-5.0, means[0] + 10.0, 4001)
-    sides = [
-        (1.0 - share) * ndtr(x) ** count + share * ndtr(x) ** (count - 1.0) * ndtr(x - mean)
-        for mean in means
-    ]
-    p, q = (np.maximum(np.diff(side), 1e-300) for side in sides)
-    return np.maximum.accumulate(np.log(p / q)), p / p.sum()
+def _of_outcomes(pair: Any) -> tuple[Floats, Floats]:
+    """Those of a list of outcomes that have a finite loss."""
+    both = [[one.lo / 2**one.bits for one in side] for side in (pair.first, pair.second)]
+    p, q = (np.array(side) for side in both)
+    kept = (p > 1e-300) & (q > 1e-300)
+    return np.log(p[kept] / q[kept])[::-1], (p[kept] / p[kept].sum())[::-1]
+
+
+def _of_batches(pair: Any) -> tuple[Floats, Floats, Floats]:
+    """Where events of batches begin, and the losses between them with their masses under P."""
+    far = max(-float(mean) for _, _, mean in (pair.first, pair.second))
+    x, sides = np.linspace(-5.0, far + 10.0, 4001), []
+    for given in (pair.first, pair.second):
+        count, share, mean = map(float, given)
+        own = (1.0 - share) * ndtr(x) + share * ndtr(x + mean)
+        sides.append(np.maximum(np.diff(ndtr(x) ** (count - 1.0) * own), 1e-300))
+    p, q = sides
+    starts, losses, masses = x[:-1], np.log(p / q), p / p.sum()
+    if pair.noise == "all":
+        starts, losses, masses = -x[:0:-1], losses[::-1], masses[::-1]
+    return starts, np.maximum.accumulate(losses), masses
+
+
+def _starts(pair: Any, losses: Floats) -> list[int]:
+    """Where the events of batches begin that stand for some losses, in thousandths."""
+    x, known, _ = _of_batches(pair)
+    return [round(1000.0 * start) for start in np.interp(losses, known, x)]
 
 
 def _on_a_line(pair: Any) -> tuple[Floats, Floats]:
-    sides = [[(float(w), float(a)) for w, a in parts if w] for parts in pair[1:]]
+    sides = [[(float(w), float(a)) for a, w in parts if w] for parts in (pair.first, pair.second)]
     centres = sorted({a for parts in sides for _, a in parts})
+    normal = pair.noise == "normal"
     x = np.unique(np.concatenate([np.linspace(a - 40.0, a + 40.0, 8001) for a in centres]))
+    if not normal:
+        x = np.unique(np.concatenate([x, np.linspace(centres[0], centres[-1], 4001)]))
+    # What all densities have in common is left out.
+    common = -x * x / 2.0 if normal else -np.abs(x)
     logs = [
-        np.logaddexp.reduce([math.log(w) + a * x - a * a / 2.0 for w, a in parts])
+        np.logaddexp.reduce(
+            [
+                math.log(w) + (a * x - a * a / 2.0 if normal else np.abs(x) - np.abs(x - a))
+                for w, a in parts
+            ]
+        )
         for parts in sides
     ]
-    masses = np.exp(logs[0] - x * x / 2.0) * np.gradient(x) / math.sqrt(2.0 * math.pi)
+    masses = np.exp(logs[0] + common) * np.gradient(x)
     losses = logs[0] - logs[1]
-    if len(sides[1]) == 1:
+    if normal and len(sides[1]) == 1:
         # Near 0 the loss has its digits in the small summands.
         excess = sum(w * np.expm1(np.minimum(a * x - a * a / 2.0, 50.0)) for w, a in sides[0])
         losses = np.where(np.abs(excess) < 0.5, np.log1p(np.clip(excess, -0.5, 0.5)), losses)

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    package = __package__ or Path(__file__).resolve().parent.name
+    folder = Path(__file__).resolve().parent
     if not __package__:
         # The folder itself was given to Python: it becomes a package under its own name.
-        sys.path[0] = str(Path(__file__).resolve().parent.parent)
-    sys.exit(importlib.import_module(".checking", package).main(sys.argv[1:]))
+        sys.path[0] = str(folder.parent)
+    sys.exit(importlib.import_module(__package__ or folder.name).main(sys.argv[1:]))

@@ -1,10 +1,10 @@
-"""Enclosures of real numbers by integers: sums, products, exp, log and the tail of the normal law.
+"""Enclosures of real numbers by integers: sums, products, exp, log and the tails of noise.
 
 Argument
 --------
 An :class:`Enclosed` number is known to lie in [lo, hi] / 2^bits, with integers lo <= hi. Every
-operation rounds lo down and hi up. A function of an enclosure is evaluated by a series whose terms
-all are positive, or whose rounding errors are counted, in units of the last of ``work`` bits.
+operation rounds lo down and hi up. Functions are evaluated by series of positive terms, once with
+every step rounded down and once with every step rounded up.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
+from typing import NamedTuple
 
 ONE = Fraction(1)
 
@@ -36,15 +37,14 @@ def spend(units: int) -> None:
     require(LEFT[0] >= 0, "it takes more work than is allowed for one certificate")
 
 
-class Enclosed:
+class Enclosed(NamedTuple):
     """A real number in [lo, hi] / 2^bits."""
 
-    __slots__ = ("bits", "hi", "lo")
+    lo: int
+    hi: int
+    bits: int
 
-    def __init__(self, lo: int, hi: int, bits: int) -> None:
-        self.lo, self.hi, self.bits = lo, hi, bits
-
-    def __add__(self, other: Enclosed) -> Enclosed:
+    def __add__(self, other: Enclosed) -> Enclosed:  # type: ignore[override]
         """The sum, exactly."""
         return Enclosed(self.lo + other.lo, self.hi + other.hi, self.bits)
 
@@ -52,9 +52,9 @@ class Enclosed:
         """The difference, exactly."""
         return Enclosed(self.lo - other.hi, self.hi - other.lo, self.bits)
 
-    def __mul__(self, other: Enclosed) -> Enclosed:
+    def __mul__(self, other: Enclosed) -> Enclosed:  # type: ignore[override]
         """The product; the ends are among the four products of ends."""
-        low, *_, high = sorted(a * b for a in (self.lo, self.hi) for b in (other.lo, other.hi))
+        low, *_, high = sorted(a * b for a in self[:2] for b in other[:2])
         return Enclosed(low >> self.bits, -(-high >> self.bits), self.bits)
 
     def __truediv__(self, other: Enclosed) -> Enclosed:
@@ -68,11 +68,21 @@ class Enclosed:
         """The larger one of the number and 0."""
         return Enclosed(max(self.lo, 0), max(self.hi, 0), self.bits)
 
+    def at(self, bits: int) -> Enclosed:
+        """The same number, with other bits."""
+        fewer, more = max(self.bits - bits, 0), max(bits - self.bits, 0)
+        return Enclosed((self.lo << more) >> fewer, -((-self.hi << more) >> fewer), bits)
+
 
 def of(value: Fraction, bits: int) -> Enclosed:
     """A rational number."""
     scaled = value.numerator << bits
     return Enclosed(scaled // value.denominator, -(-scaled // value.denominator), bits)
+
+
+def total(numbers: list[Enclosed], bits: int) -> Enclosed:
+    """The sum of some numbers, perhaps of none."""
+    return Enclosed(sum(one.lo for one in numbers), sum(one.hi for one in numbers), bits)
 
 
 def upper(number: Enclosed) -> Fraction:
@@ -86,63 +96,41 @@ def root(number: Enclosed) -> Enclosed:
     return Enclosed(isqrt(low), isqrt(high) + 1, number.bits)
 
 
-def _odd_series(z: int, sign: int, bits: int) -> Enclosed:
-    """Sum of sign^n z^(2n+1) / (2n+1), for z known to one unit and at most 1/3.
+def _series(first: int, factor: int, divisor: int, stride: int, work: int) -> Enclosed:
+    """Bounds on x + x f / d + x f^2 / (d (d + s)) + ..., where f lies between two neighbours.
 
-    A power is off by at most 2 units, as z^2 is by one and each product is rounded, so that a term
-    is off by at most 2; what is left out is less than 4, and z itself changes the sum by less.
+    Once a divisor is above 2 f, a term is less than half of the one before it, so that all terms
+    from one of at most 4 units on add up to less than 8.
     """
-    total, power, n, square = 0, z, 0, z * z >> bits
-    while power:
-        total += sign**n * (power // (2 * n + 1))
-        power, n = power * square >> bits, n + 1
-    return Enclosed(total - 2 * n - 8, total + 2 * n + 8, bits)
-
-
-@lru_cache(maxsize=256)
-def log_two(bits: int) -> Enclosed:
-    """The logarithm of 2, as 2 artanh(1/3)."""
-    spend(bits**2 // 4000 + bits**3 // 10**7)
-    half = _odd_series((1 << bits) // 3, 1, bits)
-    return half + half
-
-
-@lru_cache(maxsize=256)
-def root_of_two_pi(bits: int) -> Enclosed:
-    """The square root of 2 pi, with pi = 16 arctan(1/5) - 4 arctan(1/239) by Machin."""
-    a, b = (_odd_series((1 << bits) // n, -1, bits) for n in (5, 239))
-    return root(of(32 * ONE, bits) * a - of(8 * ONE, bits) * b)
+    ends = []
+    for up in (0, 1):
+        found, term, below = 0, first, divisor
+        while term > 4 or below << work < 2 * (factor + up):
+            found += term
+            term = (term * (factor + up) >> work) // below + 2 * up
+            below += stride
+        ends.append(found + 16 * up)
+    return Enclosed(ends[0], ends[1], work)
 
 
 def exp(x: Enclosed) -> Enclosed:
-    """The exponential, off by a few units in the last place of 2^-bits.
+    """The exponential, by squares of e^r, or of e^-r, for r = x / 2^k below 2^-16.
 
-    x = k log 2 + 2^8 r with 0 <= r < log(2) / 2^8 + a little. The terms r^n / n! are rounded down,
-    each off by less than 3 units; those that are left out add up to less than 5. The uncertainty
-    of r is multiplied by less than 4. Then eight squares; for w < 1/2, e^w <= 1 + 2w.
+    For a number that is uncertain by w < 1/2, the upper end is multiplied by 1 + 2 w >= e^w.
     """
-    bits, width, two = x.bits, x.hi - x.lo, log_two(x.bits)
-    if x.hi == x.lo == 0:
-        return of(ONE, bits)
-    require(two.lo > 0, "too few digits for an exponential")
-    k = x.lo // (two.hi if x.lo >= 0 else two.lo)
-    spend(8 + (bits + max(k, 0)) ** 2 // 600 * (1 + (bits + max(k, 0) >> 14)))
-    require(k < 100000 and not width >> (bits - 1), "an exponential is too large, or too uncertain")
-    if k < -bits - 8:
-        return Enclosed(0, 1, bits)
-    work = bits + max(k, 0) + 40
-    two = log_two(work)
-    ends = sorted((x.lo << (work - bits)) - k * end for end in (two.lo, two.hi))
-    r = max(ends[0], 0) >> 8
-    term, total, n = 1 << work, 0, 0
-    while term:
-        total, n = total + term, n + 1
-        term = (term * r >> work) // n
-    low, high = total, total + 3 * n + 10 + 4 * (ends[1] - ends[0] + 2)
-    for _ in range(8):
+    bits, size, width = x.bits, abs(x.lo), x.hi - x.lo
+    squares = max(size.bit_length() - bits, 0) + 16
+    grown = 3 * size >> bits + 1 if x.lo > 0 else 0
+    work = bits + grown + squares + 20
+    spend(8 + (work + grown) ** 2 // 600 * (1 + (work >> 14)))
+    require(grown < 160_000 and not width >> bits - 1, "an exponential is too large or uncertain")
+    low, high, _ = _series(1 << work, size << work - bits >> squares, 1, 1, work)
+    if x.lo < 0:
+        low, high = (1 << 2 * work) // high, (1 << 2 * work) // low + 1
+    for _ in range(squares):
         low, high = low * low >> work, (high * high >> work) + 1
-    low, high = low >> (work - bits - k), (high >> (work - bits - k)) + 1
-    return Enclosed(low, high + (2 * high * width >> bits) + 1, bits)
+    found = Enclosed(low, high, work).at(bits)
+    return Enclosed(found.lo, found.hi + (2 * found.hi * width >> bits) + 1, bits)
 
 
 def exp_of(value: Fraction, bits: int) -> Enclosed:
@@ -151,58 +139,65 @@ def exp_of(value: Fraction, bits: int) -> Enclosed:
 
 
 def log(x: Enclosed) -> Enclosed:
-    """The logarithm of a number that is certainly positive: 2 artanh((m - 1) / (m + 1)) + k log 2.
+    """The logarithm y of a number that is certainly positive, by e^(y - u) <= x <= e^(y + u).
 
-    The number is 2^k m with 1 <= m < 2.
+    Where y comes from does not matter: it is about .693147 for each bit, and then Newton's.
     """
     require(x.lo > 0, "a logarithm of a number that is not certainly positive")
-    work, found = x.bits + 40, []
-    for end in (x.lo, x.hi):
-        k = end.bit_length() - 1 - x.bits
-        m, one = (end << 40) >> k if k >= 0 else end << (40 - k), 1 << work
-        half = _odd_series(((m - one) << work) // (m + one), 1, work)
-        found.append(half + half + of(k * ONE, work) * log_two(work))
-    # Where digits of m were lost, the logarithm of m is off by less than one unit.
-    return Enclosed((found[0].lo - 1) >> 40, ((found[1].hi + 1) >> 40) + 1, x.bits)
+    near, work = x.at(2 * x.bits), 2 * x.bits
+    y = ((x.lo.bit_length() - x.bits) * 693147 << work) // 10**6
+    for _ in range(20):
+        now = exp(Enclosed(y, y, work)).lo
+        y += (2 * (near.lo - now) << work) // (near.lo + now)
+    for unit in (1 << i for i in range(2, work, 4)):
+        low, high = (exp(Enclosed(end, end, work)) for end in (y - unit, y + unit))
+        if low.hi <= near.lo and near.hi <= high.lo:
+            return Enclosed(y - unit, y + unit, work).at(x.bits)
+    raise RefusedError("a logarithm of a number that is too uncertain")
 
 
-def tail(x: Enclosed) -> Enclosed:
-    """P(N(0, 1) > x) = 1/2 - phi(x) (x + x^3/3 + x^5/(3 5) + ...), which falls by at most 0.4."""
-    bits, width = x.bits, x.hi - x.lo
-    low, high = _tail(abs(x.lo), bits)
-    if x.lo < 0:
-        low, high = (1 << bits) - high, (1 << bits) - low
-    return Enclosed(max(low - (2 * width + 4) // 5, 0), min(high, 1 << bits), bits)
+def _area(n: int, bits: int) -> Enclosed:
+    """The integral of e^(-u^2/2) from 0 to x = n / 2^bits: e^(-x^2/2) (x + x^3/3 + x^5/(3 5) ...).
 
-
-def _tail(n: int, bits: int) -> tuple[int, int]:
-    """Bounds on the tail at n / 2^bits >= 0; beyond x^2 = 1.4 bits it is below e^(-x^2/2) / 2.
-
-    The sum is about as large as e^(x^2/2), which takes so many bits more.
+    Its derivative by x is e^(-x^2/2).
     """
     square = n * n >> bits
-    if square > (7 * bits << bits) // 5:
-        return 0, 1
-    guard = 32 + bits // 10 + (3 * square >> bits + 2)
-    work = bits + guard
-    spend((work + (4 * square >> bits)) * (1 + (work >> 11) ** 2) // 4)
-    x, exact = n << guard, n * n << 2 * guard
-    density = exp(Enclosed(-(exact >> work + 1) - 1, -(exact >> work + 1), work))
-    density = density / root_of_two_pi(work)
-    low = density.lo * _within(x, exact >> work, 0, work) >> work
-    high = (density.hi * _within(x, (exact >> work) + 1, 1, work) >> work) + 1
-    half = 1 << (work - 1)
-    return max((half - high) >> guard, 0), ((half - low) >> guard) + 1
+    density = exp(Enclosed(-(square >> 1) - 1, -(square >> 1), bits))
+    return density * _series(n, square, 3, 2, bits)
 
 
-def _within(x: int, square: int, up: int, work: int) -> int:
-    """The sum x + x^3/3 + x^5/(3 5) + ..., rounded down, or up with ``up`` = 1.
+@lru_cache(maxsize=256)
+def _half_area(bits: int) -> Enclosed:
+    """The integral from 0 on; what is beyond x, where x^2 >= 2 bits, is less than one unit."""
+    work = 3 * bits + 64
+    found = _area(isqrt(2 * bits) + 1 << work, work).at(bits)
+    return Enclosed(found.lo, found.hi + 1, bits)
 
-    Once a divisor is above 2 x^2, a term is less than half of the one before it, so that all terms
-    from one of at most 4 units on add up to less than 8.
+
+def normal_tail(x: Enclosed) -> Enclosed:
+    """P(N(0, 1) > x), which falls by at most 0.4; beyond x^2 = 1.4 bits it is below e^(-x^2/2) / 2.
+
+    The sum of the series is about as large as e^(x^2/2), which takes so many bits more.
     """
-    term, total, n = x, 0, 1
-    while term > 4 or n << work < 2 * square:
-        total, n = total + term, n + 2
-        term = (term * square >> work) // n + 2 * up
-    return total + 16 * up
+    bits, half, n = x.bits, 1 << x.bits - 1, abs(x.lo)
+    square, low, high = n * n >> bits, half - 1, half
+    if 5 * square <= 7 * bits << bits:
+        more = 32 * (2 + (3 * square >> bits + 7))
+        work = bits + more
+        spend((work + (4 * square >> bits)) * (1 + (work >> 11) ** 2) // 4)
+        share = _area(n << more, work) / _half_area(work)
+        low, high = share.lo >> more + 1, (share.hi >> more + 1) + 1
+    low, high = (low, high) if x.lo >= 0 else (-high, -low)
+    return Enclosed(max(half - high - (2 * (x.hi - x.lo) + 4) // 5, 0), half - low, bits)
+
+
+def laplace_tail(x: Enclosed) -> Enclosed:
+    """P(L > x) for Laplace noise of scale 1, which falls by at most 1/2: half of e^-x for x > 0."""
+    near = exp(Enclosed(-abs(x.lo), -abs(x.lo), x.bits))
+    low, high = near.lo >> 1, near.hi + 1 >> 1
+    if x.lo < 0:
+        low, high = (1 << x.bits) - high, (1 << x.bits) - low
+    return Enclosed(max(low - (x.hi - x.lo), 0), high, x.bits)
+
+
+TAILS = {"normal": normal_tail, "laplace": laplace_tail}

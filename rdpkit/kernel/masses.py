@@ -13,9 +13,10 @@ each mass, and if mass moves to a larger loss. So masses are rounded up, those b
 to its lower end, those above it become infinite, and an odd multiple of h is split between the two
 even ones beside it, which keeps the sum of mass times e^-loss: a chord again.
 
-*From below.* Every cell of a pair has an integer label. Cells without one are never in the test,
-and the test accepts if the labels' sum is at least some number. P is rounded down, and Q up. A
-sum below a window is never accepted, and one above it always; where both happen, always.
+*From below.* At the same points there are events, each a part of the one before it. What is in one
+and not in the next has k_i as its label; what is in none is never in the test, which accepts if the
+labels' sum is at least some number. P is rounded down, and Q up. A sum below a window is never
+accepted, and one above it always; where both happen, always.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from bisect import bisect
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from itertools import accumulate
+from operator import itemgetter
 from typing import Any
 
-from .intervals import ONE, Enclosed, exp_of, log, of, require, spend
-from .pairs import cells, curve
+from .intervals import ONE, exp_of, of, require, spend
+from .pairs import NOTHING, Pair, curve, event
 
 MOST_PLACES, MOST_DIGITS = 400_000, 60_000_000
 
@@ -142,18 +144,12 @@ def _product(ours: list[int], theirs: list[int], digits: int, up: bool) -> list[
     return found
 
 
-def from_above(pair: Any, places: list[int], step: Fraction, digits: int) -> Masses:
+def from_above(pair: Pair, places: list[int], step: Fraction, digits: int) -> Masses:
     """Masses at some places of a grid whose curve is above that of a pair."""
-    require(places[-1] - places[0] < MOST_PLACES, "the grid has too many places")
-    require(max(-places[0], places[-1]) * step < 10**5, "a loss is too large")
-    bits, heights = 7 * digits // 2 + 64 + 4 * len(str(step.denominator)), []
-    for k in places:
-        # Where t is large, it multiplies the error of Q; where it is small, 1 / t does.
-        more = int(abs(k * step) * 3 / 2)
-        exact = curve(pair, exp_of(k * step, bits + more))
-        heights.append(Enclosed(exact.lo >> more, -(-exact.hi >> more), bits))
-    one, masses = of(ONE, bits), [0] * (places[-1] - places[0] + 1)
-    gaps = [b - a for a, b in zip(places, places[1:])]
+    bits = _bits(places, step, digits)
+    points = (exp_of(k * step, bits + _more(k * step)) for k in places)
+    heights, one = [curve(pair, t).at(bits) for t in points], of(ONE, bits)
+    masses, gaps = [0] * (places[-1] - places[0] + 1), [b - a for a, b in zip(places, places[1:])]
     rises = {gap: exp_of(gap * step, bits) - one for gap in set(gaps)}
     falls = {gap: one - exp_of(-gap * step, bits) for gap in rises}
     for i, k in enumerate(places):
@@ -165,17 +161,27 @@ def from_above(pair: Any, places: list[int], step: Fraction, digits: int) -> Mas
     return Masses(step, digits, places[0], [masses], [last])
 
 
-def from_below(pair: Any, grid: list[Fraction], step: Fraction, digits: int) -> Masses:
-    """Cells of a pair of data sets, each with the label that its ratio is nearest to."""
-    bits, unit = 7 * digits // 2 + 64, 10**digits
-    found: dict[int, tuple[int, int]] = {}
-    for p, q in cells(pair, grid, bits):
-        mass = p.lo * unit >> bits
-        if mass > 0 and q.lo > 0:
-            label = round(Fraction(log(p / q).lo, 1 << bits) / step)
-            a, b = found.get(label, (0, 0))
-            found[label] = a + mass, b - (-q.hi * unit >> bits)
-    require(max(found) - min(found) < MOST_PLACES, "labels are too far apart")
-    places = range(min(found), max(found) + 1)
-    lists = [[found.get(k, (0, 0))[i] for k in places] for i in (0, 1)]
+def from_below(
+    pair: Pair, places: list[int], step: Fraction, digits: int, starts: list[Any]
+) -> Masses:
+    """What lies between the events of a pair, each with the place of the event as its label."""
+    bits, unit = _bits(places, step, digits) + _more(max(-places[0], places[-1]) * step), 10**digits
+    each = (event(pair, exp_of(k * step, bits), start) for k, start in zip(places, starts))
+    found = sorted(each, key=itemgetter(0))
+    zero = of(NOTHING, bits)
+    lists = [[0] * (places[-1] - places[0] + 1) for _ in (0, 1)]
+    for k, (_, p, q), (_, beyond_p, beyond_q) in zip(places, found, [*found[1:], (0, zero, zero)]):
+        lists[0][k - places[0]] = max((p - beyond_p).lo * unit >> bits, 0)
+        lists[1][k - places[0]] = -(-(q - beyond_q).hi * unit >> bits)
     return Masses(step, digits, places[0], lists, [0, 0])
+
+
+def _bits(places: list[int], step: Fraction, digits: int) -> int:
+    require(places[-1] - places[0] < MOST_PLACES, "the grid has too many places")
+    require(max(-places[0], places[-1]) * step < 10**5, "a loss is too large")
+    return 7 * digits // 2 + 64 + 4 * len(str(step.denominator))
+
+
+def _more(loss: Fraction) -> int:
+    """Where t = e^loss is large, it multiplies the error of Q; where it is small, 1 / t does."""
+    return int(abs(loss) * 3 / 2)

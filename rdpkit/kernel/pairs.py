@@ -3,209 +3,219 @@
 Argument
 --------
 The curve of a pair (P, Q) is H(t) = sup over events A of P(A) - t Q(A), t > 0. It is convex, falls,
-and is at least 1 - t and 0. With the members exchanged it is 1 - t + t H(1/t). Pairs are:
+and is at least 1 - t and 0. With the members exchanged it is 1 - t + t H(1/t). Two kinds of pairs:
 
-* ("line", p, q): mixtures of N(a, 1) on a line, as (weight, centre); no centre of Q above one of P;
-* ("laplace", d): Laplace laws of scale 1 at 0 and d; H(t) = max(0, 1 - t, 1 - sqrt(t e^-d));
-* ("response", p, k), ("stated", epsilon, delta), ("geometric", 1/b, n): a handful of outcomes, of
-  randomised response, of the worst (epsilon, delta)-private mechanism, and of integers with
-  probabilities in e^(-abs(i)/b) around 0 and n; H(t) is the sum of max(0, p - t q);
-* ("sampled", q, pair): (1 - q) Q + q P against Q; H(t) = q H_PQ((t - 1 + q) / q), and 1 - t where
-  that is below 0;
-* ("shuffled", t, s, d, e): the largest of t numbers from N(0, 1), of which one, with probability s,
-  has the mean d under P and e under Q; only events are known, no curve;
-* ("reversed", pair): its members exchanged;
-* ("mirrored", pair): of a symmetric relation, its curve at t >= 1 and the mirror image below.
+*On a line*: mixtures of normal or Laplace noise of scale 1 around centres, where no centre of Q is
+above one of P. The density f of either noise is log-concave: f(x - a) / f(x - b) does not fall in x
+for a >= b. Hence p(x) q(y) >= p(y) q(x) for x > y, as it holds for each pair of centres: the ratio
+r = p / q does not fall. So for every x
+
+    P(> x) - t Q(> x) <= H(t) <= P(> x) - t Q(> x) + max(0, t - r(x)) Q(> x)
+                                                   + max(0, 1 - t / r(x)) P(<= x),
+
+as above x, t q - p <= (t - r(x)) q, and below, p - t q <= (1 - t / r(x)) p.
+
+*A list of outcomes*, of which H(t) is the sum of max(0, p - t q). Outcomes are in the order of
+their ratios, the largest first.
+
+A sample, (1 - q) Q + q P against Q, and a pair whose members are exchanged, are such pairs again.
+
+Of *batches*, numbers from N(0, 1) of which with some probability one has another mean, only events
+are known: that all are above x, or, mirrored, that any is below -x.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
-from .intervals import ONE, Enclosed, exp, exp_of, log, of, require, root, tail, upper
+from .intervals import ONE, TAILS, Enclosed, exp, exp_of, log, of, require, total, upper
 
 NOTHING = 0 * ONE
-Cells = list[tuple[Enclosed, Enclosed]]
-Parts = Sequence[tuple[Fraction, Fraction]]
+OPPOSITE = {"all": "any", "any": "all"}
+FINE = 4000
+Parts = Iterable[tuple[Fraction, Fraction]]
 
 
-def line(first: Parts, second: Parts) -> Any:
-    """Two mixtures on a line, moved such that the last centre of the second is 0."""
-    last = max(b for _, b in second)
-    require(min(w for w, _ in (*first, *second)) >= 0, "a weight is negative")
-    require(min(a for _, a in first) >= last, "the centres of two mixtures are mixed up")
-    return ("line", *(tuple(sorted((w, a - last) for w, a in one)) for one in (first, second)))
+class Pair(NamedTuple):
+    """A pair of distributions.
 
-
-def reverse(pair: Any) -> Any:
-    """The members exchanged; mixtures are mirrored as well, which makes them such a pair again."""
-    if pair[0] == "line":
-        return line(*([(w, -a) for w, a in one] for one in (pair[2], pair[1])))
-    return ("reversed", pair) if pair[0] in ("sampled", "shuffled") else pair
-
-
-def curve(pair: Any, t: Enclosed) -> Enclosed:
-    """The height of a curve at t."""
-    one, kind = of(ONE, t.bits), pair[0]
-    if kind == "line":
-        return _on_a_line(pair, t)
-    if kind in ("reversed", "mirrored"):
-        require(kind == "reversed" or not t.lo < one.lo < t.hi, "too few digits beside 1")
-        if kind == "mirrored" and t.lo >= one.lo:
-            return curve(pair[1], t)
-        return (one - t + t * curve(pair[1], one / t)).positive()
-    if kind == "laplace":
-        a, b = one - t, one - root(t * exp_of(-pair[1], t.bits))
-        return Enclosed(max(a.lo, b.lo, 0), max(a.hi, b.hi, 0), t.bits)
-    if kind == "sampled":
-        q = of(pair[1], t.bits)
-        inner = (t - one + q) / q
-        if inner.lo > 0:
-            return q * curve(pair[2], inner)
-        # H_PQ is at most 1, and q = 1 - t + q inner.
-        return Enclosed((one - t).lo, ((one - t) + (q * inner).positive()).hi, t.bits).positive()
-    return sum(((p - t * q).positive() for p, q in _outcomes(pair, t.bits)), one - one)
-
-
-def _outcomes(pair: Any, bits: int) -> Cells:
-    """The probabilities of all outcomes under P and Q."""
-    (kind, first, second), one = pair, of(ONE, bits)
-    if kind == "response":
-        a, b, rest = 1 - first + first / second, first / second, first - 2 * first / second
-        return [(of(p, bits), of(q, bits)) for p, q in ((a, b), (rest, rest), (b, a))]
-    if kind == "stated":
-        lost, kept = of(second, bits), of(1 - second, bits)
-        small = kept / (one + exp_of(first, bits))
-        return [(lost, one - one), (kept - small, small), (small, kept - small), (one - one, lost)]
-    whole, n = one + exp_of(-first, bits), int(second)
-    p = [one - one, *(one - exp_of(-first * (m + 1), bits) / whole for m in range(n)), one]
-    q = [one - one, *(exp_of(-first * (n - m), bits) / whole for m in range(n)), one]
-    return [(p[i + 1] - p[i], q[i + 1] - q[i]) for i in range(n + 1)]
-
-
-def largest(pair: Any) -> Optional[tuple[Fraction, Fraction]]:
-    """A bound on finite losses, and the probability of an infinite one; None if there is none.
-
-    Of a sample of a pair with losses in [-L, L], 1 / (1 - q + q e^-L) <= 1 - q + q e^L.
+    Parameters
+    ----------
+    noise : str
+        Of a pair on a line; "all" or "any" of batches; "" for a list of outcomes.
+    first, second : tuple
+        P and Q: (centre, weight) of the parts of a mixture, or probabilities of outcomes, or the
+        number of batches, the probability and the other mean.
+    limit : tuple of Fraction, optional
+        A bound on all finite losses, and the probability of an infinite one.
+    mirrored : bool
+        Whether it is the curve of a symmetric relation: below t = 1 the mirror image of the other
+        side.
     """
-    kind = pair[0]
-    if kind == "reversed":
-        return largest(pair[1])
-    if kind == "sampled":
-        found, one, q = largest(pair[2]), of(ONE, 400), of(pair[1], 400)
-        if found is None or found[1]:
-            return None
-        return upper(log(one + q * (exp_of(found[0], 400) - one))), NOTHING
-    if kind == "response":
-        a, b = _outcomes(pair, 200)[0]
-        return upper(log(a / b)), NOTHING
-    limits = {"laplace": (pair[1], NOTHING), "stated": pair[1:]}
-    return (pair[1] * pair[2], NOTHING) if kind == "geometric" else limits.get(kind)
+
+    noise: str
+    first: Any
+    second: Any
+    limit: Optional[tuple[Fraction, Fraction]] = None
+    mirrored: bool = False
 
 
-def cells(pair: Any, grid: list[Fraction], bits: int) -> Cells:
-    """Disjoint events, P and Q, of a pair that two data sets attain; a grid is from, to, number."""
-    one, nothing = of(ONE, bits), of(NOTHING, bits)
-    first, last, number = grid
-    require(first < last, "the ends of cells do not ascend")
-    if pair[0] == "reversed":
-        return [(q, p) for p, q in cells(pair[1], grid, bits)]
-    if pair[0] == "sampled":
-        q, rest = of(pair[1], bits), of(1 - pair[1], bits)
-        return [(rest * b + q * a, b) for a, b in cells(pair[2], grid, bits)]
-    if pair[0] == "laplace":
-        half, d = of(ONE / 2, bits), pair[1]
-        places = [d * i / number for i in range(int(number) + 1)]
-        sides = [(half * exp_of(-x, bits), one - half * exp_of(x - d, bits)) for x in places]
-    elif pair[0] in ("line", "shuffled"):
-        places = [first + (last - first) * i / number for i in range(int(number) + 1)]
-        above = _beyond if pair[0] == "line" else _some_beyond
-        sides = [above(pair, (x.numerator << bits) // x.denominator, bits) for x in places]
-    else:
-        return _outcomes(pair, bits)
-    beyond = [(one, one), *sides, (nothing, nothing)]
-    return [(a[0] - b[0], a[1] - b[1]) for a, b in zip(beyond, beyond[1:])]
+def line(noise: str, first: Parts, second: Parts, limit: Any = None) -> Pair:
+    """Two mixtures on a line, moved such that the last centre of the second is 0."""
+    parts = [*first], [*second]
+    last = max(b for b, _ in parts[1])
+    require(min(w for one in parts for _, w in one) >= 0, "a weight is negative")
+    require(min(a for a, _ in parts[0]) >= last, "the centres of two mixtures are mixed up")
+    moved, other = (tuple(sorted((a - last, w) for a, w in one)) for one in parts)
+    return Pair(noise, moved, other, limit)
+
+
+def reverse(pair: Pair) -> Pair:
+    """The members exchanged; a line is mirrored as well, which makes it such a pair again."""
+    if pair.noise in OPPOSITE:
+        return Pair(OPPOSITE[pair.noise], pair.second, pair.first)
+    if pair.noise and not pair.mirrored:
+        first, second = (((-a, w) for a, w in one) for one in (pair.second, pair.first))
+        return line(pair.noise, first, second, pair.limit)
+    return (
+        pair._replace(first=pair.second[::-1], second=pair.first[::-1]) if not pair.noise else pair
+    )
+
+
+def sample(pair: Pair, q: Fraction) -> Pair:
+    """The pair (1 - q) Q + q P against Q; 1 / (1 - q + q e^-L) <= 1 - q + q e^L bounds losses."""
+    limit, one, share, rest = None, of(ONE, 60), of(q, FINE), of(1 - q, FINE)
+    if pair.limit and not pair.limit[1]:
+        limit = upper(log(one + of(q, 60) * (exp_of(pair.limit[0], 60) - one))), NOTHING
+    if pair.noise:
+        mixed = [*((b, (1 - q) * w) for b, w in pair.second), *((a, q * w) for a, w in pair.first)]
+        return line(pair.noise, mixed, pair.second, limit)
+    both = tuple(share * p + rest * q for p, q in zip(pair.first, pair.second))
+    return Pair("", both, pair.second, limit)
+
+
+def outcomes(first: Iterable[Enclosed], limit: tuple[Fraction, Fraction]) -> Pair:
+    """Outcomes whose probabilities under Q are those under P in the opposite order."""
+    return Pair("", tuple(first), tuple(first)[::-1], limit)
+
+
+def stated(epsilon: Fraction, delta: Fraction) -> Pair:
+    """The worst (epsilon, delta)-private pair."""
+    lost, kept = of(delta, FINE), of(1 - delta, FINE)
+    small = kept / (of(ONE, FINE) + exp_of(epsilon, FINE))
+    return outcomes((lost, kept - small, small, of(NOTHING, FINE)), (epsilon, delta))
+
+
+def response(kept: Fraction, other: Fraction) -> Pair:
+    """An answer that is the true one, the one of the other data set, or any of the others."""
+    first = (of(one, FINE) for one in (kept, 1 - kept - other, other))
+    return outcomes([*first], (upper(log(of(kept / other, 60))), NOTHING))
+
+
+def geometric(rate: Fraction, n: int) -> Pair:
+    """Integers with probabilities in e^(-rate abs(i)) around n, and around 0, from n downwards."""
+    one = of(ONE, FINE)
+    above = [exp_of(-rate * (m + 1), FINE) / (one + exp_of(-rate, FINE)) for m in range(n)]
+    below = [of(NOTHING, FINE), *(one - tail for tail in above), one]
+    return outcomes([b - a for a, b in zip(below, below[1:])], (rate * n, NOTHING))
+
+
+def curve(pair: Pair, t: Enclosed) -> Enclosed:
+    """The height of a curve at t."""
+    one = of(ONE, t.bits)
+    require(pair.noise not in OPPOSITE, "only events of batches are known")
+    if pair.mirrored and t.lo < one.lo:
+        require(t.hi <= one.lo, "too few digits beside 1")
+        return one - t + t * curve(pair, one / t)
+    if not pair.noise:
+        return total([(p - t * q).positive() for p, q in _outcomes(pair, t.bits)], t.bits)
+    x, p, q = event(pair, t)
+    above, _, below, _ = _densities(pair, x, t.bits)
+    ratio, found = (above / below).positive(), p - t * q
+    most = Enclosed(ratio.hi, ratio.hi, t.bits)
+    wrong = (t - ratio).positive() * q + (most - t).positive() / most * (one - p)
+    return Enclosed(max(found.lo, 0), min(max((found + wrong).hi, 0), one.hi), t.bits)
+
+
+def event(pair: Pair, t: Enclosed, start: Any = None) -> tuple[int, Enclosed, Enclosed]:
+    """About the outcomes with a ratio above t: where they begin, and their P and Q.
+
+    Of two such events the one that begins later is a part of the other one. Of batches it is said
+    where they begin, in thousandths.
+    """
+    if not pair.noise:
+        outcomes = _outcomes(pair, t.bits)
+        above = [i for i, (p, q) in enumerate(outcomes, 1) if (p - t * q).lo > 0]
+        kept = outcomes[: max(above, default=0)]
+        return -len(kept), total([p for p, _ in kept], t.bits), total([q for _, q in kept], t.bits)
+    if pair.noise in OPPOSITE:
+        require(start is not None, "it is not said where events begin")
+        x = (start << t.bits) // 1000
+        p, q = (_of_batches(pair.noise, one, x, t.bits) for one in (pair.first, pair.second))
+        return x, p, q
+    x, tail = _place(pair, t), TAILS[pair.noise]
+    here, sides = Enclosed(x, x, t.bits), (_parts(one, t.bits) for one in (pair.first, pair.second))
+    p, q = (total([w * tail(here - a) for a, w in one], t.bits) for one in sides)
+    return x, p, q
+
+
+def _of_batches(which: str, given: Any, x: int, bits: int) -> Enclosed:
+    """That all numbers are above x, or any is below -x, which all others are above."""
+    count, share, mean = given
+    end, tail = x if which == "all" else -x, TAILS["normal"]
+    here, above = Enclosed(end, end, bits), of(1 - share, bits)
+    own = tail(here)
+    above = above * own + of(share, bits) * tail(here - of(mean, bits))
+    for digit in bin(count - 1)[:1:-1]:
+        above, own = above * own if digit == "1" else above, own * own
+    return above if which == "all" else of(ONE, bits) - above
+
+
+def _outcomes(pair: Pair, bits: int) -> list[tuple[Enclosed, Enclosed]]:
+    return [(p.at(bits), q.at(bits)) for p, q in zip(pair.first, pair.second)]
 
 
 @lru_cache(maxsize=4096)
-def _constants(parts: Parts, bits: int) -> list[tuple[Enclosed, Enclosed, Enclosed]]:
-    """Weights w, centres a and a^2 / 2."""
-    return [(of(w, bits), of(a, bits), of(a * a / 2, bits)) for w, a in parts]
+def _parts(parts: Any, bits: int) -> list[tuple[Enclosed, Enclosed]]:
+    return [(of(a, bits), of(w, bits)) for a, w in parts]
 
 
-def _densities(pair: Any, x: int, bits: int) -> list[Enclosed]:
-    """For P, the sum of w e^(a x - a^2 / 2) and that of w a e^(a x - a^2 / 2); then for Q."""
-    found, here = [], Enclosed(x, x, bits)
-    for parts in pair[1:]:
-        terms = [(w * exp(here * a - half), a) for w, a, half in _constants(parts, bits)]
-        found.append(sum((term for term, _ in terms), Enclosed(0, 0, bits)))
-        found.append(sum((term * a for term, a in terms), Enclosed(0, 0, bits)))
+def _densities(pair: Pair, x: int, bits: int) -> list[Enclosed]:
+    """Of P, and of Q: a density at x, but for a common factor, and its slope."""
+    found, one, here = [], of(ONE, bits), Enclosed(x, x, bits)
+    for parts in (pair.first, pair.second):
+        values, slopes = [], []
+        for a, w in _parts(parts, bits):
+            far, half = here - a, Enclosed(a.lo >> 1, a.hi + 1 >> 1, bits)
+            power = Enclosed(abs(x) - max(-far.lo, far.hi), abs(x) - max(far.lo, -far.hi, 0), bits)
+            slope = one if far.hi <= 0 else of(-ONE, bits)
+            if pair.noise == "normal":
+                power, slope = (here - half) * a, a
+            values.append(w * exp(power))
+            slopes.append(values[-1] * slope)
+        found += [total(values, bits), total(slopes, bits)]
     return found
 
 
-def _sign(pair: Any, x: int, t: Enclosed) -> int:
-    """1 where dP/dQ is certainly above t at x, -1 where it is certainly below, 0 otherwise."""
-    p, _, q, _ = _densities(pair, x, t.bits)
-    difference = p - t * q
-    return (difference.lo > 0) - (difference.hi < 0)
-
-
-def _beyond(pair: Any, x: int, bits: int) -> tuple[Enclosed, Enclosed]:
-    """P and Q of everything above x."""
-    here = Enclosed(x, x, bits)
-    first, second = (_constants(parts, bits) for parts in pair[1:])
-    p, q = ([w * tail(here - a) for w, a, _ in one] for one in (first, second))
-    return sum(p[1:], p[0]), sum(q[1:], q[0])
-
-
-def _some_beyond(pair: Any, x: int, bits: int) -> tuple[Enclosed, Enclosed]:
-    """P and Q of a largest number above x: 1 - F(x)^(t-1) ((1 - s) F(x) + s F(x - mean))."""
-    _, count, share, *means = pair
-    one, moved, here = of(ONE, bits), of(share, bits), Enclosed(x, x, bits)
-    own = one - tail(here)
-    others = exp(of(count - 1, bits) * log(own))
-    p, q = ((one - moved) * own + moved * (one - tail(here - of(m, bits))) for m in means)
-    return one - others * p, one - others * q
-
-
-def _proposed(pair: Any, t: Enclosed, reach: int) -> int:
-    """About where dP/dQ is t, by Newton's method for its logarithm, between two ends."""
-    low, high, x = -reach, reach, 0
+def _place(pair: Pair, t: Enclosed) -> int:
+    """About where the ratio is t, by Newton's method for its logarithm, between two ends."""
+    bits, centres = t.bits, [a for a, _ in (*pair.first, *pair.second)]
+    reach, x = isqrt(2 * bits) + 2 if pair.noise == "normal" else bits, 0
+    low, high = (int(end) << bits for end in (min(centres) - reach, max(centres) + reach))
     for _ in range(200):
-        p, dp, q, dq = (one.lo for one in _densities(pair, x, t.bits))
-        q, dq = q * t.lo >> t.bits, dq * t.lo >> t.bits
+        p, dp, q, dq = (one.lo for one in _densities(pair, x, bits))
+        q, dq = q * t.lo >> bits, dq * t.lo >> bits
         low, high = (x, high) if p < q else (low, x)
-        slope = (dp << t.bits) // max(p, 1) - (dq << t.bits) // max(q, 1)
+        slope = (dp << bits) // max(p, 1) - (dq << bits) // max(q, 1)
         # The difference of two logarithms: from a few binary digits on, seven tenths of one.
         far = 7 * (q.bit_length() - p.bit_length())
         above, below = (far, 10) if abs(far) > 20 else (2 * (q - p), max(p + q, 1))
-        following = x + (above << 2 * t.bits) // (below * max(slope, 1))
-        following = following if low < following < high else (low + high) // 2
-        if abs(following - x) >> (t.bits // 4) == 0:
-            return following
-        x = following
+        moved = (above << 2 * bits) // (below * max(slope, 1))
+        if abs(moved) >> bits // 4 == 0 or high - low < 2:
+            return x + moved
+        x = x + moved if low < x + moved < high else (low + high) // 2
     return x
-
-
-def _on_a_line(pair: Any, t: Enclosed) -> Enclosed:
-    """The height at t of a pair on a line.
-
-    The derivative of log(dP/dQ) is the mean of P's centres given x, less that of Q's, so that it is
-    not negative and {dP/dQ > t} is {x > y} for some y. With a <= y <= b, H(t) is at most
-    P(x > a) - t Q(x > b); it is at least P(x > c) - t Q(x > c) for every c. That a and b are on
-    either side of y is seen from the ratio there; where y comes from does not matter.
-    """
-    bits, ends = t.bits, [of(ONE, t.bits), of(NOTHING, t.bits)]
-    reach = (isqrt(2 * bits) + 2 + int(max(abs(a) for one in pair[1:] for _, a in one))) << bits
-    x = _proposed(pair, t, reach)
-    steps = [1 << n for n in range(6, reach.bit_length() + 2, 16)]
-    for i, side in enumerate((-1, 1)):
-        found = (x + side * step for step in steps if _sign(pair, x + side * step, t) == side)
-        ends[i] = next((_beyond(pair, end, bits)[i] for end in found), ends[i])
-    p, q = _beyond(pair, x, bits)
-    low, high = (p - t * q).positive(), ends[0] - t * ends[1]
-    return Enclosed(low.lo, min(max(high.hi, low.lo), 1 << bits), bits)

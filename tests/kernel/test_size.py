@@ -9,7 +9,7 @@ from pathlib import Path
 
 KERNEL = Path(__file__).parents[2] / "rdpkit" / "kernel"
 SOURCES = sorted(KERNEL.glob("*.py"))
-MOST_LINES = 727
+MOST_LINES = 706
 
 
 def lines_of_code(path: Path) -> set[int]:
@@ -41,7 +41,7 @@ def lines_without_docstrings(path: Path) -> set[int]:
 
 
 def test_it_is_small():
-    assert len(SOURCES) <= 7
+    assert len(SOURCES) <= 6
     assert sum(len(lines_without_docstrings(path)) for path in SOURCES) <= MOST_LINES
 
 

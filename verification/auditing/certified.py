@@ -85,27 +85,29 @@ def with_certificate(finding: Finding) -> Finding:
     """The finding about a claim that carries a certificate, with a note that it was accepted."""
     claim = finding.claim
     assert claim.certificate is not None
-    kernel = import_module("rdpkit.kernel.checking")
+    kernel = import_module("rdpkit.kernel")
     try:
         stated, hints = kernel.read(claim.certificate.encode())
         _check_about(stated, claim)
         kernel.check(stated, hints)
     except kernel.RefusedError as error:
         raise ValueError(f"its certificate is not accepted: {error}.") from None
-    other = Soundness.SOUND if "exceeded" in stated["says"] else Soundness.REFUTED
+    other = Soundness.SOUND if stated["says"] == "exceeded" else Soundness.REFUTED
     if finding.soundness is other:
         raise ValueError("its certificate says the opposite of the audit: one of the two is wrong.")
-    note = f"the claim carries a certificate that the small checker accepts: {stated['says']}"
-    return replace(finding, notes=(*finding.notes, f"{note} {stated['epsilon']}"))
+    found = f"{stated['says']} {stated['epsilon']}"
+    note = f"the claim carries a certificate that the small checker accepts: {found}"
+    return replace(finding, notes=(*finding.notes, note))
 
 
 def _check_about(stated: Mapping[str, Any], claim: Claim) -> None:
     """Whether a certificate states what a claim says, or more."""
-    below = "exceeded" in stated["says"]
+    below = stated["says"] == "exceeded"
     if claim.event is None or claim.epsilon is None:
         raise ValueError("its certificate is about a number that the claim does not have.")
-    if claim.quantity != ("rho" if "rho" in stated["says"] else "epsilon"):
-        raise ValueError(f"its certificate is about another number: {stated['says']}.")
+    about = "epsilon" if {"delta", "order"} & set(stated) else "rho"
+    if claim.quantity != about:
+        raise ValueError(f"its certificate is about another number: {about}.")
     own = {
         "relation": RELATIONS[claim.adjacency],
         "release": release_of(claim.event, claim.adjacency, below=below),

@@ -9,7 +9,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_KERNEL = "rdpkit.kernel."
 _NUMBER = {"$ref": "#/definitions/number"}
 _RELEASE = {"$ref": "#/definitions/release"}
 _COUNT = {"type": "integer", "minimum": 1, "maximum": 10**9}
@@ -17,26 +16,27 @@ _SPECIAL: dict[str, dict[str, Any]] = {
     "release": _RELEASE,
     "releases": {"type": "array", "minItems": 1, "maxItems": 64, "items": _RELEASE},
     "record-may-move": {"type": "boolean"},
-    "positions": {"type": "array", "minItems": 1, "maxItems": 50, "items": _NUMBER},
-    "weights": {"type": "array", "minItems": 1, "maxItems": 50, "items": _NUMBER},
-    "distance": {"anyOf": [_NUMBER, _COUNT]},
+    "parts": {
+        "type": "array",
+        "minItems": 1,
+        "maxItems": 50,
+        "items": {"type": "array", "minItems": 2, "maxItems": 2, "items": _NUMBER},
+    },
 }
 
 
 def certificate_schema() -> dict[str, Any]:  # ``$id`` names the format of certificates
     """The schema of certificates, as plain values."""
-    releases, checking = import_module(_KERNEL + "releases"), import_module(_KERNEL + "checking")
+    kernel, releases = import_module("rdpkit.kernel"), import_module("rdpkit.kernel.releases")
     field = {**dict.fromkeys(releases.WHOLE, _COUNT), **_SPECIAL}
-    says = {one: ("order",) if one.startswith("divergence") else () for one in checking.SAYS}
-    says |= dict.fromkeys(("at most", "exceeded"), ("delta",))
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
-        "$id": f"urn:rdpkit:certificate:{checking.FORMAT}",
+        "$id": f"urn:rdpkit:certificate:{kernel.FORMAT}",
         "title": "A certificate of a privacy claim",
         **_table(
-            format={"const": checking.FORMAT},
+            format={"const": kernel.FORMAT},
             about={"description": "Names for people; nothing is concluded from them."},
-            claim={"oneOf": [_claim(one, names, releases) for one, names in says.items()]},
+            claim={"oneOf": [_claim(one, releases) for one in releases.ABOUT]},
             sha256={"type": "string", "pattern": "^[0-9a-f]{64}$"},
             hints={"type": "object", "description": "How to check it; a wrong one can only fail."},
         ),
@@ -48,19 +48,19 @@ def certificate_schema() -> dict[str, Any]:  # ``$id`` names the format of certi
                         kind={"const": kind, "description": theorem},
                         **{name: field.get(name, _NUMBER) for name in names.split()},
                     )
-                    for kind, (names, theorem) in releases.KINDS.items()
+                    for kind, (names, _, theorem) in releases.KINDS.items()
                 ]
             },
         },
     }
 
 
-def _claim(says: str, others: tuple[str, ...], releases: Any) -> dict[str, Any]:
+def _claim(measure: str, releases: Any) -> dict[str, Any]:
     return _table(
-        says={"const": says},
+        says={"enum": list(releases.SAYS)},
         relation={"enum": list(releases.RECORDS)},
         release=_RELEASE,
-        **dict.fromkeys(("epsilon", *others), _NUMBER),
+        **dict.fromkeys(("epsilon", *measure.split()), _NUMBER),
     )
 
 

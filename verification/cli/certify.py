@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 
 from rdpkit import analysis
+from rdpkit.adjacency import Adjacency
 from rdpkit.cli.event_commands import EventCommands, event_of
 from rdpkit.cli.event_options import claimed_epsilon_option, delta_option
 from rdpkit.cli.guarantees import about_one_event
 from rdpkit.cli.output import one_line_errors, to_file_option
 from rdpkit.cli.progress import work_shown
+from rdpkit.events import Event
 from rdpkit.formats.text import how_many, printable, rounded_up
 from rdpkit.pairs.claim_check import Soundness
 from rdpkit.verification.auditing.findings import Finding
@@ -34,18 +38,51 @@ def _certify(
     refuted: bool,
 ) -> None:
     # Imported here because other questions need no checker.
-    from rdpkit.interop.certificates import certificate  # noqa: PLC0415
+    from rdpkit.interop.certificates import NoCertificateError, certificate  # noqa: PLC0415
 
     event = event_of(source, given, adjacency)
-    if claimed_epsilon is None:
-        if refuted:
-            raise ValueError("Expected --claimed-epsilon with --refuted.")
-        best = analysis.epsilon(event, delta=delta, adjacency=adjacency).epsilon
-        claimed_epsilon = rounded_up(_ROOM * best)
-    found = certificate(
-        event, claimed=claimed_epsilon, adjacency=adjacency, delta=delta, refuted=refuted
+    if claimed_epsilon is None and refuted:
+        raise ValueError("Expected --claimed-epsilon with --refuted.")
+    claims: Iterable[str] = (
+        [claimed_epsilon] if claimed_epsilon else _bounds(event, adjacency, delta)
     )
-    click.echo(found, nl=False)
+    reason = None
+    for claimed in claims:
+        try:
+            found = certificate(
+                event, claimed=claimed, adjacency=adjacency, delta=delta, refuted=refuted
+            )
+        except NoCertificateError as error:
+            reason = reason or error
+        else:
+            click.echo(found, nl=False)
+            return
+    assert reason is not None
+    raise reason
+
+
+def _bounds(event: Event, adjacency: str, delta: float) -> Iterator[str]:
+    """The best bound, and others: the checker may know of an event no more than these say."""
+    yield rounded_up(_ROOM * analysis.epsilon(event, delta=delta, adjacency=adjacency).epsilon)
+    for given, bound in ((delta, analysis.BEST_RDP), (0.0, analysis.BEST)):
+        with suppress(ValueError):
+            found = analysis.epsilon(event, delta=given, adjacency=adjacency, bound=bound).epsilon
+            if math.isfinite(found):
+                yield rounded_up(_ROOM * found)
+    with suppress(ValueError):
+        yield rounded_up(_ROOM * _of_the_best_order(event, adjacency, delta))
+
+
+def _of_the_best_order(event: Event, adjacency: str, delta: float) -> float:
+    """What the checker's conversion makes of the one order that gives the best bound."""
+    # Imported here because other questions convert nothing.
+    from rdpkit.conversions.curves import rdp_to_epsilon  # noqa: PLC0415
+
+    order = analysis.epsilon(event, delta=delta, adjacency=adjacency, bound=analysis.BEST_RDP).order
+    if order is None:
+        raise ValueError("No order gives the bound.")
+    rdp, _ = analysis.upper_rdp(event, order=order, adjacency=Adjacency.parse(adjacency))
+    return rdp_to_epsilon([order], [rdp], delta=delta, conversion="balle2020")[0]
 
 
 def _refuted_option() -> click.Option:
@@ -135,7 +172,8 @@ certify = about_one_event(
     _certify,
     lambda: [delta_option(), claimed_epsilon_option(), _refuted_option()],
     text="A certificate of an epsilon, as JSON, which 'python -m rdpkit.kernel FILE' checks. "
-    "Without --claimed-epsilon it is about the best upper bound, a thousandth larger. Of a file of "
+    "Without --claimed-epsilon it is about the best upper bound that the checker can follow, a "
+    "thousandth larger. Of a file of "
     "claims, a manifest or a ledger it is about what they claim.",
     example="--delta 1e-5",
     formats=list,

@@ -45,7 +45,7 @@ def test_it_has_every_kind_of_the_checker():
     jsonschema.Draft7Validator.check_schema(SCHEMA)
     shapes = SCHEMA["definitions"]["release"]["oneOf"]
     fields = {one["properties"]["kind"]["const"]: set(one["required"]) - {"kind"} for one in shapes}
-    assert fields == {kind: set(names.split()) for kind, (names, _) in releases.KINDS.items()}
+    assert fields == {kind: set(names.split()) for kind, (names, _, _) in releases.KINDS.items()}
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_it_has_every_kind_of_the_checker():
     [
         lambda found: found.pop("sha256"),
         lambda found: found.update(other=1),
-        lambda found: found.update(format="rdpkit-certificate-2"),
+        lambda found: found.update(format="rdpkit-certificate-1"),
         lambda found: found["claim"].update(epsilon=5.0),
         lambda found: found["claim"].update(epsilon="-5"),
         lambda found: found["claim"].update(order="2"),

@@ -17,7 +17,7 @@ function spend(units) {
 const most = (...all) => all.reduce((a, b) => (a > b ? a : b));
 const least = (...all) => all.reduce((a, b) => (a < b ? a : b));
 const size = (a) => (a < 0n ? -a : a);
-const half2 = (a, n) => (n >= 0n ? a << n : a >> -n);
+const shift = (a, n) => (n >= 0n ? a << n : a >> -n);
 const up = (a, n) => -(-a >> n);
 const length = (a) => BigInt(a === 0n ? 0 : a.toString(2).length);
 function floor(a, b) {
@@ -69,6 +69,10 @@ class Enclosed {
   }
   positive() { return new Enclosed(most(this.lo, 0n), most(this.hi, 0n), this.bits); }
   upper() { return new Fraction(this.hi, 1n << this.bits); }
+  at(bits) {
+    const more = bits - this.bits;
+    return new Enclosed(shift(this.lo, more), -shift(-this.hi, more), bits);
+  }
 }
 const of = (f, bits) => new Enclosed(floor(f.n << bits, f.d), -floor(-f.n << bits, f.d), bits);
 const sum = (all, bits) => all.reduce((a, b) => a.plus(b), new Enclosed(0n, 0n, bits));
@@ -81,227 +85,202 @@ function kept(make) {
     return found.get(bits);
   };
 }
-/* z +- z^3/3 + z^5/5 ..., 0 <= z <= 1/3: every term is off by at most 2 units, the rest by 8. */
-function oddSeries(z, sign, bits) {
-  let [total, power, n, side] = [0n, z, 0n, 1n];
-  const square = (z * z) >> bits;
-  for (; power; n += 1n, side *= sign, power = (power * square) >> bits)
-    total += side * (power / (2n * n + 1n));
-  return new Enclosed(total - 2n * n - 8n, total + 2n * n + 8n, bits);
+/* x + x f / d + x f^2 / (d (d + s)) + ..., for f between two neighbours: all down, and all up. */
+function series(first, factor, divisor, stride, work) {
+  const [low, high] = [0n, 1n].map((more) => {
+    let [found, term, below] = [0n, first, divisor];
+    while (term > 4n || below << work < 2n * (factor + more)) {
+      found += term;
+      term = ((term * (factor + more)) >> work) / below + 2n * more;
+      below += stride;
+    }
+    return found + 16n * more;
+  });
+  return new Enclosed(low, high, work);
 }
-const logTwo = kept((bits) => {
-  spend(bits ** 2n / 4000n + bits ** 3n / 10n ** 7n);
-  const one = oddSeries((1n << bits) / 3n, 1n, bits);
-  return one.plus(one);
-});
-const rootOfTwoPi = kept((bits) => {
-  const [a, b] = [5n, 239n].map((n) => oddSeries((1n << bits) / n, -1n, bits));
-  return root(of(whole(32), bits).times(a).minus(of(whole(8), bits).times(b)));
-});
+/* Squares of e^r, or of 1 / e^r, with r = |x| / 2^k; e^w <= 1 + 2 w for a width w below 1/2. */
 function exp(x) {
-  const { bits } = x, width = x.hi - x.lo;
-  if (!x.lo && !x.hi) return of(ONE, bits);
-  let two = logTwo(bits);
-  need(two.lo > 0n, "too few digits for an exponential");
-  const k = floor(x.lo, x.lo >= 0n ? two.hi : two.lo), above = most(k, 0n);
-  spend(8n + ((bits + above) ** 2n / 600n) * (1n + ((bits + above) >> 14n)));
-  need(k < 100000n && !(width >> (bits - 1n)), "an exponential is too large, or too uncertain");
-  if (k < -bits - 8n) return new Enclosed(0n, 1n, bits);
-  const work = bits + above + 40n, down = work - bits - k;
-  two = logTwo(work);
-  const ends = [two.lo, two.hi].map((end) => (x.lo << (work - bits)) - k * end);
-  const r = most(least(...ends), 0n) >> 8n;
-  let [term, total, n] = [1n << work, 0n, 0n];
-  while (term) {
-    total += term;
-    n += 1n;
-    term = ((term * r) >> work) / n;
-  }
-  let [low, high] = [total, total + 3n * n + 10n + 4n * (size(ends[1] - ends[0]) + 2n)];
-  for (let i = 0; i < 8; i++) [low, high] = [(low * low) >> work, ((high * high) >> work) + 1n];
-  [low, high] = [low >> down, (high >> down) + 1n];
-  return new Enclosed(low, high + ((2n * high * width) >> bits) + 1n, bits);
+  const { bits } = x, width = x.hi - x.lo, far = size(x.lo);
+  const squares = most(length(far) - bits, 0n) + 16n, grown = x.lo > 0n ? (3n * far) >> (bits + 1n) : 0n;
+  const work = bits + grown + squares + 20n;
+  spend(8n + ((work + grown) ** 2n / 600n) * (1n + (work >> 14n)));
+  need(grown < 160000n && !(width >> (bits - 1n)), "an exponential is too large or uncertain");
+  let { lo, hi } = series(1n << work, (far << (work - bits)) >> squares, 1n, 1n, work);
+  if (x.lo < 0n) [lo, hi] = [(1n << (2n * work)) / hi, (1n << (2n * work)) / lo + 1n];
+  for (let i = 0n; i < squares; i++) [lo, hi] = [(lo * lo) >> work, ((hi * hi) >> work) + 1n];
+  const found = new Enclosed(lo, hi, work).at(bits);
+  return new Enclosed(found.lo, found.hi + ((2n * found.hi * width) >> bits) + 1n, bits);
 }
 const expOf = (f, bits) => exp(of(f, bits));
+/* A logarithm is guessed, by Newton's method, and then shown by two exponentials. */
 function log(x) {
   need(x.lo > 0n, "a logarithm of a number that is not certainly positive");
-  const work = x.bits + 40n, one = 1n << work;
-  const [a, b] = [x.lo, x.hi].map((end) => {
-    const k = length(end) - 1n - x.bits, m = half2(end << 40n, -k);
-    const part = oddSeries(((m - one) << work) / (m + one), 1n, work);
-    return part.plus(part).plus(of(whole(k), work).times(logTwo(work)));
-  });
-  return new Enclosed((a.lo - 1n) >> 40n, ((b.hi + 1n) >> 40n) + 1n, x.bits);
+  const work = 2n * x.bits, near = x.at(work), expAt = (n) => exp(new Enclosed(n, n, work));
+  let y = floor(((length(x.lo) - x.bits) * 693147n) << work, 1000000n);
+  for (let i = 0; i < 20; i++) {
+    const now = expAt(y).lo;
+    y += floor((2n * (near.lo - now)) << work, near.lo + now);
+  }
+  for (let i = 2n; i < work; i += 4n) {
+    const [low, high] = [expAt(y - (1n << i)), expAt(y + (1n << i))];
+    if (low.hi <= near.lo && near.hi <= high.lo)
+      return new Enclosed(y - (1n << i), y + (1n << i), work).at(x.bits);
+  }
+  throw new Refused("a logarithm of a number that is too uncertain");
 }
-/* The normal tail, 1/2 - phi(x) (x + x^3/3 + x^5/(3 5) + ...); it falls by at most 0.4 a unit. */
-function tail(x) {
-  let [low, high] = tailAt(size(x.lo), x.bits);
-  const one = 1n << x.bits, width = x.hi - x.lo;
-  if (x.lo < 0n) [low, high] = [one - high, one - low];
-  return new Enclosed(most(low - (2n * width + 4n) / 5n, 0n), least(high, one), x.bits);
+/* The integral of e^(-u^2/2) from 0 to n / 2^bits, and half of that over the whole line. */
+function area(n, bits) {
+  const square = (n * n) >> bits, middle = -(square >> 1n);
+  return exp(new Enclosed(middle - 1n, middle, bits)).times(series(n, square, 3n, 2n, bits));
 }
-function tailAt(n, bits) {
-  const square = (n * n) >> bits;
-  if (square > (7n * bits << bits) / 5n) return [0n, 1n];
-  const guard = 32n + bits / 10n + ((3n * square) >> (bits + 2n)), work = bits + guard;
-  spend(((work + ((4n * square) >> bits)) * (1n + (work >> 11n) ** 2n)) / 4n);
-  const exact = (n * n) << (2n * guard), middle = -(exact >> (work + 1n));
-  const density = exp(new Enclosed(middle - 1n, middle, work)).over(rootOfTwoPi(work));
-  const series = (down, more) => {
-    let [term, total, m] = [n << guard, 0n, 1n];
-    while (term > 4n || m << work < 2n * down) {
-      total += term;
-      m += 2n;
-      term = ((term * down) >> work) / m + 2n * more;
+const halfArea = kept((bits) => {
+  const work = 3n * bits + 64n, found = area((isqrt(2n * bits) + 1n) << work, work).at(bits);
+  return new Enclosed(found.lo, found.hi + 1n, bits);
+});
+/* Tails of noise: normal, which falls by at most 0.4 a unit, and Laplace, by at most 1/2. */
+const tails = {
+  normal(x) {
+    const { bits } = x, half = 1n << (bits - 1n), n = size(x.lo), square = (n * n) >> bits;
+    let [low, high] = [half - 1n, half];
+    if (5n * square <= (7n * bits) << bits) {
+      const more = 32n * (2n + ((3n * square) >> (bits + 7n))), work = bits + more;
+      spend(((work + ((4n * square) >> bits)) * (1n + (work >> 11n) ** 2n)) / 4n);
+      const share = area(n << more, work).over(halfArea(work));
+      [low, high] = [share.lo >> (more + 1n), (share.hi >> (more + 1n)) + 1n];
     }
-    return total + 16n * more;
-  };
-  const low = (density.lo * series(exact >> work, 0n)) >> work;
-  const high = ((density.hi * series((exact >> work) + 1n, 1n)) >> work) + 1n, one = 1n << work;
-  return [most((one / 2n - high) >> guard, 0n), ((one / 2n - low) >> guard) + 1n];
-}
+    if (x.lo < 0n) [low, high] = [-high, -low];
+    const fall = (2n * (x.hi - x.lo) + 4n) / 5n;
+    return new Enclosed(most(half - high - fall, 0n), half - low, bits);
+  },
+  laplace(x) {
+    const near = exp(new Enclosed(-size(x.lo), -size(x.lo), x.bits)), one = 1n << x.bits;
+    let [low, high] = [near.lo >> 1n, (near.hi + 1n) >> 1n];
+    if (x.lo < 0n) [low, high] = [one - high, one - low];
+    return new Enclosed(most(low - (x.hi - x.lo), 0n), high, x.bits);
+  },
+};
 
-/* Pairs and their curves H(t). A part of a mixture is [weight, centre]. */
-function line(p, q) {
-  const last = q.map(([, b]) => b).reduce((a, b) => (a.below(b) ? b : a));
-  need([...p, ...q].every(([w]) => w.n >= 0n), "a weight is negative");
-  need(p.every(([, a]) => !a.below(last)), "the centres of two mixtures are mixed up");
-  const moved = (parts) => parts.map(([w, a]) => [w, a.minus(last)]).sort(byParts);
-  return { kind: "line", p: moved(p), q: moved(q) };
-}
+/* Pairs and their curves H(t): mixtures of noise on a line, with parts [centre, weight], or lists of
+   outcomes, the largest ratio first; of batches only events, with [number, probability, mean]. */
+const fine = 4000n, none = of(ZERO, fine);
 const order = (a, b) => (a.below(b) ? -1 : b.below(a) ? 1 : 0);
-const byParts = (a, b) => order(a[0], b[0]) || order(a[1], b[1]);
-const negated = (parts) => parts.map(([w, a]) => [w, ZERO.minus(a)]);
+function line(noise, p, q, limit = null) {
+  const last = q.map(([b]) => b).reduce((a, b) => (a.below(b) ? b : a));
+  need([...p, ...q].every(([, w]) => w.n >= 0n), "a weight is negative");
+  need(p.every(([a]) => !a.below(last)), "the centres of two mixtures are mixed up");
+  const moved = (parts) => parts.map(([a, w]) => [a.minus(last), w])
+    .sort((a, b) => order(a[0], b[0]) || order(a[1], b[1]));
+  return { noise, p: moved(p), q: moved(q), limit, mirrored: false };
+}
+const outcomes = (p, limit) => ({ noise: "", p, q: [...p].reverse(), limit, mirrored: false });
+const opposite = { all: "any", any: "all" };
 function reverse(pair) {
-  if (pair.kind === "line") return line(negated(pair.q), negated(pair.p));
-  return ["sampled", "shuffled"].includes(pair.kind) ? { kind: "reversed", pair } : pair;
+  if (pair.noise in opposite) return { noise: opposite[pair.noise], p: pair.q, q: pair.p, limit: null };
+  const negated = (parts) => parts.map(([a, w]) => [ZERO.minus(a), w]);
+  if (!pair.noise) return { ...pair, p: [...pair.q].reverse(), q: [...pair.p].reverse() };
+  return pair.mirrored ? pair : line(pair.noise, negated(pair.q), negated(pair.p), pair.limit);
 }
-/* A pair as text, by which the pairs of a way are put in order. */
-function name(value) {
-  if (value instanceof Fraction) return `Fraction(${value.n}, ${value.d})`;
-  if (typeof value === "string") return `'${value}'`;
-  const items = (Array.isArray(value) ? value : Object.values(value)).map(name);
-  return items.length === 1 ? `(${items[0]},)` : `(${items.join(", ")})`;
+/* (1 - q) Q + q P against Q. */
+function sample(pair, q) {
+  const rest = ONE.minus(q), scaled = (parts, by) => parts.map(([a, w]) => [a, w.times(by)]);
+  let limit = null;
+  if (pair.limit && !pair.limit[1].n) {
+    const one = of(ONE, 60n), grown = expOf(pair.limit[0], 60n).minus(one);
+    limit = [log(one.plus(of(q, 60n).times(grown))).upper(), ZERO];
+  }
+  if (pair.noise)
+    return line(pair.noise, [...scaled(pair.q, rest), ...scaled(pair.p, q)], pair.q, limit);
+  const mixed = pair.p.map((p, i) =>
+    of(q, fine).times(p).plus(of(rest, fine).times(pair.q[i])));
+  return { ...pair, p: mixed, limit };
 }
+function stated(epsilon, delta) {
+  const kept = of(ONE.minus(delta), fine), small = kept.over(of(ONE, fine).plus(expOf(epsilon, fine)));
+  return outcomes([of(delta, fine), kept.minus(small), small, none], [epsilon, delta]);
+}
+function response(same, other) {
+  const p = [same, ONE.minus(same).minus(other), other].map((one) => of(one, fine));
+  return outcomes(p, [log(of(same.over(other), 60n)).upper(), ZERO]);
+}
+function geometric(rate, n) {
+  const one = of(ONE, fine), power = (m) => expOf(ZERO.minus(rate.times(whole(m))), fine);
+  const below = [none];
+  for (let m = 1; m <= n; m++) below.push(one.minus(power(m).over(one.plus(power(1)))));
+  return outcomes([...below.slice(1), one].map((b, i) => b.minus(below[i])), [rate.times(whole(n)), ZERO]);
+}
+const rows = (pair, bits) => pair.p.map((p, i) => [p.at(bits), pair.q[i].at(bits)]);
 function curve(pair, t) {
-  const { bits } = t, one = of(ONE, bits), { kind } = pair;
-  if (kind === "line") return onALine(pair, t);
-  if (kind === "reversed" || kind === "mirrored") {
-    need(kind === "reversed" || !(t.lo < one.lo && one.lo < t.hi), "too few digits beside 1");
-    if (kind === "mirrored" && t.lo >= one.lo) return curve(pair.pair, t);
-    return one.minus(t).plus(t.times(curve(pair.pair, one.over(t)))).positive();
+  const { bits } = t, one = of(ONE, bits);
+  need(!(pair.noise in opposite), "only events of batches are known");
+  if (pair.mirrored && t.lo < one.lo) {
+    need(t.hi <= one.lo, "too few digits beside 1");
+    return one.minus(t).plus(t.times(curve(pair, one.over(t))));
   }
-  if (kind === "laplace") {
-    const a = one.minus(t), b = one.minus(root(t.times(expOf(ZERO.minus(pair.d), bits))));
-    return new Enclosed(most(a.lo, b.lo, 0n), most(a.hi, b.hi, 0n), bits);
-  }
-  if (kind === "sampled") {
-    const q = of(pair.q, bits), inner = t.minus(one).plus(q).over(q), a = one.minus(t);
-    if (inner.lo > 0n) return q.times(curve(pair.pair, inner));
-    return new Enclosed(a.lo, a.plus(q.times(inner).positive()).hi, bits).positive();
-  }
-  return sum(outcomes(pair, bits).map(([p, q]) => p.minus(t.times(q)).positive()), bits);
+  if (!pair.noise) return sum(rows(pair, bits).map(([p, q]) => p.minus(t.times(q)).positive()), bits);
+  const [x, p, q] = event(pair, t), [above, , below] = densities(pair, x, bits);
+  const ratio = above.over(below).positive(), top = new Enclosed(ratio.hi, ratio.hi, bits);
+  const found = p.minus(t.times(q)), wrong = t.minus(ratio).positive().times(q)
+    .plus(top.minus(t).positive().over(top).times(one.minus(p)));
+  const high = least(most(found.plus(wrong).hi, 0n), one.hi);
+  return new Enclosed(most(found.lo, 0n), high, bits);
 }
-function outcomes(pair, bits) {
-  const one = of(ONE, bits), none = of(ZERO, bits);
-  if (pair.kind === "response") {
-    const b = pair.probability.over(pair.many), a = ONE.minus(pair.probability).plus(b);
-    const rest = pair.probability.minus(b).minus(b);
-    return [[a, b], [rest, rest], [b, a]].map(([p, q]) => [of(p, bits), of(q, bits)]);
+/* About the outcomes with a ratio above t: where they begin, and their P and Q. */
+function event(pair, t, start = null) {
+  const { bits } = t;
+  if (pair.noise in opposite) {
+    need(start !== null, "it is not said where events begin");
+    const x = floor(integer(start) << bits, 1000n);
+    return [x, ...[pair.p, pair.q].map((one) => ofBatches(pair.noise, one, x, bits))];
   }
-  if (pair.kind === "stated") {
-    const lost = of(pair.delta, bits), all = of(ONE.minus(pair.delta), bits);
-    const small = all.over(one.plus(expOf(pair.epsilon, bits))), large = all.minus(small);
-    return [[lost, none], [large, small], [small, large], [none, lost]];
+  if (!pair.noise) {
+    const all = rows(pair, bits), last = all.findLastIndex(([p, q]) => p.minus(t.times(q)).lo > 0n);
+    const kept = all.slice(0, last + 1);
+    return [BigInt(-kept.length), ...[0, 1].map((i) => sum(kept.map((one) => one[i]), bits))];
   }
-  const all = one.plus(expOf(ZERO.minus(pair.rate), bits)), n = Number(pair.n.n);
-  const share = (m) => expOf(ZERO.minus(pair.rate.times(whole(m))), bits).over(all);
-  const p = [none], q = [none];
-  for (let m = 0; m < n; m++) {
-    p.push(one.minus(share(m + 1)));
-    q.push(share(n - m));
-  }
-  p.push(one);
-  q.push(one);
-  return p.slice(1).map((top, i) => [top.minus(p[i]), q[i + 1].minus(q[i])]);
+  const x = placeOf(pair, t), here = new Enclosed(x, x, bits);
+  return [x, ...[pair.p, pair.q].map((parts) =>
+    sum(constants(parts, bits).map(([a, w]) => w.times(tails[pair.noise](here.minus(a)))), bits))];
 }
-/* A bound on finite losses and the probability of an infinite one, or null. */
-function largest(pair) {
-  if (pair.kind === "reversed") return largest(pair.pair);
-  if (pair.kind === "sampled") {
-    const found = largest(pair.pair), one = of(ONE, 400n), q = of(pair.q, 400n);
-    if (!found || found[1].n) return null;
-    return [log(one.plus(q.times(expOf(found[0], 400n).minus(one)))).upper(), ZERO];
+/* That all numbers are above x, or any is below -x, which all others are above. */
+function ofBatches(which, [count, share, mean], x, bits) {
+  const end = which === "all" ? x : -x, here = new Enclosed(end, end, bits);
+  let own = tails.normal(here), above = of(ONE.minus(share), bits).times(own)
+    .plus(of(share, bits).times(tails.normal(here.minus(of(mean, bits)))));
+  for (let n = count - 1n; n; n >>= 1n) {
+    if (n & 1n) above = above.times(own);
+    own = own.times(own);
   }
-  if (pair.kind === "response") {
-    const [a, b] = outcomes(pair, 200n)[0];
-    return [log(a.over(b)).upper(), ZERO];
-  }
-  if (pair.kind === "laplace") return [pair.d, ZERO];
-  if (pair.kind === "stated") return [pair.epsilon, pair.delta];
-  return pair.kind === "geometric" ? [pair.rate.times(pair.n), ZERO] : null;
-}
-/* Disjoint events of a pair, with P and Q of each. */
-function cells(pair, [first, last, number], bits) {
-  need(first.below(last), "the ends of cells do not ascend");
-  const grid = [first, last, number], one = of(ONE, bits), none = of(ZERO, bits);
-  if (pair.kind === "reversed") return cells(pair.pair, grid, bits).map(([p, q]) => [q, p]);
-  if (pair.kind === "sampled") {
-    const q = of(pair.q, bits), rest = of(ONE.minus(pair.q), bits);
-    return cells(pair.pair, grid, bits).map(([a, b]) => [rest.times(b).plus(q.times(a)), b]);
-  }
-  if (!["line", "laplace", "shuffled"].includes(pair.kind)) return outcomes(pair, bits);
-  const half = of(ONE.over(TWO), bits), beyond = [[one, one]];
-  for (let i = 0n; i <= number.n / number.d; i++) {
-    const part = whole(i).over(number);
-    if (pair.kind !== "laplace") {
-      const x = first.plus(last.minus(first).times(part));
-      const beside = pair.kind === "line" ? above : largestAbove;
-      beyond.push(beside(pair, floor(x.n << bits, x.d), bits));
-    } else {
-      const x = pair.d.times(part), near = half.times(expOf(ZERO.minus(x), bits));
-      beyond.push([near, one.minus(half.times(expOf(x.minus(pair.d), bits)))]);
-    }
-  }
-  beyond.push([none, none]);
-  return beyond.slice(1).map((b, i) => [beyond[i][0].minus(b[0]), beyond[i][1].minus(b[1])]);
+  return which === "all" ? above : of(ONE, bits).minus(above);
 }
 function constants(parts, bits) {
   parts.kept ??= new Map();
-  if (!parts.kept.has(bits))
-    parts.kept.set(bits, parts.map(([w, a]) =>
-      [of(w, bits), of(a, bits), of(a.times(a).over(TWO), bits)]));
+  if (!parts.kept.has(bits)) parts.kept.set(bits, parts.map((one) => one.map((v) => of(v, bits))));
   return parts.kept.get(bits);
 }
+/* Of P and of Q: a density at x, but for a common factor, and its slope. */
 function densities(pair, x, bits) {
   const here = new Enclosed(x, x, bits);
   return [pair.p, pair.q].flatMap((parts) => {
-    const terms = constants(parts, bits).map(([w, a, h]) =>
-      [w.times(exp(here.times(a).minus(h))), a]);
-    return [sum(terms.map(([v]) => v), bits), sum(terms.map(([v, a]) => v.times(a)), bits)];
+    const terms = constants(parts, bits).map(([a, w]) => {
+      if (pair.noise === "normal") {
+        const half = new Enclosed(a.lo >> 1n, (a.hi + 1n) >> 1n, bits);
+        const value = w.times(exp(here.minus(half).times(a)));
+        return [value, value.times(a)];
+      }
+      const d = here.minus(a), near = most(d.lo, -d.hi, 0n), value = w.times(
+        exp(new Enclosed(size(x) - most(-d.lo, d.hi), size(x) - near, bits)));
+      return [value, d.hi <= 0n ? value : new Enclosed(-value.hi, -value.lo, bits)];
+    });
+    return [0, 1].map((i) => sum(terms.map((one) => one[i]), bits));
   });
 }
-function sign(pair, x, t) {
-  const [p, , q] = densities(pair, x, t.bits), d = p.minus(t.times(q));
-  return d.lo > 0n ? 1n : d.hi < 0n ? -1n : 0n;
-}
-function above(pair, x, bits) {
-  const here = new Enclosed(x, x, bits);
-  return [pair.p, pair.q].map((parts) =>
-    sum(constants(parts, bits).map(([w, a]) => w.times(tail(here.minus(a)))), bits));
-}
-/* The largest of several numbers is not above x if none is; one of them may have another mean. */
-function largestAbove({ batches, share, p, q }, x, bits) {
-  const one = of(ONE, bits), here = new Enclosed(x, x, bits), own = one.minus(tail(here));
-  const others = exp(of(batches.minus(ONE), bits).times(log(own)));
-  const [rest, moved] = [of(ONE.minus(share), bits), of(share, bits)];
-  return [p, q].map((mean) => one.minus(others.times(
-    rest.times(own).plus(moved.times(one.minus(tail(here.minus(of(mean, bits)))))))));
-}
 /* Where the ratio is about t; where this comes from does not matter. */
-function proposed(pair, t, reach) {
-  let [low, high, x] = [-reach, reach, 0n];
-  const { bits } = t;
+function placeOf(pair, t) {
+  const { bits } = t, normal = pair.noise === "normal", centres = [...pair.p, ...pair.q].map(([a]) => a);
+  const reach = whole(normal ? isqrt(2n * bits) + 2n : bits);
+  let low = ZERO.plus(centres.reduce((a, b) => (b.below(a) ? b : a)).minus(reach));
+  let high = centres.reduce((a, b) => (a.below(b) ? b : a)).plus(reach), x = 0n;
+  [low, high] = [low, high].map((end) => (end.n / end.d) << bits);
   for (let i = 0; i < 200; i++) {
     let [p, dp, q, dq] = densities(pair, x, bits).map((one) => one.lo);
     [q, dq] = [(q * t.lo) >> bits, (dq * t.lo) >> bits];
@@ -309,27 +288,11 @@ function proposed(pair, t, reach) {
     const slope = floor(dp << bits, most(p, 1n)) - floor(dq << bits, most(q, 1n));
     const far = 7n * (length(q) - length(p));
     const [over, under] = size(far) > 20n ? [far, 10n] : [2n * (q - p), most(p + q, 1n)];
-    let next = x + floor(over << (2n * bits), under * most(slope, 1n));
-    if (next <= low || next >= high) next = (low + high) >> 1n;
-    if (!(size(next - x) >> (bits / 4n))) return next;
-    x = next;
+    const step = floor(over << (2n * bits), under * most(slope, 1n));
+    if (!(size(step) >> (bits / 4n)) || high - low < 2n) return x + step;
+    x = low < x + step && x + step < high ? x + step : (low + high) >> 1n;
   }
   return x;
-}
-function onALine(pair, t) {
-  const { bits } = t, ends = [of(ONE, bits), of(ZERO, bits)];
-  const far = [...pair.p, ...pair.q].map(([, a]) => size(a.n) / a.d);
-  const reach = (isqrt(2n * bits) + 2n + most(...far)) << bits, x = proposed(pair, t, reach);
-  [-1n, 1n].forEach((side, i) => {
-    for (let step = 64n; length(step) < length(reach) + 3n; step <<= 16n)
-      if (sign(pair, x + side * step, t) === side) {
-        ends[i] = above(pair, x + side * step, bits)[i];
-        break;
-      }
-  });
-  const [p, q] = above(pair, x, bits), low = p.minus(t.times(q)).positive();
-  const high = ends[0].minus(t.times(ends[1]));
-  return new Enclosed(low.lo, least(most(high.hi, low.lo), 1n << bits), bits);
 }
 
 /* Masses of the losses (low + i) step, in units of 1 / unit: [above P], or [below P, above Q]. */
@@ -428,21 +391,24 @@ function product(ours, theirs, unit, raised) {
   return found;
 }
 const top = (values) => values.reduce((a, b) => (a > b ? a : b), 0n);
-/* Fact 1: the chords of a curve, at places of a grid. */
-function fromAbove(pair, places, step, digits) {
-  const first = places[0], last = places[places.length - 1], unit = 10n ** digits;
+const digitsFor = (places, step, digits) => {
+  const first = places[0], last = places[places.length - 1];
   need(last - first < BigInt(MOST_PLACES), "the grid has too many places");
   need(whole(most(-first, last)).times(step).below(whole(10n ** 5n)), "a loss is too large");
-  const bits = (7n * digits) / 2n + 64n + 4n * BigInt(step.d.toString().length);
+  return (7n * digits) / 2n + 64n + 4n * BigInt(step.d.toString().length);
+};
+/* Where t is large, it multiplies the error of Q; where it is small, 1 / t does. */
+const moreFor = (k, step) => (size(k * step.n) * 3n) / (2n * step.d);
+/* Fact 1: the chords of a curve, at places of a grid. */
+function fromAbove(pair, places, step, digits) {
+  const first = places[0], unit = 10n ** digits, bits = digitsFor(places, step, digits);
   const one = of(ONE, bits), h = places.map((k, i) => {
-    const more = (size(k * step.n) * 3n) / (2n * step.d), loss = whole(k).times(step);
-    const exact = curve(pair, expOf(loss, bits + more));
     if (i % 20 === 0) progress(`${i} of ${places.length} points of a curve`);
-    return new Enclosed(exact.lo >> more, up(exact.hi, more), bits);
+    return curve(pair, expOf(whole(k).times(step), bits + moreFor(k, step))).at(bits);
   });
   const rise = kept((gap) => expOf(whole(gap).times(step), bits).minus(one));
   const fall = kept((gap) => one.minus(expOf(whole(-gap).times(step), bits)));
-  const masses = Array(Number(last - first) + 1).fill(0n);
+  const masses = Array(Number(places[places.length - 1] - first) + 1).fill(0n);
   places.forEach((k, i) => {
     let mass = one.minus(h[0]);
     if (i) mass = h[i - 1].minus(h[i]).over(fall(k - places[i - 1]));
@@ -452,24 +418,19 @@ function fromAbove(pair, places, step, digits) {
   const infinite = most(up(h[h.length - 1].hi * unit, bits), 0n);
   return new Masses(step, digits, first, [masses], [infinite]);
 }
-function fromBelow(pair, grid, step, digits) {
-  const bits = (7n * digits) / 2n + 64n, unit = 10n ** digits, found = new Map();
-  for (const [p, q] of cells(pair, grid, bits)) {
-    const mass = (p.lo * unit) >> bits;
-    if (mass <= 0n || q.lo <= 0n) continue;
-    const ratio = new Fraction(log(p.over(q)).lo, 1n << bits).over(step);
-    // The nearest integer; of two, the even one.
-    let label = floor(2n * ratio.n + ratio.d, 2n * ratio.d);
-    if (label & 1n && (2n * ratio.n + ratio.d) % (2n * ratio.d) === 0n) label -= 1n;
-    const [a, b] = found.get(label) ?? [0n, 0n];
-    found.set(label, [a + mass, b + up(q.hi * unit, bits)]);
-  }
-  need(found.size > 0, "there are no cells");
-  const low = least(...found.keys()), high = most(...found.keys());
-  need(high - low < BigInt(MOST_PLACES), "labels are too far apart");
-  const lists = [0, 1].map((i) =>
-    Array.from({ length: Number(high - low) + 1 }, (_, k) => found.get(low + BigInt(k))?.[i] ?? 0n));
-  return new Masses(step, digits, low, lists, [0n, 0n]);
+/* Events of which each is a part of the one before it; a place labels what is in one and not in the next. */
+function fromBelow(pair, places, step, digits, starts) {
+  const first = places[0], last = places[places.length - 1], unit = 10n ** digits;
+  const bits = digitsFor(places, step, digits) + moreFor(most(-first, last), step);
+  const found = places.map((k, i) => event(pair, expOf(whole(k).times(step), bits), starts[i]));
+  found.sort((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0));
+  const lists = [0, 1].map(() => Array(Number(last - first) + 1).fill(0n)), zero = of(ZERO, bits);
+  places.forEach((k, i) => {
+    const [, p, q] = found[i], [, nextP, nextQ] = found[i + 1] ?? [0n, zero, zero];
+    lists[0][Number(k - first)] = most((p.minus(nextP).lo * unit) >> bits, 0n);
+    lists[1][Number(k - first)] = up(q.minus(nextQ).hi * unit, bits);
+  });
+  return new Masses(step, digits, first, lists, [0n, 0n]);
 }
 
 /* Releases: what is understood, and the pairs of what a record may amount to. */
@@ -479,14 +440,23 @@ const RECORDS = {
   [REPLACE]: "in one record, which is another one",
   "zero-out": "in one record, which adds nothing to sums in one of them",
 };
+/* Fields, and what is known of a kind and of what it is made of. */
 const KINDS = {
-  gaussian: "noise norm diameter", "poisson-gaussian": "noise norm probability",
-  "fixed-size-gaussian": "noise distance sampled of",
-  "shuffled-gaussian": "noise norm diameter batch of", mixture: "noise positions weights",
-  laplace: "scale distance", "discrete-laplace": "scale distance",
-  response: "buckets probability", stated: "epsilon delta", "zero-concentrated": "rho",
-  "gaussian-synthesis": "n d eigenvalue", repeated: "count release", composed: "releases",
-  parallel: "releases record-may-move", poisson: "probability release",
+  gaussian: ["noise norm diameter", "sampled sum moves linear attained"],
+  "fixed-size-gaussian": ["noise distance sampled of", "moves"],
+  "shuffled-gaussian": ["noise norm diameter batch of", "sum"],
+  mixture: ["noise parts", ""],
+  laplace: ["scale distance", "sampled"],
+  "discrete-laplace": ["scale distance", "sampled"],
+  response: ["buckets probability", ""],
+  stated: ["epsilon delta", "sampled"],
+  "zero-concentrated": ["rho", "linear"],
+  renyi: ["order divergence", ""],
+  "gaussian-synthesis": ["n d eigenvalue", ""],
+  poisson: ["probability release", "sum moves"],
+  repeated: ["count release", "sum moves linear attained"],
+  composed: ["releases", "sum moves linear attained"],
+  parallel: ["releases record-may-move", "moves"],
 };
 const MOST = { probability: ONE, eigenvalue: ONE, delta: ONE, epsilon: whole(10n ** 5n) };
 const DIGITS =
@@ -512,117 +482,121 @@ function fields(given, names) {
     `its fields: not ${names}`);
   return given;
 }
-function field(name, given) {
-  if (["count", "sampled", "batch", "of", "n", "d", "buckets"].includes(name)) return count(given);
-  if (name === "distance" && typeof given === "bigint") return count(given);
-  if (name === "record-may-move") {
-    need(typeof given === "boolean", "a record may move, or may not");
-    return given;
-  }
-  if (name !== "positions" && name !== "weights") return number(given, MOST[name]);
-  need(Array.isArray(given) && given.length > 0 && given.length <= 50, "not from 1 to 50");
-  return given.map((one) => number(one));
+function listed(given, least, most) {
+  need(Array.isArray(given) && given.length >= least && given.length <= most, "too few or too many");
+  return given;
 }
 function readRelease(given, depth = 0) {
   const kind = given instanceof Map ? given.get("kind") : null;
   need(typeof kind === "string" && Object.hasOwn(KINDS, kind) && depth < 20, "an unknown kind");
-  fields(given, `kind ${KINDS[kind]}`);
-  const inner = given.has("release") ? [given.get("release")] : (given.get("releases") ?? []);
-  need(Array.isArray(inner) && inner.length <= 64, "too many releases");
-  need(inner.length > 0 || !given.has("releases"), "made of no releases");
-  const found = { kind }, names = KINDS[kind].split(" ").filter((k) => !k.startsWith("release"));
-  for (const key of names) found[key] = field(key, given.get(key));
-  found.own = names.map((k) => `${k} ${plain(given.get(k)).replaceAll('"', "")}`).join(", ");
-  found.inner = inner.map((one) => readRelease(one, depth + 1));
+  const found = { kind, inner: [] };
+  for (const [key, value] of fields(given, `kind ${KINDS[kind][0]}`)) {
+    if (key === "release" || key === "releases") {
+      const several = listed(key === "releases" ? value : [value], 1, 64);
+      found.inner = several.map((one) => readRelease(one, depth + 1));
+    } else if (["count", "batch", "sampled", "of", "n", "d", "buckets"].includes(key)) found[key] = count(value);
+    else if (key === "parts")
+      found.parts = listed(value, 1, 50).map((part) => {
+        need(Array.isArray(part) && part.length === 2, "a part is a weight and a centre");
+        return part.map((one) => number(one));
+      });
+    else if (key === "record-may-move") {
+      need(typeof value === "boolean", "a record may move, or may not");
+      found[key] = value;
+    } else if (key !== "kind") found[key] = number(value, MOST[key]);
+  }
   return found;
 }
-const kinds = (release) => [release.kind, ...release.inner.flatMap(kinds)];
-function words({ kind, own, inner }) {
-  return `${kind} (${own})` + (inner.length ? ` of [${inner.map(words).join("; and ")}]` : "");
-}
+const isKnown = (kind, what) => KINDS[kind][1].split(" ").includes(what);
+const allAre = (one, what) => isKnown(one.kind, what) && one.inner.every((two) => allAre(two, what));
 function moved(release, relation) {
   need(!whole(2).times(release.norm).below(release.diameter), "a diameter is too large");
   return (relation === REPLACE ? release.diameter : release.norm).over(release.noise);
 }
+/* All other records are on the other side of the origin. */
+function batches(release, relation) {
+  const far = moved(release, REPLACE), own = moved(release, ADD), zeroed = relation === "zero-out";
+  need(relation !== ADD || release.of % release.batch, "without a record a batch is missing");
+  need(!zeroed || far.same(TWO.times(own)), "records on opposite sides are not allowed");
+  const number = count(release.of / release.batch);
+  const share = new Fraction(number * release.batch, release.of);
+  const [p, q] = [far, zeroed ? own : ZERO].map((mean) => [number, share, ZERO.minus(mean)]);
+  return { noise: "any", p, q, limit: null };
+}
 function simplePair(release, relation, below) {
-  const { kind } = release, nothing = [[ONE, ZERO]];
-  const sample = (q, a) => [[ONE.minus(q), ZERO], [q, a]];
-  if (kind === "gaussian") return line([[ONE, moved(release, relation)]], nothing);
-  if (kind === "poisson-gaussian") {
-    const q = release.probability, a = release.norm.over(release.noise);
-    return line(sample(q, a), relation !== REPLACE ? nothing : sample(q, ZERO.minus(a)));
+  const { kind } = release, nothing = [[ZERO, ONE]];
+  if (kind === "gaussian") return line("normal", [[moved(release, relation), ONE]], nothing);
+  if (kind === "poisson") {
+    const [inner] = release.inner, q = release.probability, rest = [ZERO, ONE.minus(q)];
+    if (relation === REPLACE && inner.kind === "gaussian") {
+      // The worst two records are opposite ones; they may be as far apart as the diameter.
+      const a = below ? moved(inner, REPLACE).over(TWO) : moved(inner, ADD);
+      return line("normal", [rest, [a, q]], [rest, [ZERO.minus(a), q]]);
+    }
+    const known = relation === ADD || inner.kind === "gaussian";
+    need(known && isKnown(inner.kind, "sampled"), "samples of this are not known");
+    return sample(simplePair(inner, relation, below), q);
   }
   if (kind === "fixed-size-gaussian") {
     const m = count(release.sampled, release.of - (relation === ADD ? 1n : 0n));
-    const a = asFraction(release.distance).over(release.noise);
-    const pair = line(sample(new Fraction(m, release.of), a), nothing);
-    return below || relation === ADD ? pair : { kind: "mirrored", pair };
+    const whole = line("normal", [[release.distance.over(release.noise), ONE]], nothing);
+    const mirrored = !below && relation === REPLACE;
+    return { ...sample(whole, new Fraction(m, release.of)), mirrored };
   }
   if (kind === "shuffled-gaussian") {
-    const far = moved(release, REPLACE), own = moved(release, ADD), zeroed = relation === "zero-out";
-    need(relation !== ADD || release.of % release.batch, "without a record there is a batch less");
-    if (!below) return line([[ONE, zeroed ? own : far]], nothing);
-    const batches = (release.of - (relation === ADD ? 1n : 0n)) / release.batch;
-    need(batches > 0n, "there is no full batch");
-    need(!zeroed || far.same(TWO.times(own)), "records on opposite sides are not allowed");
-    const share = new Fraction(batches * release.batch, release.of);
-    return { kind: "shuffled", batches: whole(batches), share, p: far, q: zeroed ? own : ZERO };
+    need(below, "shuffled batches are known from below only");
+    return batches(release, relation);
   }
   need(relation === ({ mixture: ADD, response: REPLACE }[kind] ?? relation), "another relation");
   if (kind === "mixture") {
-    const { positions, weights, noise } = release, all = weights.reduce((a, b) => a.plus(b));
-    need(positions.length === weights.length, "positions and weights: not as many");
-    return line(positions.map((x, i) => [weights[i].over(all), x.over(noise)]), nothing);
+    const all = release.parts.reduce((total, [w]) => total.plus(w), ZERO);
+    return line("normal", release.parts.map(([w, x]) => [x.over(release.noise), w.over(all)]), nothing);
   }
-  if (kind === "laplace") return { kind, d: asFraction(release.distance).over(release.scale) };
-  if (kind === "discrete-laplace")
-    return { kind: "geometric", rate: ONE.over(release.scale), n: whole(count(release.distance, 100n)) };
+  if (kind === "laplace") {
+    const d = release.distance.over(release.scale);
+    return line("laplace", [[d, ONE]], nothing, [d, ZERO]);
+  }
+  if (kind === "discrete-laplace") {
+    const { n, d } = release.distance;
+    need(d === 1n && n >= 1n && n <= 100n, "no distance from 1 to 100");
+    return geometric(ONE.over(release.scale), Number(n));
+  }
   if (kind === "response") {
-    const { probability, buckets } = release;
-    need(probability.n > 0n && probability.below(ONE) && buckets > 1n, "no randomised response");
-    return { kind, probability, many: whole(buckets) };
+    const { probability, buckets } = release, other = probability.over(whole(buckets));
+    need(other.n > 0n && probability.below(ONE) && buckets > 1n, "no random answer");
+    return response(ONE.minus(probability).plus(other), other);
   }
   need(kind === "stated", `no pair is known for ${kind}: give an order`);
-  return { kind, epsilon: release.epsilon, delta: release.delta };
+  return stated(release.epsilon, release.delta);
 }
-const asFraction = (given) => (typeof given === "bigint" ? whole(given) : given);
+/* A value as text, by which equal pairs and equal ways are found. */
+function name(value) {
+  if (value instanceof Fraction) return `${value.n}/${value.d}`;
+  if (Array.isArray(value)) return `[${value.map(name)}]`;
+  return value && typeof value === "object" ? name(Object.values(value)) : String(value);
+}
 const backwards = (way) => way.map(([pair, n]) => [reverse(pair), n]);
-const wayName = (way) => way.map(([pair, n]) => `${name(pair)} ${n}`).join();
 function different(found) {
   const seen = new Map();
-  for (const way of found) {
-    if (!seen.has(wayName(way))) seen.set(wayName(way), way);
-    need(seen.size <= 64, "a record may matter in too many ways");
-  }
+  for (const way of found) if (!seen.has(name(way))) seen.set(name(way), way);
+  need(seen.size <= 64, "a record may matter in too many ways");
   return [...seen.values()];
 }
-function* together(first, second) {
-  for (const a of first) for (const b of second) yield [...a, ...b];
-}
+const together = (first, second) => first.flatMap((a) => second.map((b) => [...a, ...b]));
 function forward(release, relation, below) {
   const { kind, inner } = release;
-  if (!inner.length) return [[[simplePair(release, relation, below), 1n]]];
-  if (kind === "poisson") {
-    const known = ["gaussian", "laplace", "discrete-laplace", "response", "stated"];
-    need(relation === ADD && known.includes(inner[0].kind), "samples of this are not known");
-    const q = release.probability, pair = simplePair(inner[0], relation, below);
-    return [q.n ? [[{ kind: "sampled", q, pair }, 1n]] : []];
-  }
+  if (!["repeated", "composed", "parallel"].includes(kind))
+    return [[[simplePair(release, relation, below), 1n]]];
   const each = inner.map((one) => forward(one, relation, below));
   if (kind === "repeated")
     return each[0].map((way) => way.map(([pair, n]) => [pair, n * release.count]));
   if (kind === "composed")
     return each.reduce((found, some) => different(together(found, some)), [[]]);
   if (relation === REPLACE && release["record-may-move"]) {
-    const known = ["gaussian", "poisson-gaussian", "fixed-size-gaussian", "repeated", "composed",
-      "parallel"];
-    need(!below && kinds(release).every((one) => known.includes(one)), "records that move");
+    need(!below && allAre(release, "moves"), "records that move");
     const ends = inner.map((one) => forward(one, ADD, below));
-    each.push(different((function* () {
-      for (const [i, left] of ends.entries())
-        for (const [j, joined] of ends.entries())
-          if (i !== j) yield* together(left, joined.map(backwards));
-    })()));
+    each.push(different(ends.flatMap((left, i) => ends.flatMap((joined, j) =>
+      i === j ? [] : together(left, joined.map(backwards))))));
   }
   return different(each.flat());
 }
@@ -631,28 +605,25 @@ function merged(way, below) {
   for (const [pair, n] of way)
     counts.set(name(pair), [pair, (counts.get(name(pair))?.[1] ?? 0n) + n]);
   const simple = [...counts.values()].filter(([pair]) =>
-    pair.kind === "line" && pair.p.length === 1 && pair.q.length === 1);
+    pair.noise === "normal" && pair.p.length + pair.q.length === 2);
   if (simple.reduce((total, [, n]) => total + n, 0n) > 1n) {
     let square = ZERO;
     for (const [pair, n] of simple) {
       counts.delete(name(pair));
-      square = square.plus(whole(n).times(pair.p[0][1]).times(pair.p[0][1]));
+      square = square.plus(whole(n).times(pair.p[0][0]).times(pair.p[0][0]));
     }
     const exact = root(of(square, 300n + length(square.d)));
-    const far = new Fraction(below ? exact.lo : exact.hi, 1n << exact.bits);
-    const pair = line([[ONE, far]], [[ONE, ZERO]]);
+    const pair = line("normal", [[new Fraction(below ? exact.lo : exact.hi, 1n << exact.bits), ONE]],
+      [[ZERO, ONE]]);
     counts.set(name(pair), [pair, 1n]);
   }
   need([...counts.values()].every(([, n]) => n <= 10n ** 9n), "more than a billion releases");
-  return [...counts.entries()].sort((a, b) => (a[0] < b[0] ? -1 : 1)).map(([, one]) => one);
+  return [...counts.values()];
 }
 function ways(release, relation, below) {
-  if (relation === "zero-out") {
-    const known = ["gaussian", "poisson-gaussian", "shuffled-gaussian", "repeated", "composed"];
-    need(kinds(release).every((one) => known.includes(one)), "zero-out is known of sums");
-  }
-  const first = forward(release, relation, below).map((way) => merged(way, below));
-  return different([...first, ...first.map((way) => merged(backwards(way), below))]);
+  need(relation !== "zero-out" || allAre(release, "sum"), "zero-out is known of sums of vectors");
+  const first = forward(release, relation, below);
+  return different([...first, ...first.map(backwards)].map((way) => merged(way, below)));
 }
 
 /* Renyi divergences of order a. */
@@ -664,6 +635,10 @@ function divergence(release, relation, a) {
     return a.over(TWO).times(mu).times(mu);
   }
   if (kind === "zero-concentrated") return a.times(release.rho);
+  if (kind === "renyi") {
+    need(a.same(release.order), "the divergence of another order is stated");
+    return release.divergence;
+  }
   if (kind === "stated" && !release.delta.n) {
     const squared = a.times(release.epsilon).times(release.epsilon).over(TWO);
     return squared.below(release.epsilon) ? squared : release.epsilon;
@@ -674,71 +649,62 @@ function divergence(release, relation, a) {
   const all = inner.map((one) => divergence(one, relation, a)).reduce((x, y) => x.plus(y));
   return kind === "repeated" ? whole(release.count).times(all) : all;
 }
+/* One normal law against another one: by x and y the variances are larger, far is a squared distance. */
 function ofSynthesis({ n, d, eigenvalue }, relation, a) {
-  const b = a.minus(ONE), N = whole(n), D = whole(d);
+  const b = a.minus(ONE), N = whole(n), D = whole(d), cases = [];
+  if (relation === REPLACE) {
+    const x = whole(4).times(D).over(eigenvalue).times(N.minus(ONE)).over(N.times(N));
+    const small = !ONE.below(whole(3).times(x).times(x));
+    need(x.below(ONE) && (!a.below(TWO) || small), "too few records");
+    cases.push([x, ZERO, x.over(N.minus(ONE))]);
+  } else {
+    const wide = ONE.plus(root(of(ONE.minus(eigenvalue), 400n)).upper());
+    for (const k of [N, N.plus(ONE)])
+      for (const t of [ZERO, D.times(wide).times(wide).over(eigenvalue)]) {
+        const x = k.minus(ONE).times(t).over(k).minus(ONE).over(k), far = t.over(k.times(k));
+        cases.push([x, ZERO.minus(ONE.over(k)), far], [ZERO.minus(x.over(ONE.plus(x))),
+          ONE.over(k.minus(ONE)), far.over(ONE.plus(x))]);
+      }
+  }
   const part = (x) => {
     const both = log(of(ONE.minus(b.times(x)), 400n))
       .plus(of(b, 400n).times(log(of(ONE.plus(x), 400n))));
     return new Fraction(-both.lo, 1n << 400n).over(TWO.times(b));
   };
-  if (relation === REPLACE) {
-    const big = whole(4).times(D).over(eigenvalue).times(N.minus(ONE)).over(N.times(N));
-    const three = whole(3).times(big).times(big);
-    need(big.below(ONE) && (!a.below(TWO) || !ONE.below(three)), "too few records");
-    const shift = a.over(TWO.times(N.minus(ONE))).times(big).over(ONE.minus(b.times(big)));
-    return shift.plus(part(big));
-  }
-  const far = ONE.plus(root(of(ONE.minus(eigenvalue), 400n)).upper());
-  const farthest = D.times(far).times(far).over(eigenvalue);
-  let found = ZERO;
-  for (const m of [N.minus(ONE), N])
-    for (const t of [ZERO, farthest]) {
-      const k = m.plus(ONE), e = m.times(t).over(k).minus(ONE).over(k);
-      const scaled = a.times(t).over(TWO.times(k).times(k)), others = D.minus(ONE);
-      const removed = others.times(part(ZERO.minus(ONE.over(k)))).plus(part(e))
-        .plus(scaled.over(ONE.minus(b.times(e))));
-      const added = others.times(part(ONE.over(m))).plus(part(ZERO.minus(e).over(ONE.plus(e))))
-        .plus(scaled.over(ONE.plus(a.times(e))));
-      for (const one of [removed, added]) if (found.below(one)) found = one;
-    }
-  return found;
+  return cases.map(([x, y, far]) => D.minus(ONE).times(part(y)).plus(part(x))
+    .plus(a.over(TWO).times(far).over(ONE.minus(b.times(x)))))
+    .reduce((x, y) => (x.below(y) ? y : x));
 }
 
 /* Delta of one way in which a record may matter, from above or from below. */
 function deltaOf(way, hint, below, epsilon) {
-  if (way.length === 1 && way[0][1] === 1n && !(hint instanceof Map && hint.has("parts"))) {
+  need(hint instanceof Map, "there are no hints");
+  if (!hint.has("parts")) {
+    need(way.length === 1 && way[0][1] === 1n, "there are several releases, and no grid");
     const bits = 1600n + (2n * epsilon.n) / epsilon.d;
     const height = curve(way[0][0], expOf(epsilon, bits));
     return new Fraction(below ? height.lo : height.hi, 1n << bits);
   }
-  need(hint instanceof Map && Array.isArray(hint.get("parts")), "there are no parts");
   const digits = count(hint.get("digits"), 300n), cut = count(hint.get("cut"), 300n);
-  need(hint.get("parts").length === way.length, "the hints are for another number of pairs");
+  const parts = listed(hint.get("parts"), way.length, way.length);
   const powers = way.map(([pair, n], i) => {
-    const part = hint.get("parts")[i], halvings = part instanceof Map && part.get("halvings");
-    need(Array.isArray(halvings) && halvings.length <= 40, "a grid is halved too often");
+    need(parts[i] instanceof Map, "there are no hints for a pair");
+    const halvings = listed(parts[i].get("halvings"), 0, 40);
     const step = number(hint.get("step")).over(whole(1n << BigInt(halvings.length)));
     need(step.n > 0n, "a step is 0");
-    const once = below ? fromBelow(pair, ends(part.get("cells")), step, digits)
-      : fromAbove(pair, nodes(part.get("nodes")), step, digits);
+    const places = nodes(parts[i].get("nodes")), { length } = places;
+    const starts = !below || !parts[i].has("starts") ? Array(length).fill(null)
+      : listed(parts[i].get("starts"), length, length);
+    const once = below ? fromBelow(pair, places, step, digits, starts)
+      : fromAbove(pair, places, step, digits);
     return once.power(n, halvings, 10n ** most(digits - cut, 0n));
   });
   need(powers.every((one) => one.step.same(powers[0].step)), "the parts end on different grids");
   return powers.reduce((a, b) => a.times(b)).delta(epsilon);
 }
-function ends(given) {
-  need(Array.isArray(given) && given.length === 3, "cells are from, to, number");
-  const grid = given.map((text) => {
-    need(typeof text === "string", "no string of digits");
-    const found = number(text.replace(/^-+/, ""));
-    return (text.split("-").length - 1) % 2 ? ZERO.minus(found) : found;
-  });
-  need(!grid[2].below(ONE) && !whole(5000).below(grid[2]), "there are no cells, or too many");
-  return grid;
-}
-function integer(given) {
-  need(typeof given === "bigint" || typeof given === "boolean", "no integer");
-  return BigInt(given);
+function integer(one) {
+  need(typeof one === "bigint" || typeof one === "boolean", "no integer");
+  return BigInt(one);
 }
 function nodes(given) {
   const places = [];
@@ -753,24 +719,6 @@ function nodes(given) {
   }
   need(places.length > 0, "there are no places");
   return places;
-}
-function atMost(release, relation, hints, epsilon, delta) {
-  need(hints instanceof Map, "there are no hints");
-  if (hints.has("order")) {
-    const a = number(hints.get("order")), r = divergence(release, relation, a), b = a.minus(ONE);
-    const shrunk = of(b, 400n).times(log(of(ONE.minus(ONE.over(a)), 400n)));
-    const shown = of(b.times(r.minus(epsilon)), 400n).plus(shrunk).minus(log(of(a, 400n)));
-    return shown.hi <= log(of(delta, 400n)).lo;
-  }
-  const every = ways(release, relation, false), given = hints.has("ways") ? hints.get("ways") : every;
-  need(Array.isArray(given) && given.length === every.length, "another number of ways");
-  return every.every((way, i) => {
-    const limits = way.map(([pair]) => largest(pair) ?? [epsilon.plus(ONE), ONE]);
-    const totals = [0, 1].map((j) => limits.reduce((total, one, k) =>
-      total.plus(one[j].times(whole(way[k][1]))), ZERO));
-    if (!epsilon.below(totals[0]) && !delta.below(totals[1])) return true;
-    return !delta.below(deltaOf(way, given[i], false, epsilon));
-  });
 }
 
 /* Files: JSON without floats and without names that occur twice, and its hash. */
@@ -817,7 +765,6 @@ function canonical(v, colon = ":", comma = ",") {
   if (Array.isArray(v)) return `[${v.map((one) => canonical(one, colon, comma)).join(comma)}]`;
   return typeof v === "string" ? `"${v}"` : String(v);
 }
-const plain = (v) => canonical(v, ": ", ", ");
 /* FIPS 180-4, of ASCII text. Its constants are the first bits of roots of primes. */
 function sha256(text) {
   const primes = [];
@@ -853,45 +800,62 @@ function sha256(text) {
   return state.map((v) => (v >>> 0).toString(16).padStart(8, "0")).join("");
 }
 
+const measureOf = (claim) => (claim.has("delta") ? "delta" : claim.has("order") ? "order" : "");
 function statement(claim) {
   need(claim instanceof Map, "there is no claim");
-  const says = claim.get("says"), relation = claim.get("relation");
-  const last = says === "divergence at most" ? " order" : /^rho /.test(says) ? "" : " delta";
-  fields(claim, `says relation release epsilon${last}`);
-  const [epsilon, other] = [claim.get("epsilon"), claim.get(last.slice(1)) ?? "0"];
-  const sentence = {
-    "at most": `epsilon is at most ${epsilon} at delta ${other}`,
-    exceeded: `for some two, epsilon is more than ${epsilon} at delta ${other}`,
-    "divergence at most": `the Renyi divergence of order ${other} is at most ${epsilon}`,
-    "rho at most": `Renyi divergences of all orders a are at most a ${epsilon}`,
-    "rho exceeded": `for some two, Renyi divergences of all orders a are more than a ${epsilon}`,
-  };
-  const known = typeof says === "string" && Object.hasOwn(sentence, says);
+  const says = claim.get("says"), relation = claim.get("relation"), measure = measureOf(claim);
+  fields(claim, `says relation release epsilon ${measure}`.trim());
+  const about = {
+    delta: `epsilon at delta ${claim.get("delta")}`,
+    order: `the Renyi divergence of order ${claim.get("order")}`,
+    "": "rho, by which all orders times it bound Renyi divergences,",
+  }[measure];
+  const verb = { "at most": "is at most", exceeded: "for some two is more than" };
+  const known = typeof says === "string" && Object.hasOwn(verb, says);
   need(known && typeof relation === "string" && Object.hasOwn(RECORDS, relation), "unknown claim");
-  number(epsilon);
-  number(other);
-  return [`any two data sets that differ ${RECORDS[relation]}:`, `  ${sentence[says]}`,
-    `released: ${words(readRelease(claim.get("release")))}`];
+  for (const one of ["epsilon", measure]) if (one) number(claim.get(one));
+  readRelease(claim.get("release"));
+  const words = canonical(claim.get("release"), ": ", ", ").replaceAll(/"kind": |"/g, "");
+  return [`any two data sets that differ ${RECORDS[relation]}:`,
+    `  ${about} ${verb[says]} ${claim.get("epsilon")}`, `released: ${words}`];
+}
+/* Balle et al. 2020, Theorem 21. */
+function implied(r, a, epsilon, delta) {
+  const b = a.minus(ONE), shrunk = of(b, 400n).times(log(of(ONE.minus(ONE.over(a)), 400n)));
+  const shown = of(b.times(r.minus(epsilon)), 400n).plus(shrunk).minus(log(of(a, 400n)));
+  return shown.hi <= log(of(delta, 400n)).lo;
+}
+function ofAWay(way, hint, epsilon, delta) {
+  const limits = way.map(([pair]) => pair.limit ?? [epsilon.plus(ONE), ONE]);
+  const totals = [0, 1].map((j) => limits.reduce((total, one, k) =>
+    total.plus(one[j].times(whole(way[k][1]))), ZERO));
+  if (!epsilon.below(totals[0]) && !delta.below(totals[1])) return true;
+  return !delta.below(deltaOf(way, hint, false, epsilon));
 }
 function shownBy(claim, hints) {
   left = 70000000n;
   const release = readRelease(claim.get("release")), relation = claim.get("relation");
-  const epsilon = number(claim.get("epsilon"), MOST.epsilon), says = claim.get("says");
-  if (says === "divergence at most")
-    return !epsilon.below(divergence(release, relation, number(claim.get("order"))));
-  if (says.startsWith("rho")) {
-    const linear = ["gaussian", "repeated", "composed", says === "rho at most" && "zero-concentrated"];
-    need(kinds(release).every((one) => linear.includes(one)), "not all orders are known");
-    const rho = divergence(release, relation, TWO).over(TWO);
-    return says === "rho at most" ? !epsilon.below(rho) : epsilon.below(rho);
+  const below = claim.get("says") === "exceeded", measure = measureOf(claim);
+  const epsilon = number(claim.get("epsilon"), MOST.epsilon);
+  if (measure === "delta") {
+    need(hints instanceof Map, "there are no hints");
+    const delta = number(claim.get("delta"), ONE);
+    if (hints.has("order") && !below) {
+      const a = number(hints.get("order"));
+      return implied(divergence(release, relation, a), a, epsilon, delta);
+    }
+    const every = ways(release, relation, below);
+    const given = hints.has("ways") ? listed(hints.get("ways"), every.length, every.length)
+      : every.map(() => new Map());
+    return below
+      ? every.some((way, i) => given[i] !== null && delta.below(deltaOf(way, given[i], true, epsilon)))
+      : every.every((way, i) => ofAWay(way, given[i], epsilon, delta));
   }
-  const delta = number(claim.get("delta"), ONE);
-  if (says === "at most") return atMost(release, relation, hints, epsilon, delta);
-  need(hints instanceof Map, "there are no hints");
-  const at = number(hints.get("way")), every = ways(release, relation, true);
-  const way = every[Number(least(at.n / at.d, 1000n))];
-  need(way, "there is no such way");
-  return delta.below(deltaOf(way, hints, true, epsilon));
+  const exact = allAre(release, below ? "attained" : "linear");
+  need(exact || (measure && !below), "its Renyi divergences are not known exactly");
+  const found = measure ? divergence(release, relation, number(claim.get("order")))
+    : divergence(release, relation, TWO).over(TWO);
+  return below ? epsilon.below(found) : !epsilon.below(found);
 }
 /* {status: 0 accepted, 1 not accepted, 2 not understood; lines: what is claimed; reason}. */
 function checkCertificate(text, show = () => {}) {
@@ -901,7 +865,7 @@ function checkCertificate(text, show = () => {}) {
     need(new TextEncoder().encode(text).length <= 65536, "it has more than 64 kB");
     const found = fields(parse(text), "format claim sha256 hints about"), claim = found.get("claim");
     lines = statement(claim);
-    need(found.get("format") === "rdpkit-certificate-1", "another format");
+    need(found.get("format") === "rdpkit-certificate-2", "another format");
     need(found.get("sha256") === sha256(canonical(claim)), "the hash is not that of the claim");
     status = 1;
     need(shownBy(claim, found.get("hints")), "it is not shown by these hints");
