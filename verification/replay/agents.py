@@ -82,6 +82,10 @@ class ProcessAgent:
         self._process: subprocess.Popen[str] | None = None
         self._lines: queue.Queue[str] = queue.Queue()
 
+    def fresh(self) -> ProcessAgent:
+        """An agent for the same target in a process of its own."""
+        return ProcessAgent(self.target, python=self._python, directory=self._directory)
+
     def __enter__(self) -> ProcessAgent:
         return self
 

@@ -19,7 +19,7 @@ from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.blackbox.verify import verify
 from rdpkit.verification.estimators.privacy_claims import DpClaim, ProfileClaim
-from rdpkit.verification.replay.agents import Agent, AgentError
+from rdpkit.verification.replay.agents import Agent, AgentError, ProcessAgent
 from rdpkit.verification.replay.findings import (
     LEAST_PAIRS,
     Difference,
@@ -41,6 +41,9 @@ _RUNS, _BATCH = 8_000, 8
 _FEWER_RUNS = 2_000
 # The longest that one answer may take, in seconds, and that a first import of a large library may.
 _ONE_ANSWER, _IMPORT = 60.0, 180.0
+# New processes are compared where an import takes no longer, in seconds. What they show is of no
+# pair of data sets, and runs in one process do not show it.
+_QUICK_IMPORT, _PROCESSES = 4.0, -1
 _ROUNDING = 1.0 + 1e-9
 
 # Of the pair, how many there are, and what is done.
@@ -83,7 +86,7 @@ def replay(
     pairs = space.pairs(claim.adjacency, seed)
     agent.ask({"do": "import", "data": pairs[0].plain()[0]}, seconds=_IMPORT)
     # What an import takes is no time of the search.
-    began = time.perf_counter()
+    imported, began = time.perf_counter() - began, time.perf_counter()
     for number, pair in enumerate(pairs):
         late = time.perf_counter() - began
         enough = examined.usable >= LEAST_PAIRS or late > seconds
@@ -94,6 +97,8 @@ def replay(
         if progress is not None:
             progress(number, len(pairs), "replaying")
         examined.look_at(number, pair)
+    if isinstance(agent, ProcessAgent) and imported < _QUICK_IMPORT and examined.usable:
+        examined.compare_processes(agent, pairs[0])
     findings = sorted(examined.findings, key=lambda one: one.weight)
     findings = examined.with_sources(findings, until=began + (1.0 - _FOR_TESTS) * seconds)
     confirmed, test = None, None
@@ -177,10 +182,48 @@ class _Examined:
         if finding is not None:
             self.findings.append(finding)
 
+    def compare_processes(self, agent: ProcessAgent, pair: RecordPair) -> None:
+        """Find noise that is the same in every new process: its seed is set at import."""
+        request = {"do": "draws", "data": pair.plain()[0]}
+        seen = []
+        for place in (1, 2):
+            with agent.fresh() as other:
+                try:
+                    drawn = other.ask({**request, "seed": self._seed + place}, seconds=_ONE_ANSWER)
+                except AgentError as error:
+                    self.unseen[f"noise of a new process: {error}"] = None
+                    return
+                seen.append(drawn)
+        if not seen[0] or seen[0] != seen[1]:
+            return
+        primitive, line, code, _ = seen[0][0]
+        difference = Difference(
+            kind=DifferenceKind.SEED,
+            what=primitive,
+            first="the same",
+            second="in every new process",
+            place=shown_path(line),
+            code=code,
+        )
+        self.findings.append(
+            PairFinding(
+                pair=pair,
+                number=_PROCESSES,
+                differences=(difference,),
+                possible=(),
+                parts=(),
+                spent=None,
+            )
+        )
+
     def with_sources(self, findings: list[PairFinding], *, until: float) -> list[PairFinding]:
         """The same findings; of the gravest, the lines that computed what differs are added."""
         for place, one in enumerate(findings[:_MOST_CONFIRMED]):
-            if one.differences and (not place or time.perf_counter() < until):
+            if (
+                one.number != _PROCESSES
+                and one.differences
+                and (not place or time.perf_counter() < until)
+            ):
                 found = self._examine(one.number, one.pair, again=True, traced=True)
                 findings[place] = self._finding(one.number, one.pair, found) or one
         return findings
@@ -270,7 +313,8 @@ def _confirmations(
     deadline: float,
 ) -> Iterator[tuple[PairFinding, VerificationResult | str]]:
     """Tests of ordinary runs on the pairs on which most was found, each with a part of the rate."""
-    chosen = _different([one for one in findings if one.pair.within])[:_MOST_CONFIRMED]
+    tested = [one for one in findings if one.pair.within and one.number != _PROCESSES]
+    chosen = _different(tested)[:_MOST_CONFIRMED]
     pair = _stand_in(claim.adjacency)
     assert options.seed is not None
     for place, finding in enumerate(chosen):

@@ -22,6 +22,16 @@ def wrong(dataset, rng):
 for one in (right, wrong):
     one.columns, one.adjacency = {"x": [0.0, 1.0]}, "add_or_remove_one"
 right.epsilon = wrong.epsilon = 1.0
+
+import numpy as np
+
+FIXED = np.random.default_rng(7)
+
+def seeded_at_import(dataset, rng):
+    return len(dataset) + FIXED.laplace(scale=1.0)
+
+seeded_at_import.columns, seeded_at_import.adjacency = right.columns, right.adjacency
+seeded_at_import.epsilon = 1.0
 """
 CLAIM = """
 [[claim]]
@@ -64,6 +74,19 @@ def test_the_command_ends_with_its_status_and_repeats():
     assert table["verdict"] == "refuted"
     again = run(*table["repeat"].split()[2:-2], "--format", "json")
     assert json.loads(again.stdout)["findings"] == table["findings"]
+
+
+@pytest.mark.thorough
+def test_a_generator_that_is_seeded_at_import_is_found():
+    table = json.loads(
+        run("code_to_replay:seeded_at_import", "--replay", "--format", "json").stdout
+    )
+    (finding,) = table["findings"]
+    (difference,) = finding["differences"]
+    assert (table["verdict"], difference["kind"]) == ("unaccounted", "seed")
+    assert "FIXED.laplace" in difference["code"]
+    good = json.loads(run("code_to_replay:right", "--replay", "--format", "json").stdout)
+    assert good["findings"] == []
 
 
 @pytest.mark.thorough

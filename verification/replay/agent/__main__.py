@@ -24,6 +24,8 @@ def answer(request: Dict[str, Any], target: Any = None) -> Any:
         pair = [ExaminedData(**one) for one in request["pair"]]
         asked = {key: request[key] for key in ("seed", "again", "traced")}
         return examine.examined(target, *pair, **asked)
+    if request["do"] == "draws":
+        return examine.draws(target, ExaminedData(**request["data"]), request["seed"])
     if request["do"] == "import":
         # What the target imports when it runs is there before draws are tapped.
         examine.run_once(target, ExaminedData(**request["data"]), Tape(), 0)

@@ -277,6 +277,19 @@ def _fixed(
     return found, bare
 
 
+def draws(target: Target, data: ExaminedData, seed: int) -> List[List[str]]:
+    """The draws of a run that hide values, in words: with the line, its text and the answer."""
+    Taps.open()
+    run = run_once(target, data, Tape(), seed)
+    found = []
+    for _, call in run.tape.numbered():
+        if _moved(call.value, call.answer) is not None and _has_fractions(call.answer):
+            place = call.places[0] if call.places else Place("", 0, "")
+            line = "%s:%d" % (place.file, place.line)
+            found.append([call.primitive, line, place.code(), repr(np.ravel(call.answer)[:9])])
+    return found
+
+
 def _has_fractions(answer: Any) -> bool:
     """Whether numbers are not whole, so that they do not come twice by chance."""
     numbers = _numbers_of(answer)

@@ -170,6 +170,13 @@ RecordedGenerator = _with_taps(np.random.Generator)
 RecordedState = _with_taps(np.random.RandomState)
 
 
+# What takes the place of a generator: one with the same bits.
+_GENERATORS: Dict[type, Callable[[Any], Any]] = {
+    np.random.Generator: lambda one: RecordedGenerator(one.bit_generator),
+    np.random.RandomState: lambda one: RecordedState(one._bit_generator),
+}
+
+
 def generator(seed: int) -> np.random.Generator:
     """The generator that a target is handed."""
     return RecordedGenerator(np.random.PCG64(seed))  # type: ignore[no-any-return]
@@ -260,6 +267,9 @@ def replace_everywhere(stack: ExitStack, pairs: List[Any], prefix: str = "") -> 
             found = wanted.get(id(one))
             if found is not None and found[0] is one:
                 replaced(stack, module, key, found[1])
+            elif type(one) in _GENERATORS:
+                # A generator that was made when the module was imported.
+                replaced(stack, module, key, _GENERATORS[type(one)](one))
 
 
 @contextmanager
