@@ -103,6 +103,7 @@ class Difference:
     size: float = 0.0  # How large the difference is: the logarithm of a ratio of numbers
     source: str = ""  # The line at which the two values were computed, with its text
     branch: str = ""  # The line at which the two runs part, with its text
+    origins: tuple[str, ...] = ()  # The lines that assign what these lines read, the nearest first
     through: tuple[str, ...] = ()  # The lines that led there, the outermost first
 
     @classmethod
@@ -119,6 +120,7 @@ class Difference:
             size=float(found["size"]),
             source=shown_path(found["source"]),
             branch=shown_path(found["branch"]),
+            origins=tuple(map(shown_path, found["origins"])),
             through=tuple(map(shown_path, found["through"])),
         )
 
@@ -143,6 +145,7 @@ class Difference:
             "code": self.code,
             "source": self.source,
             "branch": self.branch,
+            "origins": list(self.origins),
             "through": list(self.through),
         }
 
@@ -255,6 +258,8 @@ class ReplayResult:
             differences = shown.differences or shown.possible
             for one in differences[:_SHOWN]:
                 found.append(("difference", one.describe()))
+            origins = dict.fromkeys(line for one in differences[:_SHOWN] for line in one.origins)
+            found += [("computed of", line) for line in list(origins)[:_SHOWN]]
             more = len(differences) - _SHOWN
             if more > 0:
                 found.append(("", f"and {how_many(more, 'other')}"))

@@ -276,6 +276,7 @@ class _Examined:
         bare = spent.released
         calls = [one for one in found["calls"] if one["line"] and moves(one)]
         lines = list(dict.fromkeys(f"{one['line']}  {one['code']}" for one in calls))
+        budget = dict.fromkeys(line for one in calls for line in one["budget"])
         return [
             Difference(
                 kind=DifferenceKind.SPENT if bare else DifferenceKind.ADDS_UP,
@@ -285,6 +286,7 @@ class _Examined:
                 place=shown_path(lines[0].split("  ")[0]) if lines else "",
                 code=lines[0].partition("  ")[2] if lines else "",
                 through=tuple(map(shown_path, lines[1:])),
+                origins=tuple(shown_path(one) for one in budget if one not in lines),
                 size=math.log(spent.epsilon / epsilon) if epsilon else math.inf,
             )
         ]

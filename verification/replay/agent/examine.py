@@ -24,11 +24,14 @@ from .data import ExaminedData
 from .generators import generator, tapped_generators
 from .noise import plain
 from .releases import CLOSED, MORE_PARTS, parts_of, same
+from .slices import assigned_before, shown
 from .sources import Watch, first_common, parting
 from .tape import Call, Place, Recording, Tape
 from .taps import tapped_libraries
 
 _MOST_DIFFERENCES, _MOST_YIELDED = 40, 5_000
+# How often whole numbers have to be the same before their noise counts as fixed.
+_MORE_RUNS = 24
 # Values and sensitivities are computed in floats; a difference within this part of one is rounding.
 _ROUNDING = 1e-9
 # Differences that come of a branch that one run took and the other one did not.
@@ -78,6 +81,8 @@ class SeenDifference:
     """The line at which the two values were computed, where that is another one."""
     branch: str = ""
     """The line at which the two runs part."""
+    origins: List[str] = field(default_factory=list)
+    """The lines that assign what these lines read, the nearest first."""
     values: Tuple[List[Any], List[Any]] = field(default_factory=lambda: ([], []))
     """What the source is looked for by, on D and on D'."""
 
@@ -253,19 +258,27 @@ def _fixed(
     numbered = dict(fresh.tape.numbered())
     calls: Dict[Any, Call] = {}
     same_answers: Dict[Any, List[bool]] = {}
+    whole: Set[Any] = set()
     for key, call in recorded.tape.numbered():
         # What is chosen among candidates comes twice by chance; a sum with noise does not.
-        if _moved(call.value, call.answer) is None or not _has_fractions(call.answer):
+        if _moved(call.value, call.answer) is None or _is_stated(call):
             continue
         other = numbered.get(key)
-        equal = other is not None and _equal(call.answer, other.answer)
         calls.setdefault(call.key, call)
+        equal = other is not None and _equal(call.answer, other.answer)
         same_answers.setdefault(call.key, []).append(equal)
+        if not _has_fractions(call.answer):
+            whole.add(call.key)
+    fixed = [key for key, equal in same_answers.items() if all(equal)]
+    if whole & set(fixed):
+        # Whole numbers come twice by chance, but not in many runs.
+        fixed = _still_fixed(target, first, recorded, fixed, seed)
     found = [
         _at_call("seed", calls[key], calls[key].primitive, "the same", "in every run")
-        for key, equal in same_answers.items()
-        if all(equal)
+        for key in fixed
     ]
+    for one in found:
+        one.origins = [shown(at) for at in dict.fromkeys(fresh.tape.seeded)]
     if not found:
         return [], set()
     other = run_once(target, second, Tape(), seed)
@@ -288,6 +301,30 @@ def draws(target: Target, data: ExaminedData, seed: int) -> List[List[str]]:
             line = "%s:%d" % (place.file, place.line)
             found.append([call.primitive, line, place.code(), repr(np.ravel(call.answer)[:9])])
     return found
+
+
+def _still_fixed(
+    target: Target, data: ExaminedData, recorded: Run, keys: List[Any], seed: int
+) -> List[Any]:
+    """The lines whose noise is the same in many more runs."""
+    for number in range(1, _MORE_RUNS + 1):
+        again = dict(run_once(target, data, Tape(), seed + number).tape.numbered())
+        differ = {
+            call.key
+            for key, call in recorded.tape.numbered()
+            if key not in again or not _equal(call.answer, again[key].answer)
+        }
+        keys = [key for key in keys if key not in differ]
+        if not keys:
+            break
+    return keys
+
+
+def _is_stated(call: Call) -> bool:
+    """Whether an answer shows no noise: a parameter, such as the end of a range, or no number."""
+    if not np.all(np.isfinite(_numbers_of(call.answer))):
+        return True
+    return any(_equal(call.answer, one) for one in call.parameters.values())
 
 
 def _has_fractions(answer: Any) -> bool:
@@ -344,18 +381,33 @@ def _with_sources(
     branch = parting(*sides)
     for place, difference in enumerate(found):
         if branch is not None and difference.kind in _OF_BRANCHES:
-            difference.branch = "%s:%d  %s" % (branch.file, branch.line, branch.code())
+            difference.branch = shown(branch)
+        _add_source(difference, place, sides)
+        read = [(difference.file, difference.line)]
+        source, _, line = difference.source.partition("  ")[0].rpartition(":")
+        read += [(source, int(line))] if source else []
+        origins = [shown(one) for at in read if at[0] for one in assigned_before(*at)]
+        difference.origins = list(dict.fromkeys([*difference.origins, *origins]))
+
+
+def _add_source(difference: SeenDifference, place: int, sides: List[Watch]) -> None:
+    """Add the first line that held the value itself, or else an array with it."""
+    for held in ("found", "weak"):
         for part in range(min(len(one) for one in difference.values)):
-            lines = [side.found.get((place, part), []) for side in sides]
-            source = first_common(*lines)
-            if source is not None:
-                difference.source = "%s:%d  %s" % (source.file, source.line, source.code())
-                if not difference.file:
-                    difference.file, difference.line = source.file, source.line
-                    difference.code, difference.source = source.code(), ""
-                elif (source.file, source.line) == (difference.file, difference.line):
-                    difference.source = ""
-                break
+            source = first_common(*(getattr(side, held).get((place, part), []) for side in sides))
+            if source is None:
+                continue
+            if (source.file, source.line) == (difference.file, difference.line):
+                return
+            if not difference.file:
+                difference.file, difference.line = source.file, source.line
+                difference.code = source.code()
+            elif difference.source:
+                # The line that states a parameter stays; that of the value comes beside it.
+                difference.origins.append(shown(source))
+            else:
+                difference.source = shown(source)
+            return
 
 
 def _escaped(tape: Tape) -> List[str]:
@@ -447,6 +499,7 @@ def _of_values(before: Call, after: Call) -> List[SeenDifference]:
     else:
         what = "value given to %s, of sensitivity %.6g" % (after.primitive, sensitivity)
     found = _at_call("sensitivity", after, what, *shown)
+    found.values = ([before.value], [after.value])
     found.size = math.inf if not sensitivity else _size(by, sensitivity)
     return [found]
 
@@ -555,6 +608,12 @@ def _described(before: Optional[Call], after: Optional[Call], uneven: Any) -> Di
         "declared": call.declared,
         "line": "%s:%d" % (call.places[0].file, call.places[0].line) if call.places else "",
         "code": call.places[0].code() if call.places else "",
+        "budget": [
+            shown(one)
+            for at in call.places[:10]
+            for one in [at, *assigned_before(at.file, at.line, 1)]
+            if "eps" in one.code()
+        ],
     }
 
 

@@ -163,7 +163,20 @@ def _with_taps(base: type) -> type:
         return method
 
     body: Dict[str, Any] = {name: tapped(name) for name in names if hasattr(base, name)}
+
+    def made(self: Any, *args: Any, **given: Any) -> None:
+        base.__init__(self, *args, **given)
+        _remember_seed(args[0] if args else given.get("seed"))
+
+    if issubclass(base, np.random.RandomState):
+        body["__init__"] = made
     return _LikeItsBase(base.__name__, (base,), body)
+
+
+def _remember_seed(seed: Any) -> None:
+    tape = current()
+    if tape is not None and isinstance(seed, (int, np.integer)):
+        tape.seeds()
 
 
 RecordedGenerator = _with_taps(np.random.Generator)
@@ -185,6 +198,7 @@ def generator(seed: int) -> np.random.Generator:
 def _default_rng(seed: Any = None) -> Any:
     if isinstance(seed, np.random.Generator):
         return seed
+    _remember_seed(seed)
     bits = seed if isinstance(seed, np.random.BitGenerator) else np.random.PCG64(seed)
     return RecordedGenerator(bits)
 

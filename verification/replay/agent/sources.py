@@ -25,7 +25,7 @@ _STANDARD = sysconfig.get_paths()["stdlib"]
 # Packages whose lines are never at fault, and whose loops are long.
 _LARGE = ("numpy", "pandas", "scipy", "sklearn", "torch", "jax", "jaxlib", "joblib")
 _SECONDS = 2.0
-_MOST_MEMBERS, _MOST_LINES = 2_000, 200_000
+_FEW_MEMBERS, _MOST_MEMBERS, _MOST_LINES = 8, 2_000, 200_000
 
 Line = Tuple[str, int]
 
@@ -42,6 +42,8 @@ class Watch:
     def __init__(self, values: Dict[Any, Any]) -> None:
         self._values = {key: _Value(value) for key, value in values.items()}
         self.found: Dict[Any, List[Line]] = {key: [] for key in values}
+        self.weak: Dict[Any, List[Line]] = {key: [] for key in values}
+        """Where it is one of the numbers of an array."""
         self.steps: Dict[Tuple[Line, Line], None] = {}
         """From which line to which one the run went, in the order of the first time."""
         self.way: List[Line] = []
@@ -89,10 +91,15 @@ class Watch:
         self._frames[id(frame)] = (frame.f_lineno, known)
         return self._line
 
-    def _look_at(self, value: Any, line: Line) -> None:
+    def _look_at(self, value: Any, line: Line, *, inside: bool = True) -> None:
         for key, wanted in self._values.items():
             if wanted.is_held_by(value):
                 self.found[key].append(line)
+            elif wanted.is_member_of(value):
+                self.weak[key].append(line)
+        if inside and isinstance(value, (tuple, list)) and len(value) <= _FEW_MEMBERS:
+            for one in value:
+                self._look_at(one, line, inside=False)
 
 
 class _Value:
@@ -116,6 +123,13 @@ class _Value:
             and len(members) == len(self._members)
             and all(map(same, members, self._members))
         )
+
+    def is_member_of(self, value: Any) -> bool:
+        """Whether an array has a number with a fraction among its members."""
+        if not isinstance(self._value, float) or not self._value % 1.0:
+            return False
+        members = _members(value)
+        return members is not None and any(same(one, self._value) for one in members)
 
 
 def _members(value: Any) -> Optional[List[Any]]:
@@ -143,11 +157,12 @@ def _is_examined(file: str) -> bool:
 
 
 def first_common(one: List[Line], other: List[Line]) -> Optional[Place]:
-    """The first line of the one run that is among the lines of the other."""
+    """The first line of the one run that is among the lines of the other; no loop's head."""
     among: Set[Line] = set(other)
-    for file, line in one:
-        if (file, line) in among:
-            return Place(file, line, "")
+    for line in one:
+        place = _branch(line) if line in among else None
+        if place is not None:
+            return place
     return None
 
 

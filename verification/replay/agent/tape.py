@@ -101,6 +101,8 @@ class Tape:
     escaped: List[Place] = field(default_factory=list)
     """Where noise was used in a way that is not followed: in a product of two draws, say."""
     draws: List[Draw] = field(default_factory=list)
+    seeded: List[Place] = field(default_factory=list)
+    """The lines that led to a generator with a fixed seed."""
     _numbers: Dict[Any, int] = field(default_factory=Counter)
     _index: Dict[Any, Call] = field(default_factory=dict)
     _local: threading.local = field(default_factory=threading.local)
@@ -178,6 +180,10 @@ class Tape:
         if not inside:
             self.draws.append(found)
         return found
+
+    def seeds(self) -> None:
+        """Remember that a generator with a fixed seed is made."""
+        self.seeded.extend(_places()[:4])
 
     def escapes(self) -> None:
         """Remember that noise is used in a way that is not followed."""
