@@ -165,7 +165,7 @@ def _with_taps(base: type) -> type:
     body: Dict[str, Any] = {name: tapped(name) for name in names if hasattr(base, name)}
 
     def made(self: Any, *args: Any, **given: Any) -> None:
-        base.__init__(self, *args, **given)
+        base.__init__(self, *args, **given)  # type: ignore[misc]
         _remember_seed(args[0] if args else given.get("seed"))
 
     if issubclass(base, np.random.RandomState):
