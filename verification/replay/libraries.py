@@ -208,7 +208,8 @@ def replay_library(
     found: dict[str, ReplayResult] = {}
 
     def replayed(name: str) -> ReplayResult:
-        result = _replayed(library, name, where, shared)
+        # Generators that a library seeds when it is imported are the same for all of its targets.
+        result = _replayed(library, name, where, shared, processes=name == chosen[0])
         if keep is not None:
             with keeping:
                 keep(name, result)
@@ -245,7 +246,7 @@ def state_of(library: Library, python: Path, options: VerificationOptions) -> st
 
 
 def _replayed(
-    library: Library, name: str, python: Path, options: VerificationOptions
+    library: Library, name: str, python: Path, options: VerificationOptions, *, processes: bool
 ) -> ReplayResult:
     target = f"rdpkit_replay_agent.targets.{library.module}:{name}"
     assert options.seed is not None
@@ -276,4 +277,5 @@ def _replayed(
             because=said.get("because", ""),
             reported=said.get("reported", ()),
             command=command,
+            processes=processes,
         )

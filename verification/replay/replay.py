@@ -62,6 +62,7 @@ def replay(
     because: str = "",  # Why a difference may be all that can be said of this target
     reported: Sequence[str] = (),  # Where a difference of this target was reported in public
     command: str = "",  # The command that repeats this
+    processes: bool = True,  # Whether noise of new processes is compared, which imports it twice
     progress: Progress | None = None,  # Called before each pair
 ) -> ReplayResult:
     """Record a target on D, replay its noise on D', and say what else differs.
@@ -97,7 +98,7 @@ def replay(
         if progress is not None:
             progress(number, len(pairs), "replaying")
         examined.look_at(number, pair)
-    if isinstance(agent, ProcessAgent) and imported < _QUICK_IMPORT and examined.usable:
+    if processes and isinstance(agent, ProcessAgent) and imported < _QUICK_IMPORT:
         examined.compare_processes(agent, pairs[0])
     findings = sorted(examined.findings, key=lambda one: one.weight)
     findings = examined.with_sources(findings, until=began + (1.0 - _FOR_TESTS) * seconds)

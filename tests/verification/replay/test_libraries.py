@@ -90,7 +90,8 @@ def test_an_interrupted_run_goes_on_unless_the_library_has_changed(made_up, monk
     monkeypatch.setattr(libraries, "environment", lambda library: python)
     asked = []
 
-    def stops(library, name, python, options):
+    def stops(library, name, python, options, *, processes):
+        assert processes is (name == "right")
         asked.append(name)
         if name == "wrong" and asked.count(name) == 1:
             raise KeyboardInterrupt

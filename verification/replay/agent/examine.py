@@ -225,6 +225,9 @@ def examined(
     escaped = _escaped(recorded.tape)
     uneven = replayed.tape.uneven()
     calls = [_described(*pair, uneven) for pair in replayed.tape.matched()]
+    if traced:
+        for one, pair in zip(calls, replayed.tape.matched()):
+            one["budget"] = _budget_lines(pair[0] or pair[1])
     unseen = ["a draw at %s is put on nothing that was seen" % one for one in escaped]
     if noise:
         same_data = ", ".join(sorted({what or "the release" for _, what in noise})[:5])
@@ -608,13 +611,18 @@ def _described(before: Optional[Call], after: Optional[Call], uneven: Any) -> Di
         "declared": call.declared,
         "line": "%s:%d" % (call.places[0].file, call.places[0].line) if call.places else "",
         "code": call.places[0].code() if call.places else "",
-        "budget": [
-            shown(one)
-            for at in call.places[:10]
-            for one in [at, *assigned_before(at.file, at.line, 1)]
-            if "eps" in one.code()
-        ],
+        "budget": [],
     }
+
+
+def _budget_lines(call: Optional[Call]) -> List[str]:
+    """The lines that led to a call and name a budget, or assign what these read."""
+    found = []
+    for at in () if call is None else call.places[:10]:
+        for one in [at, *assigned_before(at.file, at.line, 1)]:
+            if "eps" in one.code():
+                found.append(shown(one))
+    return found
 
 
 def _relative(before: Call, after: Call) -> Optional[List[float]]:
