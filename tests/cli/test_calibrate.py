@@ -14,6 +14,16 @@ from tests.cli.commands import ADD, EVENTS, answer, run, under
 TARGET = ["--target-epsilon", "1", "--delta", "1e-5"]
 # Certified loss distributions take fifteen times as long; a test of what is printed asks for them.
 QUICK = ["--bound", "best-rdp"]
+# Events of which no Renyi divergence is known.
+WITHOUT_RENYI = (
+    "canonical_noise",
+    "partition_selection",
+    "sampled_with_replacement_gaussian",
+    "staircase",
+    "thresholded_counts",
+    "top_options",
+    "truncated_laplace",
+)
 POISSON = ["poisson_sampled_gaussian", "--record-norm", "1", "--sampling-probability", "0.01"]
 
 
@@ -40,7 +50,8 @@ def first_parameter(name):
 @pytest.mark.parametrize("name", [name for name in EVENTS if first_parameter(name)])
 def test_what_is_calibrated_may_be_left_out(name):
     parameter = first_parameter(name)
-    ask = ["--parameter", parameter, *TARGET, *under(name), *QUICK]
+    quick = [] if name in WITHOUT_RENYI else QUICK
+    ask = ["--parameter", parameter, *TARGET, *under(name), *quick]
     given = answer("calibrate", *options(name), *ask)
     left_out = [parameter] if parameter not in ("class_sizes",) else []
     found = answer("calibrate", *options(name, left_out), *ask)
@@ -49,7 +60,8 @@ def test_what_is_calibrated_may_be_left_out(name):
     assert found["values"].keys() == {parameter}
     # Where the search begins hardly matters.
     if isinstance(found["values"][parameter], float):
-        assert found["values"][parameter] == pytest.approx(given["values"][parameter], rel=1e-6)
+        rel = 1e-3 if name in WITHOUT_RENYI else 1e-6
+        assert found["values"][parameter] == pytest.approx(given["values"][parameter], rel=rel)
     else:
         assert found["values"] == given["values"]
 

@@ -52,7 +52,7 @@ class ThresholdedCounts(Event):
         "What a noisy count must reach to be released, in the units of the counts",
         check=_validate.non_negative,
         accepted="at least 0",
-        free=number(1, lowest=0.0),
+        free=number(1),
         default=None,
     )
     delta: float | None = declared(

@@ -392,7 +392,8 @@ def of_clients(draw, adjacency):
     middle = reach * n
 
     def weight(k):
-        return float(whole[middle + int(k)]) if abs(k) <= middle else 0.0
+        # Beyond the reach there is less than the smallest number whose logarithm is one.
+        return float(whole[middle + int(k)]) if abs(k) <= middle else 1e-300
 
     laws_ = [laws.on_integers(weight, x, middle) for x in (changed, other)]
     return event, [(*laws_, 1)]
