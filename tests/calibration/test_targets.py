@@ -272,6 +272,8 @@ EVENTS = {
 }
 # Norms under replace-one where the diameter is given, and the reverse; labels within a class.
 WITHOUT_EFFECT = {
+    # It has a delta in its place.
+    ("thresholded_counts", "threshold"),
     ("truncated_laplace", "record_diameter"),
     ("sampled_with_replacement_gaussian", "record_diameter"),
     ("gaussian", "record_norm"),

@@ -392,10 +392,10 @@ def of_clients(draw, adjacency):
     middle = reach * n
 
     def weight(k):
-        # Beyond the reach there is less than the smallest number whose logarithm is one.
-        return float(whole[middle + int(k)]) if abs(k) <= middle else 1e-300
+        return float(whole[middle + int(k)]) if abs(k) <= middle else 0.0
 
-    laws_ = [laws.on_integers(weight, x, middle) for x in (changed, other)]
+    # Both laws, which are moved by 2 at most, have a weight everywhere within the reach.
+    laws_ = [laws.on_integers(weight, x, middle - 4) for x in (changed, other)]
     return event, [(*laws_, 1)]
 
 
