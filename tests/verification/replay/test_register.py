@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from rdpkit.verification.replay.findings import LEAST_PAIRS
 from rdpkit.verification.replay.libraries import LIBRARIES
 from rdpkit.verification.replay.register import (
     ImplementationRecord,
@@ -53,3 +54,4 @@ def test_the_shipped_register_is_of_libraries_and_targets_that_are_there():
         assert all(link.startswith("https://") for link in one.reported)
     correct = [one for one in entries if one.verdict == "nothing found"]
     assert len(correct) > len(entries) / 2
+    assert all(one.pairs >= LEAST_PAIRS for one in correct)
