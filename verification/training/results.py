@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from rdpkit.verification.training.mistakes import TrainingMistake
+from rdpkit.verification.blackbox.mistakes import Mistake
 
 _ROUNDING = 1e-9
 
@@ -76,7 +76,7 @@ class CheckResult:
 
     name: str  #: Which check it is
     false_alarm_rate: float  #: How often the check rejects a correct training, at most
-    mistakes: tuple[TrainingMistake, ...] = ()  #: What is wrong; the check rejects if there is any
+    mistakes: tuple[Mistake, ...] = ()  #: What is wrong; the check rejects if there is any
     measured: tuple[tuple[str, str], ...] = ()
     """What was measured: a heading, and the value in words."""
     bounds: tuple[TrainingLowerBound, ...] = ()  #: Lower bounds on epsilon, the most telling first
@@ -170,7 +170,7 @@ class TrainingVerification:
         }
 
     @property
-    def mistakes(self) -> tuple[TrainingMistake, ...]:
+    def mistakes(self) -> tuple[Mistake, ...]:
         """What all checks found."""
         return tuple(mistake for check in self.checks for mistake in check.mistakes)
 
