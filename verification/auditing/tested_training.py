@@ -8,7 +8,6 @@ about to be run.
 from __future__ import annotations
 
 import dataclasses
-import shlex
 from collections.abc import Callable, Iterator
 
 import rdpkit
@@ -17,7 +16,7 @@ from rdpkit.formats.text import rounded_up
 from rdpkit.verification.auditing.findings import REPEAT
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
 from rdpkit.verification.claims.claim import Claim
-from rdpkit.verification.training.options import TrainingOptions
+from rdpkit.verification.training.options import TrainingOptions, replay_of
 from rdpkit.verification.training.results import CheckResult, TrainingVerification
 from rdpkit.verification.training.targets import training_maker
 from rdpkit.verification.training.told import UNKNOWN, Told, told
@@ -96,21 +95,8 @@ def _outcome(
         result=result,
         problems=tuple(" ".join(text.split()).rstrip(".") for text in problems),
         summary=" ".join(summary.split()),
-        replay=_replay(target, options),
+        replay=replay_of(target, options),
     )
-
-
-def _replay(target: str, options: TrainingOptions) -> str:
-    """The command line that makes the same checks."""
-    words = ["rdpkit", "verify-training", target]
-    for check in options.checks:
-        words += ["--check", check]
-    words += ["--alpha", f"{options.false_alarm_rate}"]
-    for name in ("confidence", "canaries", "steps", "seconds", "seed"):
-        value = getattr(options, name)
-        if value is not None:
-            words += [f"--{name}", f"{value}"]
-    return shlex.join(words)
 
 
 def compared(
