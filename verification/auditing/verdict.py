@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 
 import numpy as np
 
-from rdpkit import Adjacency, Event, GaussianSynthesis, Guarantee
+from rdpkit import Adjacency, Event, Guarantee
 from rdpkit.accountants.losses.steps import Alternative, AttainedReleases
 from rdpkit.analysis import (
     BEST,
@@ -22,6 +22,7 @@ from rdpkit.analysis import (
     upper_rdp,
 )
 from rdpkit.conversions import EPSILON
+from rdpkit.events import GaussianSynthesis
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.formats.printed_precision import agrees, rounded
 from rdpkit.pairs.claim_check import (
