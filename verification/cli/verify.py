@@ -121,7 +121,8 @@ def _targets(ctx: click.Context) -> list[str]:
 @click.option(
     "--strict",
     is_flag=True,
-    help="Exit with status 1 also if diagnostics doubt that the test could notice a violation.",
+    help="Exit with status 1 also if diagnostics doubt that the test could notice a violation, or "
+    "if a replay finds something unaccounted.",
 )
 @file_options
 @evidence_options
@@ -156,7 +157,9 @@ def verify(
     the file.
 
     Exit status: 0 not rejected, 1 rejected or a mistake was named, 2 bad usage or bad input, which
-    includes a mechanism that raises in every run.
+    includes a mechanism that raises in every run. With --replay or --library: 1 where a claim is
+    refuted or a target raises on every pair, 0 for all other verdicts; with --strict 1 also for
+    what is unaccounted or inconclusive.
     """
     if [bool(targets) or library is not None, zoo, list_them].count(True) != 1:
         raise ValueError("Expected exactly one of TARGET, --library, --zoo and --list.")

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from rdpkit import Event
+from rdpkit import Event, _validate
 from rdpkit.adjacency import Adjacency, ordinary
 from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target
@@ -111,11 +111,12 @@ def verify_by_replay(
     epsilon, delta : float, optional
         The claim; the mechanism's own by default.
     columns : mapping of str, optional
-        For every column (low, high), or its categories. By default records are arrays.
+        For every column (low, high), or its categories; of the ``user`` anything, such as [].
+        By default records are arrays.
     any_values : bool
         Whether the claim holds for values beyond these as well.
     user : str
-        The column that says whose a record is; then all records of a user differ.
+        Which of the columns says whose a record is; then all records of a user differ.
     seed : int, optional
         From the operating system by default.
     seconds : float
@@ -159,6 +160,8 @@ def verify_by_replay(
     if not isinstance(mechanism, str):
         command = f"rdpkit.verification.verify_by_replay({named}, ...)"
         command += "" if seed is None else f" with seed={seed}"
+    if columns is None and user:
+        raise _validate.fail("user", "to be one of the columns (columns=...)", user)
     if columns is not None:
         space = DataSpace.of(columns, any_values=any_values, user=user)
     return replay_of(request, space=space, command=command)

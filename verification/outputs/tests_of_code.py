@@ -171,7 +171,7 @@ def view_of_replay(result: ReplayResult, *, strict: bool = False) -> CodeView:
     elif strict and result.verdict is not ReplayVerdict.NOTHING_FOUND:
         rule = UNACCOUNTED if result.verdict is ReplayVerdict.UNACCOUNTED else DOUBTFUL
     place = None
-    for one in () if shown is None else shown.differences:
+    for one in () if shown is None else shown.differences or shown.possible:
         file, _, line = one.place.rpartition(":")
         if file and (Path.cwd() / file).is_file():
             place = (file, int(line))

@@ -55,7 +55,8 @@ _SENTENCES = {
     DifferenceKind.VALUE: ("a released number follows from one record, past all noise", ""),
     DifferenceKind.CALLS: (
         "whether noise is drawn follows from one record",
-        "private code may do so where groups without records are left out by a noisy threshold",
+        "private code may do so where a noisy comparison decides: a threshold that leaves groups "
+        "out, permute-and-flip, a search that stops",
     ),
     DifferenceKind.PARAMETER: (
         "a parameter of the noise follows from one record",
@@ -76,7 +77,10 @@ _SENTENCES = {
         "all draws together tell more than is claimed to somebody who sees each",
         "code that releases less (the index of a maximum, a sparse vector) may keep its claim",
     ),
-    DifferenceKind.MESSAGE: ("a warning, a log or a printed line follows from one record", ""),
+    DifferenceKind.MESSAGE: (
+        "a warning, a log or a printed line follows from one record",
+        "it is no part of what the code returns, which is all that ordinary runs test",
+    ),
 }
 
 
@@ -124,6 +128,11 @@ class Difference:
             through=tuple(map(shown_path, found["through"])),
         )
 
+    @property
+    def shown_by(self) -> tuple[DifferenceKind, str]:
+        """What it is told from others by."""
+        return self.kind, self.what
+
     def describe(self) -> str:
         """In words."""
         at = f" at {self.place}" if self.place else ""
@@ -164,11 +173,28 @@ class PairFinding:
     """What was found on one pair of data sets."""
 
     pair: RecordPair
-    number: int  # Its place among the pairs that were tried
+    number: int  # Its place among the pairs that were tried; negative if it is of new processes
     differences: tuple[Difference, ...]
     possible: tuple[Difference, ...]  # Numbers that differ, perhaps by what noise hides
     parts: tuple[str, ...]  # The parts of the release that differ
     spent: Spent | None
+
+    @property
+    def leading(self) -> Difference:
+        """What weighs most of it."""
+        return (self.differences or self.possible)[0]
+
+    @property
+    def of_runs(self) -> bool:
+        """Whether runs in one process show it; otherwise it was seen of new processes."""
+        return self.number >= 0
+
+    @property
+    def of_releases(self) -> bool:
+        """Whether it is about what the code returns, and not about messages alone."""
+        return bool(self.parts) or any(
+            one.kind is not DifferenceKind.MESSAGE for one in self.differences
+        )
 
     @property
     def weight(self) -> tuple[bool, int, float, float]:
@@ -241,7 +267,7 @@ class ReplayResult:
         shown = self.shown
         if shown is None:
             return self._tried() if self.pairs or not self.error else self.error
-        return (shown.differences or shown.possible)[0].describe()
+        return shown.leading.describe()
 
     def rows(self) -> list[tuple[str, str]]:
         """The result in words: headings, and what is said under each."""
@@ -297,6 +323,10 @@ class ReplayResult:
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         test = self.confirmation
+        # What ordinary runs alone show is no finding of a replay, but it is what is refuted.
+        shown = self.shown
+        bare = shown is not None and not shown.differences
+        findings = [*([shown] if bare and shown else []), *self.findings]
         return {
             "target": self.target,
             "verdict": self.verdict.value,
@@ -307,9 +337,9 @@ class ReplayResult:
                 {
                     "pair": one.pair.describe(),
                     "beyond": one.pair.beyond,
-                    "differences": [each.as_dict() for each in one.differences],
+                    "differences": [each.as_dict() for each in one.differences or one.possible],
                 }
-                for one in self.findings
+                for one in findings
             ],
             "confirmed_on": None if self.confirmed is None else self.confirmed.pair.describe(),
             "p_value": None if test is None else test.p_value,

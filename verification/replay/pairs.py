@@ -132,16 +132,21 @@ class DataSpace:
         *,
         records: int | None = None,  # How many records the larger data set usually has
         any_values: bool = False,  # Whether the claim holds for values beyond these as well
-        user: str = "",  # The column that says whose a record is
+        user: str = "",  # Which of them says whose a record is; its values are made up
     ) -> DataSpace:
         """The space that a target describes."""
         if not columns:
             raise _validate.fail("columns", "to have at least one column", columns)
         if records is not None and records < 1:
             raise _validate.fail("records", "to be at least 1", records)
-        found = [ColumnSpace.of(name, stated) for name, stated in columns.items()]
-        if user:
-            found.append(ColumnSpace(name=user, categories=("somebody",)))
+        if user and user not in columns:
+            raise _validate.fail("user", f"to be one of the columns {', '.join(columns)}", user)
+        found = [
+            ColumnSpace(name=name, categories=("somebody",))
+            if name == user
+            else ColumnSpace.of(name, stated)
+            for name, stated in columns.items()
+        ]
         return cls(
             columns=tuple(found),
             records=USUAL_RECORDS if records is None else records,

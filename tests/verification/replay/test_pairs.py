@@ -65,7 +65,7 @@ def test_values_beyond_the_ranges_are_marked_unless_they_are_claimed():
 
 
 def test_a_user_has_several_records_that_differ_together():
-    space = DataSpace.of({"age": [0.0, 90.0]}, user="owner")
+    space = DataSpace.of({"owner": [], "age": [0.0, 90.0]}, user="owner")
     for pair in space.pairs(REMOVE, seed=1):
         owners = [one["owner"] for one in pair.first]
         assert owners.count("somebody") == len(pair.first) - len(pair.second) == 5
@@ -95,6 +95,11 @@ def test_pairs_of_arrays_keep_the_records_that_both_have_in_front():
         adjacency=REMOVE,
     )
     assert len(space_of_pairs([own], alone=True).pairs(REMOVE, seed=1)) == 1
+
+
+def test_a_user_who_is_no_column_is_refused():
+    with pytest.raises(ValueError, match="Expected user to be one of the columns age, got 'owner'"):
+        DataSpace.of({"age": [0.0, 90.0]}, user="owner")
 
 
 @pytest.mark.parametrize("stated", [3, "ab", [1], {}])

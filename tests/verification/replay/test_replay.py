@@ -112,7 +112,7 @@ def test_all_records_of_a_user_differ_together():
         return len(set(data.table["user"])) + rng.laplace(scale=1.0)
 
     given = {"adjacency": "add_or_remove_one", "epsilon": 1.0, "delta": 0.0, "seed": 2}
-    space = {"columns": {"x": [0.0, 1.0]}, "user": "user"}
+    space = {"columns": {"x": [0.0, 1.0], "user": []}, "user": "user"}
     assert verify_by_replay(by_users, **given, **space).verdict is ReplayVerdict.NOTHING_FOUND
     wrong = verify_by_replay(by_records, **given, **space)
     assert wrong.verdict is ReplayVerdict.REFUTED

@@ -16,6 +16,9 @@ from .tape import Tape
 
 def answer(request: Dict[str, Any], target: Any = None) -> Any:
     """The answer to a request: about the target, a pair, or ordinary runs."""
+    if request["do"] == "draws":
+        data = ExaminedData(**request["data"])
+        return examine.draws(request["target"], request["directory"], data, request["seed"])
     if target is None:
         target = examine.loaded(request["target"], request["directory"])
     if request["do"] == "describe":
@@ -24,8 +27,6 @@ def answer(request: Dict[str, Any], target: Any = None) -> Any:
         pair = [ExaminedData(**one) for one in request["pair"]]
         asked = {key: request[key] for key in ("seed", "again", "traced")}
         return examine.examined(target, *pair, **asked)
-    if request["do"] == "draws":
-        return examine.draws(target, ExaminedData(**request["data"]), request["seed"])
     if request["do"] == "import":
         # What the target imports when it runs is there before draws are tapped.
         examine.run_once(target, ExaminedData(**request["data"]), Tape(), 0)
@@ -39,6 +40,9 @@ def described(target: Any) -> Dict[str, Any]:
              "record_norm", "because", "any_values", "user", "reported")  # fmt: skip
     found = {name: getattr(target, name, None) for name in names}
     found["adjacency"] = getattr(found["adjacency"], "value", found["adjacency"])
+    if found["user"]:
+        # Whoever names it says that it is a column.
+        found["columns"] = {**found["columns"], found["user"]: []}
     return {name: one for name, one in found.items() if one is not None and not callable(one)}
 
 
@@ -50,9 +54,8 @@ def released(target: Any, data: ExaminedData, request: Dict[str, Any]) -> Any:
     for place in range(request["count"]):
         rng = np.random.Generator(np.random.PCG64([*request["seed"], place]))
         try:
-            release = target(data, rng)
-            own = getattr(target, "summary", None)
-            parts = parts_of(own(release) if callable(own) else release)
+            with examine.heard():
+                parts = parts_of(examine.release_of(target, data, rng))
             wanted = request["parts"]
             one = {key: parts.get(key, "not there") for key in wanted} if wanted else parts
             # A test compares numbers; that there is none is a thing of its own.

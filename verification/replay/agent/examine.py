@@ -16,17 +16,17 @@ import traceback
 import warnings
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
 import numpy as np
 
 from .data import ExaminedData
-from .generators import generator, tapped_generators
+from .generators import generator, replaced, tapped_generators
 from .noise import plain
 from .releases import CLOSED, MORE_PARTS, parts_of, same
-from .slices import assigned_before, shown
-from .sources import Watch, first_common, parting
-from .tape import Call, Place, Recording, Tape
+from .slices import assigned_before, makes_seed, picks_records, shown
+from .sources import Watch, first_common, is_examined, parting
+from .tape import Call, Place, Recording, Tape, place_here
 from .taps import tapped_libraries
 
 _MOST_DIFFERENCES, _MOST_YIELDED = 40, 5_000
@@ -49,7 +49,7 @@ class Run:
     parts: Dict[str, Any]
     error: str = ""
     error_place: Optional[Place] = None
-    messages: Tuple[str, ...] = ()
+    messages: Dict[str, Optional[Place]] = field(default_factory=dict)
     wholes: Dict[str, Any] = field(default_factory=dict)
     """The arrays, lists and objects of the release, by their paths."""
     origin: Any = None
@@ -130,46 +130,76 @@ class Taps:
 
 def run_once(target: Target, data: ExaminedData, tape: Tape, seed: int) -> Run:
     """Run the target, with a tape, and keep everything that comes out."""
-    output, found = io.StringIO(), None
+    found = None
     run = Run(tape=tape, parts={})
-    handler = _Lines()
-    logging.getLogger().addHandler(handler)
-    with ExitStack() as stack:
-        caught = stack.enter_context(warnings.catch_warnings(record=True))
-        stack.enter_context(contextlib.redirect_stdout(output))
-        stack.enter_context(contextlib.redirect_stderr(output))
-        warnings.simplefilter("always")
+    with heard() as said:
         try:
             with Recording(tape):
-                found = target(data, generator(seed))
-                if inspect.isgenerator(found):
-                    # What it draws, it draws when it is asked.
-                    found = list(itertools.islice(found, _MOST_YIELDED))
-                own = getattr(target, "summary", None)
-                run.parts = parts_of(own(found) if callable(own) else found, run.wholes)
+                found = release_of(target, data, generator(seed))
+                run.parts = parts_of(found, run.wholes)
         except (Exception, SystemExit) as error:
             run.error = "%s: %s" % (type(error).__name__, error)
             frame = traceback.extract_tb(error.__traceback__)[-1]
             run.error_place = Place(frame.filename, frame.lineno or 0, frame.name)
-        finally:
-            logging.getLogger().removeHandler(handler)
     run.origin = found
-    said = ["%s: %s" % (one.category.__name__, one.message) for one in caught]
-    said += handler.lines + output.getvalue().splitlines()
-    run.messages = tuple(dict.fromkeys(_ADDRESS.sub("0x", one) for one in said))
+    run.messages = {_ADDRESS.sub("0x", text): place for text, place in said.items()}
     return run
 
 
-class _Lines(logging.Handler):
-    """Keeps what is logged."""
+def release_of(target: Target, data: ExaminedData, rng: np.random.Generator) -> Any:
+    """What a target releases: all that a generator yields, or the part that it names itself."""
+    found = target(data, rng)
+    if inspect.isgenerator(found):
+        # What it draws, it draws when it is asked.
+        found = list(itertools.islice(found, _MOST_YIELDED))
+    own = getattr(target, "summary", None)
+    return own(found) if callable(own) else found
+
+
+class _Output(io.StringIO):
+    """What is printed, and where each line of it is begun."""
 
     def __init__(self) -> None:
-        super().__init__(logging.INFO)
-        self.lines: List[str] = []
+        super().__init__()
+        self.places: List[Optional[Place]] = [None]
 
-    def emit(self, record: logging.LogRecord) -> None:
-        """Keep a line."""
-        self.lines.append("%s: %s" % (record.levelname, record.getMessage()))
+    def write(self, text: str) -> int:
+        """Keep a text, and the place of the lines that begin in it."""
+        if text.strip() and self.places[-1] is None:
+            self.places[-1] = place_here()
+        self.places += [None] * text.count("\n")
+        return super().write(text)
+
+
+@contextlib.contextmanager
+def heard() -> Iterator[Dict[str, Optional[Place]]]:
+    """What is warned of, logged and printed, with its places; a terminal or a file gets none of it.
+
+    All of it is there when the context is left.
+    """
+    output = _Output()
+    said: Dict[str, Optional[Place]] = {}
+    logged: Dict[str, Optional[Place]] = {}
+
+    def keep(logger: logging.Logger, record: logging.LogRecord) -> None:
+        if record.levelno >= logging.INFO:
+            place = Place(record.pathname, record.lineno, record.funcName)
+            logged.setdefault("%s: %s" % (record.levelname, record.getMessage()), place)
+
+    with ExitStack() as stack:
+        caught = stack.enter_context(warnings.catch_warnings(record=True))
+        warnings.simplefilter("always")
+        stack.enter_context(contextlib.redirect_stdout(output))
+        stack.enter_context(contextlib.redirect_stderr(output))
+        # In place of the handlers, which hold the streams that they were made with.
+        replaced(stack, logging.Logger, "callHandlers", keep)
+        yield said
+        for one in caught:
+            text = "%s: %s" % (one.category.__name__, one.message)
+            said.setdefault(text, Place(one.filename, one.lineno, ""))
+        said.update(logged)
+        said.update(zip(output.getvalue().split("\n"), output.places))
+        said.pop("", None)
 
 
 def examined(
@@ -222,13 +252,15 @@ def examined(
     found = [one for one in found if (one.kind, one.what) not in noise]
     if traced:
         _with_sources(found, target, (first, second), (recorded, replayed), seed)
-    escaped = _escaped(recorded.tape)
+    picking, escaped = _picking_and_escaped(recorded.tape)
+    origins = [line for one in escaped if traced for line in _lines_of_draw(one)]
     uneven = replayed.tape.uneven()
     calls = [_described(*pair, uneven) for pair in replayed.tape.matched()]
     if traced:
         for one, pair in zip(calls, replayed.tape.matched()):
             one["budget"] = _budget_lines(pair[0] or pair[1])
     unseen = ["a draw at %s is put on nothing that was seen" % one for one in escaped]
+    unseen += ["what a sample of records changes, which is drawn at %s" % one for one in picking]
     if noise:
         same_data = ", ".join(sorted({what or "the release" for _, what in noise})[:5])
         unseen.append("not the same again on the same data, with the same noise: %s" % same_data)
@@ -240,6 +272,8 @@ def examined(
     # A number may differ by what such noise hides. Anything else may not.
     possible = [one for one in found if escaped and one.kind == "value"]
     found = [one for one in found if one not in possible]
+    for one in possible:
+        one.origins = list(dict.fromkeys([*one.origins, *origins]))
     return {
         "usable": True,
         "differences": [one.plain() for one in found[:_MOST_DIFFERENCES]],
@@ -281,7 +315,7 @@ def _fixed(
         for key in fixed
     ]
     for one in found:
-        one.origins = [shown(at) for at in dict.fromkeys(fresh.tape.seeded)]
+        one.origins = _seeding_lines(fresh.tape)
     if not found:
         return [], set()
     other = run_once(target, second, Tape(), seed)
@@ -293,17 +327,33 @@ def _fixed(
     return found, bare
 
 
-def draws(target: Target, data: ExaminedData, seed: int) -> List[List[str]]:
-    """The draws of a run that hide values, in words: with the line, its text and the answer."""
+def draws(name: str, directory: Optional[str], data: ExaminedData, seed: int) -> Dict[str, Any]:
+    """The draws that hide values in the first run of a new process, and where it sets seeds.
+
+    Returns
+    -------
+    dict
+        ``draws``: for each the primitive, the line, its text and the answer; ``seeded``: the lines
+        that made generators with a fixed seed, also those that only an import runs.
+    """
+    importing = Tape()
+    Taps.open()
+    with Recording(importing):
+        target = loaded(name, directory)
     Taps.open()
     run = run_once(target, data, Tape(), seed)
     found = []
     for _, call in run.tape.numbered():
         if _moved(call.value, call.answer) is not None and _has_fractions(call.answer):
-            place = call.places[0] if call.places else Place("", 0, "")
-            line = "%s:%d" % (place.file, place.line)
-            found.append([call.primitive, line, place.code(), repr(np.ravel(call.answer)[:9])])
-    return found
+            place = call.places[0] if call.places else None
+            line = "" if place is None else "%s:%d" % (place.file, place.line)
+            code = "" if place is None else place.code()
+            found.append([call.primitive, line, code, repr(np.ravel(call.answer)[:9])])
+    return {"draws": found, "seeded": _seeding_lines(importing) + _seeding_lines(run.tape)}
+
+
+def _seeding_lines(tape: Tape) -> List[str]:
+    return [shown(at) for at in dict.fromkeys(tape.seeded) if is_examined(at.file)]
 
 
 def _still_fixed(
@@ -350,7 +400,9 @@ def _reused(tape: Tape) -> List[SeenDifference]:
             )
         except ValueError:
             continue
-        for draw, moved in zip(noise.tolist(), (one - other).tolist()):
+        with np.errstate(invalid="ignore"):
+            by = one - other
+        for draw, moved in zip(noise.tolist(), by.tolist()):
             moves.setdefault((before.origin, draw), []).append((moved, after))
     found = []
     for several in moves.values():
@@ -413,11 +465,31 @@ def _add_source(difference: SeenDifference, place: int, sides: List[Watch]) -> N
             return
 
 
-def _escaped(tape: Tape) -> List[str]:
-    """The lines whose draws of noise were not seen to be put on a value."""
+def _picking_and_escaped(tape: Tape) -> Tuple[List[str], List[str]]:
+    """The lines whose draws were not seen to be put on a value.
+
+    Those that choose which records are taken, which hides nothing, are told from the others.
+    """
     places = [one.place for one in tape.draws if not one.followed]
-    places += list(tape.escaped)
-    return sorted({"%s:%d" % (one.file, one.line) for one in places if one is not None})
+    lines = {(one.file, one.line) for one in [*places, *tape.escaped] if one is not None}
+    arrays: Dict[Tuple[str, int], bool] = {}
+    for call in tape.calls:
+        for one in call.places[:1]:
+            line = one.file, one.line
+            arrays[line] = arrays.get(line, True) and np.ndim(call.answer) > 0
+    found: Tuple[List[str], List[str]] = ([], [])
+    for line in sorted(lines):
+        if not makes_seed(*line):
+            picks = line in arrays and picks_records(*line, arrays[line])
+            found[0 if picks else 1].append("%s:%d" % line)
+    return found
+
+
+def _lines_of_draw(line: str) -> List[str]:
+    """A line that draws, and those that assign what it reads, such as the probability of a coin."""
+    file, _, number = line.rpartition(":")
+    before = assigned_before(file, int(number))
+    return list(map(shown, [Place(file, int(number), ""), *before]))
 
 
 def _released(run: Run) -> List[bool]:
@@ -459,7 +531,9 @@ def _of_messages(one: Run, other: Run) -> List[SeenDifference]:
     more = [line for line in other.messages if line not in one.messages]
     if not only and not more:
         return []
-    return [_difference("message", "warnings, logs and print", "; ".join(only), "; ".join(more))]
+    place = {**one.messages, **other.messages}[(only or more)[0]]
+    texts = "; ".join(only), "; ".join(more)
+    return [_difference("message", "warnings, logs and print", *texts, place)]
 
 
 def _of_calls(tape: Tape) -> List[SeenDifference]:
@@ -503,7 +577,9 @@ def _of_values(before: Call, after: Call) -> List[SeenDifference]:
         return []
     else:
         what = "value given to %s, of sensitivity %.6g" % (after.primitive, sensitivity)
-    found = _at_call("sensitivity", after, what, *shown)
+    # The score of a candidate that is ruled out is infinite, as is that of an empty interval.
+    kind = "parameter" if after.family == "gumbel" else "sensitivity"
+    found = _at_call(kind, after, what, *shown)
     found.values = ([before.value], [after.value])
     found.size = math.inf if not sensitivity else _size(by, sensitivity)
     return [found]
@@ -513,7 +589,9 @@ def _length_of_move(before: Call, after: Call, moved: List[float]) -> float:
     """How far a value moved, measured as its sensitivity is."""
     if after.length == "spectral" and moved[2] < math.inf:
         return float(np.linalg.norm(np.asarray(before.value) - np.asarray(after.value), 2))
-    return moved[2] if after.length == "largest" else moved[1]
+    if after.length == "spread" and moved[2] < math.inf:
+        return float(np.ptp(np.asarray(before.value) - np.asarray(after.value)))
+    return moved[1] if after.length == "euclidean" else moved[2]
 
 
 def _size(first: Any, second: Any) -> float:

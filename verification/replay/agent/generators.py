@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import random
+import secrets
 import sys
 from contextlib import ExitStack, contextmanager
 from typing import Any, Callable, Dict, Iterator, List
@@ -170,6 +171,7 @@ def _with_taps(base: type) -> type:
 
     if issubclass(base, np.random.RandomState):
         body["__init__"] = made
+        body["seed"] = _seeding(base.seed)  # type: ignore[attr-defined]
     return _LikeItsBase(base.__name__, (base,), body)
 
 
@@ -177,6 +179,18 @@ def _remember_seed(seed: Any) -> None:
     tape = current()
     if tape is not None and isinstance(seed, (int, np.integer)):
         tape.seeds()
+
+
+def _seeding(seed: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that sets a seed, which is remembered."""
+
+    @functools.wraps(seed)
+    def seeding(*args: Any, **given: Any) -> Any:
+        for one in (*args, *given.values()):
+            _remember_seed(one)
+        return seed(*args, **given)
+
+    return seeding
 
 
 RecordedGenerator = _with_taps(np.random.Generator)
@@ -213,6 +227,8 @@ _OF_PYTHON = (
 
 
 def _of_python(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
+    signature = inspect.signature(draw)
+
     @functools.wraps(draw)
     def method(self: Any, *args: Any, **given: Any) -> Any:
         tape = current()
@@ -230,7 +246,6 @@ def _of_python(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
             rate = given.get("lambd", args[0] if args else 1.0)
             found = _again("exponential", compute, {"rate": rate}, followed=True)
             return noise(found, "exponential", 1.0 / rate)
-        signature = inspect.signature(draw)
         said = {
             key: one
             for key, one in signature.bind(self, *args, **given).arguments.items()
@@ -310,6 +325,13 @@ def tapped_generators() -> Iterator[None]:
             for name in _OF_PYTHON
             if hasattr(random, name)
         ]
+        replaced(stack, random.Random, "seed", _seeding(random.Random.seed))
+        pairs += [(random.seed, _seeding(random.seed))]
+        # ``secrets`` keeps methods of a generator, as they were when it was imported. numpy, which
+        # makes seeds with one of them, keeps it as it is.
+        system = secrets.SystemRandom()
+        replaced(stack, secrets, "randbits", system.getrandbits)
+        replaced(stack, secrets, "choice", system.choice)
         replace_everywhere(stack, pairs)
         tap_torch(stack, replaced)
         yield

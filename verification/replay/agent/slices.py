@@ -14,6 +14,12 @@ from typing import Any, Dict, List, Set
 from .tape import Place
 
 _DEEPEST = 2
+# What tells how many records an index takes.
+_COUNTS = ("len", "sum", "size", "any", "numel", "shape")
+# What is given a seed, and draws what is seen.
+_SEEDED = ("default_rng", "manual_seed", "seed", "RandomState", "PCG64", "Random")
+# Methods that draw places.
+_PLACES = ("choice", "permutation", "randperm", "bernoulli")
 
 
 @functools.lru_cache(maxsize=None)
@@ -67,6 +73,18 @@ def _tree(file: str) -> Any:
 @functools.lru_cache(maxsize=None)
 def _function_at(file: str, line: int) -> Any:
     """Where every name of the innermost function at a line is assigned, and its statements."""
+    assigned: Dict[str, List[int]] = {}
+    statements = []
+    for node in ast.walk(_around(file, line)):
+        if isinstance(node, ast.stmt) and not hasattr(node, "body"):
+            statements.append(node)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            assigned.setdefault(node.id, []).append(node.lineno)
+    return assigned, statements
+
+
+def _around(file: str, line: int) -> Any:
+    """The innermost function at a line, or the file."""
     tree = _tree(file)
     around = [
         node
@@ -74,14 +92,7 @@ def _function_at(file: str, line: int) -> Any:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         and node.lineno <= line <= (node.end_lineno or 0)
     ]
-    assigned: Dict[str, List[int]] = {}
-    statements = []
-    for node in ast.walk(around[-1] if around else tree):
-        if isinstance(node, ast.stmt) and not hasattr(node, "body"):
-            statements.append(node)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            assigned.setdefault(node.id, []).append(node.lineno)
-    return assigned, statements
+    return around[-1] if around else tree
 
 
 def _read_at(statements: List[Any], line: int) -> Set[str]:
@@ -92,3 +103,91 @@ def _read_at(statements: List[Any], line: int) -> Set[str]:
         for node in ast.walk(one)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
     }
+
+
+@functools.lru_cache(maxsize=None)
+def picks_records(file: str, line: int, many: bool) -> bool:
+    """Whether what a line draws only chooses records: it is an index, or decides what is listed.
+
+    Such a draw hides no value, so that with the same draw again nothing else may differ.
+
+    Parameters
+    ----------
+    file, line : str, int
+        The line that draws.
+    many : bool
+        Whether it draws an array, such as a mask or the places of records.
+    """
+    nodes = list(ast.walk(_around(file, line)))
+    if any(isinstance(node, ast.comprehension) and _lists(node, line) for node in nodes):
+        return True
+    for node in nodes if many else ():
+        if isinstance(node, ast.Subscript) and _chooses(node.slice, line):
+            return isinstance(node.ctx, ast.Load)
+        if isinstance(node, ast.Assign) and _chooses(node.value, line):
+            names = [one.id for one in node.targets if isinstance(one, ast.Name)]
+            return len(names) == len(node.targets) == 1 and _is_index(names[0], nodes)
+    return False
+
+
+@functools.lru_cache(maxsize=None)
+def makes_seed(file: str, line: int) -> bool:
+    """Whether what a line draws is the seed of a generator whose draws are seen themselves."""
+    nodes = list(ast.walk(_around(file, line)))
+    seeds = {
+        one
+        for node in nodes
+        if isinstance(node, ast.Call)
+        and (getattr(node.func, "attr", "") or getattr(node.func, "id", "")) in _SEEDED
+        for given in node.args
+        for one in ast.walk(given)
+    }
+    if any(isinstance(one, ast.Call) and one.lineno == line for one in seeds):
+        return True
+    names = {
+        target.id
+        for node in nodes
+        if isinstance(node, ast.Assign) and node.lineno == line
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    reads = {
+        one
+        for one in nodes
+        if isinstance(one, ast.Name) and one.id in names and isinstance(one.ctx, ast.Load)
+    }
+    return bool(reads) and reads <= seeds
+
+
+def _lists(node: ast.comprehension, line: int) -> bool:
+    """Whether a draw at a line decides what is listed, whatever that is."""
+    own = {one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)}
+    return any(
+        _chooses(test, line)
+        and not any(isinstance(one, ast.Name) and one.id in own for one in ast.walk(test))
+        for test in node.ifs
+    )
+
+
+def _chooses(node: ast.expr, line: int) -> bool:
+    """Whether an expression is a comparison with a draw at a line, or a draw of places."""
+    inside = list(ast.walk(node))
+    drawn = any(isinstance(one, ast.Call) and one.lineno == line for one in inside)
+    return drawn and any(
+        isinstance(one, ast.Compare) or getattr(one, "attr", "") in _PLACES for one in inside
+    )
+
+
+def _is_index(name: str, nodes: List[Any]) -> bool:
+    """Whether a name is read only as an index of what is read itself, or to be counted."""
+    reads, indices, counts = set(), set(), set()
+    for node in nodes:
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
+            reads.add(node)
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            indices.add(node.slice)
+        elif isinstance(node, ast.Attribute) and node.attr in _COUNTS:
+            counts.add(node.value)
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in _COUNTS:
+            counts.update(node.args)
+    return bool(reads & indices) and reads <= indices | counts

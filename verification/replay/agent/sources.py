@@ -63,7 +63,7 @@ class Watch:
     def _called(self, frame: Any, event: str, arg: Any) -> Optional[Callable[..., Any]]:
         file = frame.f_code.co_filename
         if file not in self._watched:
-            self._watched[file] = _is_examined(file)
+            self._watched[file] = is_examined(file)
         if not self._watched[file]:
             return None
         # What a function is given was computed before.
@@ -144,7 +144,7 @@ def _members(value: Any) -> Optional[List[Any]]:
     return [one.item() if isinstance(one, np.generic) else one for one in map(plain, value)]
 
 
-def _is_examined(file: str) -> bool:
+def is_examined(file: str) -> bool:
     """Whether lines of a file may be at fault: the target's, and those of a library."""
     if file.startswith((_HERE + os.sep, "<")):
         # Targets of libraries lie here, too.

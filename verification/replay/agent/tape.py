@@ -10,6 +10,8 @@ from __future__ import annotations
 import copy
 import linecache
 import os
+import random
+import secrets
 import sys
 import threading
 from collections import Counter
@@ -19,6 +21,8 @@ from types import FrameType
 from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
+# Methods of Python's generators call each other.
+_OF_DRAWS = (random.__file__, secrets.__file__)
 _MOST_FRAMES = 60
 _MOST_CALLS = 200_000
 
@@ -65,7 +69,9 @@ class Call:
     declared: Optional[Tuple[float, float]] = None
     """The epsilon and delta that the call itself says to spend."""
     length: str = "euclidean"
-    """How a move is measured: ``euclidean``, ``largest`` of the entries, or ``spectral``."""
+    """How a move is measured: ``euclidean``, ``largest`` of the entries, ``spread`` from the
+    least to the largest, or ``spectral``.
+    """
     stated_at: Optional[Place] = None
     """The line at which the examined code stated the parameters, if that is another one."""
     noise: Any = None
@@ -243,7 +249,7 @@ def _places() -> Tuple[Place, ...]:
             # Below the outermost call of the agent, everything is its own.
             if frame.f_code.co_name == "run_once":
                 break
-        elif not name.startswith("<"):
+        elif not name.startswith("<") and name not in _OF_DRAWS:
             found.append(Place(name, frame.f_lineno, frame.f_code.co_name))
         frame = frame.f_back
     return tuple(found)

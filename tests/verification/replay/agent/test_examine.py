@@ -47,6 +47,10 @@ def warning(data, rng):
     warnings.warn(f"{len(data)} records", stacklevel=1)
 
 
+def printing(data, rng):
+    print(len(data), "records")
+
+
 def logging_it(data, rng):
     logging.getLogger("mine").warning("%d records", len(data))
 
@@ -76,7 +80,7 @@ def test_what_differs(target, kind):
         lambda data, rng: data.features.sum() + rng.laplace(scale=1.0),
         lambda data, rng: int(rng.integers(10)),
         lambda data, rng: random.random(),
-        lambda data, rng: secrets.randbelow(10**9),
+        lambda data, rng: secrets.randbelow(10**9) + secrets.randbits(30),
         lambda data, rng: rng.permutation(5).tolist(),
         lambda data, rng: np.random.default_rng().random(),
         lambda data, rng: object(),
@@ -121,6 +125,28 @@ def test_lines_are_named():
     assert "if size > 2" in value["branch"]
     parameter = next(one for one in differences if one["kind"] == "parameter")
     assert "scale = 1.0 / size" in parameter["source"]
+
+
+@pytest.mark.parametrize("target", [printing, warning, logging_it])
+def test_messages_are_named_with_their_lines_and_reach_nobody(target, capfd, caplog):
+    (difference,) = found(target)["differences"]
+    assert difference["kind"] == "message"
+    assert difference["code"].startswith(("print(", "warnings.warn(", "logging."))
+    assert caplog.text == "".join(capfd.readouterr()) == ""
+
+
+def test_a_step_that_divides_by_the_size_of_its_sample_differs():
+    def step(data, rng):
+        taken = rng.random(len(data)) < 0.9
+        total = data.features[taken].sum() + rng.normal(scale=1.0)
+        return total / (taken.sum() if private else 3)
+
+    private = True
+    (difference,) = found(step, traced=True)["differences"]
+    assert difference["kind"] == "value"
+    assert difference["code"].startswith("return total /")
+    private = False
+    assert found(step)["differences"] == []
 
 
 def test_noise_from_elsewhere_accuses_nobody():

@@ -64,18 +64,19 @@ def _built(construct: Callable[..., None]) -> Callable[..., None]:
     def init(self: Any, *args: Any, **given: Any) -> None:
         construct(self, *args, **given)
         if current() is not None:
-            self._stated_at = _stating_line(sys._getframe(1))
+            named = "monotonic" if given.get("monotonic") else "sensitivity"
+            self._stated_at = _stating_line(sys._getframe(1), named)
             _BUILT.append(self)
 
     return init
 
 
-def _stating_line(frame: Any) -> Optional[Place]:
-    """The line of the library that states the sensitivity of the mechanism that it makes."""
+def _stating_line(frame: Any, name: str) -> Optional[Place]:
+    """The line of the library that states an argument of the mechanism that it makes."""
     while frame is not None:
         file = frame.f_code.co_filename
         if not is_of_the_agent(file) and "mechanisms" not in file.replace("\\", "/").split("/"):
-            line = _line_of(file, frame.f_lineno, "sensitivity")
+            line = _line_of(file, frame.f_lineno, name)
             return Place(file, line, frame.f_code.co_name)
         frame = frame.f_back
     return None
@@ -142,12 +143,17 @@ def _randomise(draw: Callable[..., Any]) -> Callable[..., Any]:
             parameters=stated,
             value=_as_number(self, value),
             sensitivity=stated.get("sensitivity"),
-            length=_LENGTHS.get(kind, "euclidean"),
+            length=_length(stated, _LENGTHS.get(kind, "euclidean")),
             stated_at=getattr(self, "_stated_at", None),
             **_loss(self, kind),
         )
 
     return randomise
+
+
+def _length(stated: Dict[str, Any], usual: str) -> str:
+    """How a move is measured: of a monotonic utility, no candidate may rise while another falls."""
+    return "spread" if stated.get("monotonic") else usual
 
 
 def _as_number(mechanism: Any, value: Any) -> Any:
@@ -215,7 +221,7 @@ def _over_the_range(mechanism: Any, bounds: Any) -> Dict[str, Any]:
         "parameters": {**stated, "bounds": None if bounds is None else list(bounds)},
         "value": utility[places],
         "sensitivity": stated["sensitivity"],
-        "length": "largest",
+        "length": _length(stated, "largest"),
         "declared": (float(mechanism.epsilon), 0.0),
         "stated_at": getattr(mechanism, "_stated_at", None),
     }
