@@ -123,7 +123,7 @@ def test_a_delta_that_promises_nothing_is_warned_of(delta, warned):
     assert bool(as_json(*BASIC, *NOISE, "--delta", delta)["warnings"]) is warned
 
 
-# Noise multiplier, batch, data set, epochs or steps, delta: rates of 1e-4 to 1, epsilons of .02 to 40.
+# Noise, batch, data set, epochs or steps, delta: rates of 1e-4 to 1, epsilons of .02 to 40.
 _RUNS = """
 1.1   256    60000   --epochs 3      1e-5
 0.7   500    50000   --steps 90      1e-6

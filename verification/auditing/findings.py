@@ -245,6 +245,13 @@ REPEAT = "to repeat it: "
 """The beginning of the note with the command line that repeats a test of code."""
 
 
+def not_given(claim: Claim) -> str:
+    """What is said of what a claim leaves open; of many works only a part was read."""
+    read = None if claim.work is None else claim.work.read
+    in_part = claim.unread is not None or not (read is None or read.startswith("the whole text"))
+    return "not in what was read" if in_part else "not given by the source"
+
+
 def scenario_note(text: str, side: Side) -> str:
     """What a scenario of a claim gives, as its note says it."""
     return f"scenario: {text}: {side.bound} gives {side.epsilon:.6g}"

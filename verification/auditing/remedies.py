@@ -17,7 +17,7 @@ from rdpkit import DPSGD, Adjacency, Event
 from rdpkit.accountants.loss_distributions import UPPER_ID
 from rdpkit.analysis import BEST, BEST_RDP
 from rdpkit.calibration.parameters import paths, value_at, with_value
-from rdpkit.formats.printed_precision import agrees_rounded, rounded
+from rdpkit.formats.printed_precision import rounded
 from rdpkit.formats.text import rounded_down, rounded_up
 from rdpkit.pairs.claim_check import Soundness, is_proven
 from rdpkit.verification.auditing.findings import (
@@ -128,7 +128,7 @@ def stated(
         return rounded_up(value, digits=4)
     up = rounded(value, printed, ROUND_CEILING)
     # Rounding a small number up to a coarse unit would overstate it.
-    if up > Decimal(value) * Decimal("1.05") and not agrees_rounded(value, printed):
+    if up > Decimal(value) * Decimal("1.05"):
         return rounded_up(value, digits=4)
     return f"{up:f}"
 
