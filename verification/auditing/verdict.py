@@ -39,6 +39,7 @@ from rdpkit.verification.auditing.findings import (
     Finding,
     Reproduction,
     Side,
+    not_given,
     scenario_note,
     without_numbers,
 )
@@ -67,7 +68,7 @@ def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
     notes = list(claim.notes)
     if claim.missing or claim.event is None:
         scenarios = tuple(_scenarios(claim))
-        notes += ["not given by the source: " + item for item in claim.missing]
+        notes += [f"{not_given(claim)}: {item}" for item in claim.missing]
         notes += [scenario_note(text, side) for text, side in scenarios]
         return without_numbers(claim, notes, scenarios)
     assert claim.epsilon is not None

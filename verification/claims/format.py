@@ -155,7 +155,10 @@ WORK_KEYS: Mapping[str, Key] = MappingProxyType(
         ),
         "kind": Key(kind=records.choice(KINDS), meaning="What its claims are about."),
         "url": Key(kind=records.text(), meaning="Where it is found."),
-        "read": Key(kind=records.text(), meaning="What of it was read, and where."),
+        "read": Key(
+            kind=records.text(),
+            meaning="What of it was read, and where: the whole text, or which part.",
+        ),
     }
 )
 """The keys of ``[work]``, the work that all claims of a file were printed in."""
