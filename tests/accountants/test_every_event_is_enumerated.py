@@ -48,6 +48,7 @@ EXAMPLES = (
     (rdpkit.CustomProfile(epsilons=[1.0], deltas=[0.01], adjacency=ADDED), ADDED),
     (rdpkit.CustomProfile(epsilons=[1.0], deltas=[0.0], adjacency=ADDED), ADDED),
     (rdpkit.ZeroConcentrated(rho=0.5, adjacency=ADDED), ADDED),
+    (rdpkit.ZeroConcentrated(rho=0.5, adjacency=ADDED, delta=1e-4), ADDED),
     (
         rdpkit.PoissonSampled(
             event=rdpkit.EpsilonDelta(epsilon=1.0, delta=0.0, adjacency=ADDED),

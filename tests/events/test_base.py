@@ -47,7 +47,7 @@ EXAMPLES = {
         "deltas": [1e-3, 1e-6],
         "adjacency": "replace_one",
     },
-    "zero_concentrated": {"rho": 0.1, "adjacency": "replace_one", "xi": 0.01},
+    "zero_concentrated": {"rho": 0.1, "adjacency": "replace_one", "xi": 0.01, "delta": 1e-7},
     "poisson_sampled": {"event": GAUSSIAN, "sampling_probability": 0.01},
     "fixed_size_sampled": {"event": GAUSSIAN, "sample_size": 10, "population_size": 100},
     "epsilon_delta": {"epsilon": 0.5, "delta": 1e-6, "adjacency": "replace_one"},

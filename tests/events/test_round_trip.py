@@ -157,7 +157,12 @@ SIMPLE = {
         }
     ),
     "zero_concentrated": st.fixed_dictionaries(
-        {"rho": st.floats(0, 1e6), "adjacency": adjacency, "xi": st.floats(0, 1e6)}
+        {
+            "rho": st.floats(0, 1e6),
+            "adjacency": adjacency,
+            "xi": st.floats(0, 1e6),
+            "delta": st.floats(0, 0.9),
+        }
     ),
     "dpmix": st.fixed_dictionaries(
         {

@@ -386,7 +386,14 @@ def guaranteed(event, relation, points):
 
 
 def concentrated(event):
-    """From below a Gaussian of that rho; from above what Markov's inequality leaves possible."""
+    """From below a Gaussian of that rho; from above what Markov's inequality leaves possible.
+
+    With the probability delta everything is told.
+    """
+    return together([once(stated([(0.0, event.delta)])), _without_delta(event)])
+
+
+def _without_delta(event):
     if event.rho == 0.0:
         return once([(1, 1)])
     points = []
