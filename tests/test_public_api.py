@@ -20,6 +20,8 @@ PUBLIC = {
     "CustomTradeoff",
     "PartitionSelection",
     "SampledWithReplacementGaussian",
+    "Skellam",
+    "BoundedLaplace",
     "Staircase",
     "TeacherVotes",
     "ThresholdedCounts",

@@ -14,6 +14,7 @@ Kairouz, Oh and Viswanath 2015, Theorem 3.3 (arXiv 1311.0776v4); Bun and Steinke
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from flint import arb, ctx
 
@@ -30,10 +31,11 @@ def without_deltas(event: Event, adjacency: Adjacency) -> tuple[Event, arb]:
     left_out = False
     with ctx.workprec(128):
         log_kept = arb(0)
+        leaf: Any
         for leaf, count in released_counts(event).items():
             found = leaf
             stated = isinstance(leaf, EpsilonDelta | ZeroConcentrated)
-            if stated and leaf.delta > 0.0 and leaf.adjacency is adjacency:
+            if stated and leaf.adjacency is adjacency and leaf.delta > 0.0:
                 log_kept += count * (-arb(leaf.delta)).log1p()
                 found, left_out = replace(leaf, delta=0.0), True
             rest.append(Repeated(event=found, count=count) if count > 1 else found)

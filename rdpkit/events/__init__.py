@@ -15,11 +15,13 @@ from rdpkit.events.custom_rdp import CustomRdp
 from rdpkit.events.gaussian import Gaussian
 from rdpkit.events.group import Group
 from rdpkit.events.mixture_of_gaussians import MixtureOfGaussians
+from rdpkit.events.noise.bounded_laplace import BoundedLaplace
 from rdpkit.events.noise.discrete_gaussian import DiscreteGaussian
 from rdpkit.events.noise.discrete_laplace import DiscreteLaplace
 from rdpkit.events.noise.distributed_discrete_gaussian import DistributedDiscreteGaussian
 from rdpkit.events.noise.laplace import Laplace
 from rdpkit.events.noise.randomized_response import RandomizedResponse
+from rdpkit.events.noise.skellam import Skellam
 from rdpkit.events.noise.staircase import Staircase
 from rdpkit.events.noise.truncated_laplace import TruncatedLaplace
 from rdpkit.events.papers.dpcda import DPCDA
@@ -94,6 +96,8 @@ _OWN: tuple[type[Event], ...] = (
     UserSampledGaussian,
     ClassMoments,
     DistributedDiscreteGaussian,
+    Skellam,
+    BoundedLaplace,
     Staircase,
     TruncatedLaplace,
     CanonicalNoise,
@@ -183,6 +187,7 @@ __all__ = [
     "MECHANISMS",
     "NDPDC",
     "AboveThreshold",
+    "BoundedLaplace",
     "CanonicalNoise",
     "ClassMoments",
     "ClassWiseDPMix",
@@ -219,6 +224,7 @@ __all__ = [
     "ReportNoisyMax",
     "SampledWithReplacementGaussian",
     "ShuffledGaussian",
+    "Skellam",
     "Staircase",
     "TeacherVotes",
     "ThresholdedCounts",

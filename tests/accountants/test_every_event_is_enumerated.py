@@ -180,6 +180,12 @@ EXAMPLES = (
     (rdpkit.TeacherVotes(noise="gaussian", noise_scale=1.5, queries=1), REPLACED),
     (rdpkit.TeacherVotes(noise="laplace", noise_scale=2.0, queries=2), ADDED),
     (rdpkit.DistributedDiscreteGaussian(sigma=1.5, clients=3, record_norm=3.0), ADDED),
+    (rdpkit.Skellam(variance=9.0, record_norm=2.0), ADDED),
+    (rdpkit.Skellam(variance=2.0, record_norm=1.0), REPLACED),
+    (
+        rdpkit.BoundedLaplace(noise_scale=1.0, lower=0.0, upper=3.0, sensitivity=1.0),
+        REPLACED,
+    ),
     (rdpkit.Staircase(epsilon=1.0), ADDED),
     (rdpkit.Staircase(epsilon=2.0, gamma=0.7), REPLACED),
     (rdpkit.TruncatedLaplace(noise_scale=1.0, noise_limit=6.0, record_norm=1.0), ADDED),

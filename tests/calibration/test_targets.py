@@ -126,6 +126,11 @@ EVENTS = {
         ),
         ADD,
     ),
+    "skellam": (rdpkit.Skellam(variance=30.0, record_norm=2.0), ADD),
+    "bounded_laplace": (
+        rdpkit.BoundedLaplace(noise_scale=5.0, lower=0.0, upper=9.0, sensitivity=1.0),
+        ADD,
+    ),
     "staircase": (rdpkit.Staircase(epsilon=0.5), ADD),
     "truncated_laplace": (
         rdpkit.TruncatedLaplace(noise_scale=5.0, noise_limit=200.0, record_norm=1.0),
@@ -292,6 +297,7 @@ WITHOUT_EFFECT = {
 ALL = [(name, path) for name, (event, _) in EVENTS.items() for path in paths(event)]
 # Events of which no Renyi divergence is known: their targets are those of loss distributions.
 WITHOUT_RENYI = {
+    "bounded_laplace",
     "canonical_noise",
     "partition_selection",
     "sampled_with_replacement_gaussian",

@@ -135,6 +135,22 @@ SIMPLE = {
             "adjacency": adjacency,
         }
     ),
+    "skellam": st.fixed_dictionaries(
+        {
+            "variance": positive,
+            "record_norm": positive,
+            "dimension": count,
+            "record_l1_norm": positive,
+        }
+    ),
+    "bounded_laplace": st.fixed_dictionaries(
+        {
+            "noise_scale": positive,
+            "lower": st.floats(-1e3, 0.0),
+            "upper": positive,
+            "sensitivity": positive,
+        }
+    ),
     "staircase": st.fixed_dictionaries({"epsilon": positive, "gamma": st.floats(0, 1)}),
     "truncated_laplace": st.fixed_dictionaries(
         {"noise_scale": positive, "noise_limit": positive, "record_norm": positive}

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scipy.special import logsumexp
+from scipy.special import ive, logsumexp
 
 import rdpkit
 from rdpkit import BOUNDS, Adjacency, Kind
@@ -595,6 +595,20 @@ def fixed_size_anything(draw, adjacency):
     return sampled, releases
 
 
+@st.composite
+def skellam(draw, adjacency):
+    variance = draw(st.floats(0.5, 8.0))
+    event = rdpkit.Skellam(variance=variance, record_norm=2.0)
+    changed = draw(st.integers(-2, 2))
+    other = draw(st.integers(-2, 2)) if adjacency is Adjacency.REPLACE_ONE else 0
+
+    def weight(k):
+        return float(ive(abs(k), variance))
+
+    laws_ = [laws.on_integers(weight, x, int(9.0 * variance**0.5) + 12) for x in (changed, other)]
+    return event, [(*laws_, 1)]
+
+
 SCENARIOS = {
     rdpkit.FixedSizeSampled: fixed_size_anything,
     rdpkit.ShuffledGaussian: shuffled,
@@ -607,6 +621,7 @@ SCENARIOS = {
     rdpkit.DiscreteLaplace: partial(integers, event_type=rdpkit.DiscreteLaplace),
     rdpkit.DiscreteGaussian: partial(integers, event_type=rdpkit.DiscreteGaussian),
     rdpkit.DistributedDiscreteGaussian: of_clients,
+    rdpkit.Skellam: skellam,
     rdpkit.RandomizedResponse: randomized_response,
     rdpkit.MixtureOfGaussians: mixture_of_gaussians,
     rdpkit.Exponential: partial(scored, event_type=rdpkit.Exponential),
