@@ -21,6 +21,7 @@ PUBLIC = {
     "PartitionSelection",
     "SampledWithReplacementGaussian",
     "Skellam",
+    "FirstAboveThreshold",
     "BoundedLaplace",
     "Staircase",
     "TeacherVotes",

@@ -38,6 +38,7 @@ from rdpkit.events.sampled.sampled_with_replacement_gaussian import SampledWithR
 from rdpkit.events.sampled.user_sampled_gaussian import UserSampledGaussian
 from rdpkit.events.selection.above_threshold import AboveThreshold
 from rdpkit.events.selection.exponential import Exponential
+from rdpkit.events.selection.first_above_threshold import FirstAboveThreshold
 from rdpkit.events.selection.partition_selection import PartitionSelection
 from rdpkit.events.selection.permute_and_flip import PermuteAndFlip
 from rdpkit.events.selection.repeat_and_select import RepeatAndSelect
@@ -79,6 +80,7 @@ _OWN: tuple[type[Event], ...] = (
     ReportNoisyMax,
     AboveThreshold,
     RepeatAndSelect,
+    FirstAboveThreshold,
     Group,
     DPMix,
     ClassWiseDPMix,
@@ -202,6 +204,7 @@ __all__ = [
     "EpsilonDelta",
     "Event",
     "Exponential",
+    "FirstAboveThreshold",
     "FixedSizeSampled",
     "FixedSizeSampledGaussian",
     "Gaussian",

@@ -90,6 +90,7 @@ EXAMPLES = (
         rdpkit.AboveThreshold(threshold_noise_scale=4.0, query_noise_scale=3.0, sensitivity=1.0),
         REPLACED,
     ),
+    (rdpkit.FirstAboveThreshold(event=GAUSSIAN, stopping_probability=0.2), ADDED),
     (rdpkit.RepeatAndSelect(event=GAUSSIAN, mean=1.5, shape=1.0), ADDED),
     (rdpkit.Group(event=GAUSSIAN, size=2), ADDED),
     (

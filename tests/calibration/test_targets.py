@@ -208,6 +208,12 @@ EVENTS = {
         ),
         ADD,
     ),
+    "first_above_threshold": (
+        rdpkit.FirstAboveThreshold(
+            event=rdpkit.Gaussian(noise_std=20.0, record_norm=1.0), stopping_probability=0.1
+        ),
+        ADD,
+    ),
     "repeat_and_select": (
         rdpkit.RepeatAndSelect(
             event=rdpkit.Gaussian(noise_std=20.0, record_norm=1.0), mean=10.0, shape=0.5
@@ -285,6 +291,7 @@ WITHOUT_EFFECT = {
     ("tree_aggregation", "record_diameter"),
     ("poisson", "record_diameter"),
     ("repeat_and_select", "event.record_diameter"),
+    ("first_above_threshold", "event.record_diameter"),
     ("fixed-size sum", "record_norm"),
     ("repeated", "event.record_diameter"),
     ("composed", "events[0].record_diameter"),

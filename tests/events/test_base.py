@@ -139,6 +139,7 @@ EXAMPLES = {
         "monotone_queries": True,
     },
     "group": {"event": GAUSSIAN, "size": 3},
+    "first_above_threshold": {"event": GAUSSIAN, "stopping_probability": 0.1},
     "repeat_and_select": {"event": GAUSSIAN, "mean": 10.0, "shape": 0.5},
     "dpmix": {
         "population_size": 1000,

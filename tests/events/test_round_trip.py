@@ -355,6 +355,9 @@ NESTED = {
             "population_size": st.integers(1000, 10**6),
         }
     ),
+    "first_above_threshold": st.fixed_dictionaries(
+        {"event": table, "stopping_probability": st.floats(1e-6, 1.0)}
+    ),
     "repeat_and_select": st.fixed_dictionaries(
         {
             "event": table,

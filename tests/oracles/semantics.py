@@ -718,6 +718,25 @@ def normal_draws(variance, added, event, relation):
     return member(Way(way.below, EVERYTHING), event.outputs)
 
 
+def first_good(event, relation):
+    """The most telling outputs of one run, in either way, are good enough."""
+    stop, found = fraction(event.stopping_probability), []
+    for way in ways(event.event, relation):
+        ranked = by_ratio(way.below)
+        size = len(ranked)
+        for first, last in itertools.product(
+            range(1, size // 2 + 1), range(size // 2 + 1, size + 1)
+        ):
+            good = ranked[:first] + ranked[last:]
+            sides = []
+            for side in zip(*good, strict=True):
+                whole = sum(side, fmpq(0))
+                ended = stop + (1 - stop) * whole
+                sides.append([*[one / ended for one in side], stop * (1 - whole) / ended])
+            found.append(Way(rounded(zip(*sides, strict=True)), EVERYTHING))
+    return found
+
+
 def best_of_runs(event, relation):
     """The most telling output of a random number of runs."""
     found = []
@@ -955,6 +974,7 @@ MEANINGS = {
     rdpkit.ReportNoisyMax: lambda e, r: selection(e),
     rdpkit.AboveThreshold: lambda e, r: above_threshold(e),
     rdpkit.RepeatAndSelect: best_of_runs,
+    rdpkit.FirstAboveThreshold: first_good,
     rdpkit.TopOptions: top_options,
     rdpkit.DistributedDiscreteGaussian: many_clients,
     rdpkit.Skellam: skellam,

@@ -316,6 +316,23 @@ def poisson_sampled_anything(draw, adjacency):
 
 
 @st.composite
+def first_above_threshold(draw, adjacency):
+    """Runs that answer with one of four answers, of which some are good enough."""
+    chances = st.lists(st.floats(0.1, 1.0), min_size=4, max_size=4)
+    p, q = (np.array(found) / np.sum(found) for found in (draw(chances), draw(chances)))
+    largest = float(np.abs(np.log(p / q)).max()) + 1e-9
+    inner = rdpkit.CustomRdp(orders=(1.0001, 1e10), values=(largest, largest), adjacency=adjacency)
+    stop, good = draw(st.sampled_from([0.02, 0.3])), draw(st.integers(1, 3))
+
+    def until(run):
+        ended = stop + (1.0 - stop) * run[:good].sum()
+        return Answers(np.append(run[:good] / ended, stop * run[good:].sum() / ended))
+
+    event = rdpkit.FirstAboveThreshold(event=inner, stopping_probability=stop)
+    return event, [(until(p), until(q), 1)]
+
+
+@st.composite
 def repeat_and_select(draw, adjacency):
     """Runs that answer a question with one of four answers, of which the largest is selected."""
     chances = st.lists(st.floats(0.1, 1.0), min_size=4, max_size=4)
@@ -632,6 +649,7 @@ SCENARIOS = {
     rdpkit.ZeroConcentrated: zero_concentrated,
     rdpkit.PoissonSampled: poisson_sampled_anything,
     rdpkit.RepeatAndSelect: repeat_and_select,
+    rdpkit.FirstAboveThreshold: first_above_threshold,
     rdpkit.Gaussian: gaussian,
     rdpkit.PoissonSampledGaussian: poisson_sampled,
     rdpkit.FixedSizeSampledGaussian: fixed_size,
