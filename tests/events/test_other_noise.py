@@ -100,6 +100,7 @@ def test_noise_that_two_numbers_have_not_in_common():
     )
 
 
+@pytest.mark.thorough
 @settings(max_examples=12, deadline=None)
 @given(st.floats(0.6, 3.0), st.integers(2, 5), st.integers(1, 4))
 def test_discrete_gaussians_of_clients(sigma, clients, norm):
@@ -158,6 +159,7 @@ def test_canonical_noise_is_what_its_definition_says(epsilon, delta):
 POINTS = st.lists(st.tuples(st.floats(0.01, 0.99), st.floats(0.05, 1.0)), min_size=1, max_size=4)
 
 
+@pytest.mark.thorough
 @settings(max_examples=12, deadline=None)
 @given(POINTS, st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=2, max_size=7))
 def test_no_mechanism_with_the_points_of_a_curve_leaks_more(points, masses):

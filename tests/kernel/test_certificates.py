@@ -117,6 +117,7 @@ def test_certified_upper_bounds(name):
         certificate(event, claimed=f"{0.999 * below:.6f}", adjacency=adjacency, delta=delta)
 
 
+@pytest.mark.thorough
 def test_divergences_of_synthesis_and_concentrated_releases():
     synthesis = rdpkit.GaussianSynthesis(
         records=10**5, outputs=10**5, dimension=6, min_eigenvalue=0.01

@@ -75,6 +75,7 @@ def test_means_come_back(order):
         assert (5.0 * error < 0.2).all()  # or the test could not fail
 
 
+@pytest.mark.thorough
 def test_the_estimate_is_unbiased():
     """The mean of 60 estimates; label noise alone is larger than the signal."""
     how = event(releases=500)

@@ -69,6 +69,7 @@ def test_synthesis_is_infinite_beyond_and_never_out_of_order(divergences):
         assert point.published is None or point.lower < point.published
 
 
+@pytest.mark.thorough
 def test_dpcda_is_refuted_where_noise_is_small_and_loose_where_it_is_large(budgets):
     small, large = budgets.panels[0].curves[0].points
     assert small.refuted

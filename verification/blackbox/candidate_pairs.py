@@ -451,16 +451,3 @@ def _others(kind: str, count: int, d: int, norm: float, rng: np.random.Generator
     if kind == "point":
         return np.tile(norm * random_unit(d, rng), (count, 1))
     return from_ball(count, d, norm, rng)
-
-
-__all__ = [
-    "DIMENSIONS",
-    "LEAST_DELTA",
-    "OFF_GRID",
-    "StatedData",
-    "of_pair",
-    "pairs_to_test",
-    "random_neighbours",
-    "usable_dimension",
-    "worst_neighbours",
-]

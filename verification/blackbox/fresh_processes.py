@@ -38,7 +38,8 @@ from rdpkit.verification.blackbox.checks.repeats import Digests, RepeatBets, Rep
 from rdpkit.verification.blackbox.encoding import ReleaseLayout, points_of
 from rdpkit.verification.blackbox.mistakes import MistakeKind, mistake_of
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
-from rdpkit.verification.blackbox.runs import MechanismError, Part, digests_of
+from rdpkit.verification.blackbox.release_parts import MechanismError
+from rdpkit.verification.blackbox.runs import Part, digests_of
 from rdpkit.verification.blackbox.targets import TargetReference
 from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
 

@@ -601,15 +601,3 @@ def _check_room(layout: ReleaseLayout, count: int) -> None:
             f"{count} training runs on each side, of {layout.size} numbers each, are too many to "
             f"keep: expected at most {most} training runs, or smaller releases."
         )
-
-
-__all__ = [
-    "MANY_FALSE_ALARM_RATE",
-    "MechanismError",
-    "MechanismRunner",
-    "Part",
-    "digests_of",
-    "generator",
-    "run_part",
-    "structures_of",
-]

@@ -26,7 +26,7 @@ from rdpkit.formats.records import did_you_mean
 from rdpkit.mechanisms.algorithms import find_mechanism, mechanism_names
 from rdpkit.verification.blackbox.candidate_pairs import LEAST_DELTA, worst_neighbours
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
-from rdpkit.verification.blackbox.scores import NamedScore
+from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.zoo import ENTRIES, FIXED, ZooEntry, names
 
 Mechanism = Callable[..., Any]

@@ -44,8 +44,10 @@ from rdpkit.verification.blackbox.options import (
     VerificationOptions,
 )
 from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target
-from rdpkit.verification.blackbox.runs import MechanismError, MechanismRunner
-from rdpkit.verification.blackbox.scores import NamedScore, has_classifiers
+from rdpkit.verification.blackbox.release_parts import MechanismError
+from rdpkit.verification.blackbox.runs import MechanismRunner
+from rdpkit.verification.blackbox.scores.learned import has_classifiers
+from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.targets import Mechanism, TargetReference
 from rdpkit.verification.blackbox.targets import target as find_target
 from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest, event_claim

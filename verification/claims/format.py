@@ -17,7 +17,6 @@ from rdpkit.events import MECHANISMS
 from rdpkit.formats import records
 from rdpkit.formats.records import Key, ValueKind
 from rdpkit.verification.blackbox.options import NEIGHBOURS, OPTIONS, Option
-from rdpkit.verification.claims.unknown import UNKNOWN_KEYS
 from rdpkit.verification.training import options as training_options
 
 FORMAT = 1
@@ -263,17 +262,3 @@ CLAIM_KEYS: Mapping[str, Key] = MappingProxyType(
     }
 )
 """The keys of a ``[[claim]]``."""
-
-__all__ = [
-    "CLAIM_KEYS",
-    "CODE_KEYS",
-    "CONVERSIONS",
-    "FORMAT",
-    "KINDS",
-    "QUANTITIES",
-    "SCENARIO_KEYS",
-    "TRAINING_KEYS",
-    "UNKNOWN_KEYS",
-    "UNMODELLED",
-    "WORK_KEYS",
-]

@@ -47,19 +47,6 @@ from rdpkit.verification.claims.lines import claim_lines, key_line
 from rdpkit.verification.claims.unknown import Unknown, read_unknown
 from rdpkit.verification.training.options import TrainingOptions
 
-__all__ = [
-    "Claim",
-    "CodeTest",
-    "Scenario",
-    "TrainingTest",
-    "Work",
-    "claim_of_release",
-    "load_files",
-    "loads",
-    "register_files",
-    "shipped_files",
-]
-
 
 def shipped_files() -> list[Path]:
     """The claims of the papers, shipped with the package: one file a paper."""

@@ -20,9 +20,9 @@ from rdpkit.verification.claims.format import (
     QUANTITIES,
     SCENARIO_KEYS,
     TRAINING_KEYS,
-    UNKNOWN_KEYS,
     WORK_KEYS,
 )
+from rdpkit.verification.claims.unknown import UNKNOWN_KEYS
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
 """The dialect that editors of TOML understand."""

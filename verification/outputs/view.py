@@ -12,7 +12,7 @@ from rdpkit.accountants.loss_distributions import SOURCES
 from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Side
 from rdpkit.verification.auditing.regions.sentences import how
-from rdpkit.verification.auditing.remedies import needs_noise, obstacles, remedies, statable
+from rdpkit.verification.auditing.remedies import needs_noise, obstacles, remedies
 from rdpkit.verification.auditing.rules import Rule, slack
 from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.outputs.verdict import claimed, instead, number, reason, word
@@ -276,29 +276,3 @@ def report_of_code(claim: Claim, problems: Iterable[str], *, what: str = "code")
         *(f"  {text}" for text in problems),
         f"  change     the {what}, or the claim",
     ]
-
-
-__all__ = [
-    "THEOREMS",
-    "SideView",
-    "advice",
-    "counted",
-    "headline",
-    "how_many_fail",
-    "in_short",
-    "named_sides",
-    "parameters",
-    "region_reasons",
-    "region_words",
-    "relation_in_words",
-    "report",
-    "report_of_code",
-    "sandwich",
-    "sides",
-    "slack_words",
-    "statable",
-    "statement",
-    "theorem_ids",
-    "what_to_change",
-    "would_need",
-]

@@ -131,6 +131,7 @@ def test_stated(epsilon, delta, loss):
     check(step, loss, oracle.by_outcomes(loss, oracle.stated(epsilon=epsilon, delta=delta)))
 
 
+@pytest.mark.thorough
 @settings(max_examples=30)
 @given(log_uniform(1e-2, 5.0), st.floats(0.51, 4.0), LOSSES)
 def test_truncated_laplace(distance, part, loss):

@@ -93,6 +93,7 @@ def test_what_says_nothing_of_samples_is_not_sampled():
         poisson(OfAStranger())
 
 
+@pytest.mark.thorough
 def test_all_releases_see_one_sample():
     """Of several releases from one sample a record is in all or in none."""
     asked = {"delta": 1e-6, "adjacency": "add_or_remove_one"}

@@ -92,6 +92,7 @@ def test_more_partitions_people_and_noise():
     assert rdpkit.epsilon(event, delta=0.0, adjacency=ADDED).epsilon == math.inf
 
 
+@pytest.mark.thorough
 @settings(max_examples=6, deadline=None)
 @given(
     st.sampled_from(["laplace", "gaussian"]),
@@ -128,6 +129,7 @@ def test_what_one_person_alone_shows(noise, scale, threshold, k, most):
     assert (above < math.inf) is (noise == "laplace")
 
 
+@pytest.mark.thorough
 @settings(max_examples=10, deadline=None)
 @given(log_uniform(0.5, 5.0), st.integers(0, 6), st.integers(0, 3), st.floats(0.5, 6.0))
 def test_a_thresholded_geometric_count_of_few_people(scale, others, mine, threshold):

@@ -53,6 +53,7 @@ def excess(one, other, epsilon):
     return sum(max(p - math.exp(epsilon) * other[key], 0.0) for key, p in one.items())
 
 
+@pytest.mark.thorough
 @settings(max_examples=12, deadline=None)
 @given(SCORES, MOVES, log_uniform(0.5, 8.0), st.integers(1, 3), st.booleans())
 def test_gumbel_noise_of_few_options(scores, moves, scale, count, monotone):
@@ -68,6 +69,7 @@ def test_gumbel_noise_of_few_options(scores, moves, scale, count, monotone):
             assert excess(one, two, epsilon) <= above + 1e-13
 
 
+@pytest.mark.thorough
 @settings(max_examples=10, deadline=None)
 @given(SCORES, MOVES, log_uniform(1.0, 8.0), st.integers(1, 3), st.booleans())
 def test_laplace_noise_of_few_options(scores, moves, scale, count, monotone):
@@ -143,6 +145,7 @@ def laplace_kinds(many, moved, count):
     return found
 
 
+@pytest.mark.thorough
 @settings(max_examples=5, deadline=None)
 @given(
     st.lists(st.integers(0, 6), min_size=3, max_size=3),

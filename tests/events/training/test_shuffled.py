@@ -43,6 +43,7 @@ def event_of(noise, size):
     )
 
 
+@pytest.mark.thorough
 @settings(max_examples=3)
 @given(
     st.lists(st.floats(-1, 1), min_size=4, max_size=4),

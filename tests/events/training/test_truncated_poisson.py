@@ -45,6 +45,7 @@ def upper(event, adjacency, epsilon):
     return rdpkit.delta(event, epsilon=epsilon, adjacency=adjacency).delta
 
 
+@pytest.mark.thorough
 @settings(max_examples=3)
 @given(
     st.lists(st.floats(-1, 1), min_size=1, max_size=4),

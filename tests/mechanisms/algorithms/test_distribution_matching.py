@@ -49,6 +49,7 @@ def test_it_is_never_called_private():
     assert "not private" in found.manifest.notes[0]
 
 
+@pytest.mark.thorough
 def test_the_seed_decides_everything():
     one, two, other = _synthesize(), _synthesize(), _synthesize(seed=1)
     assert one.manifest.arrays == two.manifest.arrays != other.manifest.arrays

@@ -65,6 +65,7 @@ def test_much_noise_gives_rows_of_the_domain():
         assert (made < DOMAIN).all()
 
 
+@pytest.mark.thorough
 def test_what_follows_the_measurements_sees_no_record(monkeypatch):
     """With the same measurements, two tables that have nothing in common give the same rows."""
     kept = []

@@ -179,6 +179,7 @@ def test_reading_needs_no_right_to_write(tmp_path, monkeypatch):
         found.spend(QUERY)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no limit on the size of files")
 def test_a_full_disk_leaves_what_was_there(tmp_path):
     path = tmp_path / "budget"

@@ -88,6 +88,7 @@ def test_a_correct_training_is_not_rejected():
     assert "--seed 5" in replay
 
 
+@pytest.mark.thorough
 def test_a_broken_training_refutes_the_claim_with_the_mistake_named():
     finding = audited(content("AddsNoNoise"))
     assert finding.soundness is Soundness.REFUTED

@@ -11,7 +11,7 @@ import pytest
 from rdpkit.verification.blackbox import fresh_processes
 from rdpkit.verification.blackbox.fresh_processes import NewProcesses, evidence_of, fresh_evidence
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
-from rdpkit.verification.blackbox.runs import MechanismError
+from rdpkit.verification.blackbox.release_parts import MechanismError
 from rdpkit.verification.blackbox.targets import TargetReference, target
 from rdpkit.verification.estimators.privacy_claims import DpClaim
 

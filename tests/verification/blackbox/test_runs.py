@@ -7,8 +7,9 @@ import pytest
 
 from rdpkit.verification.blackbox import runs
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
-from rdpkit.verification.blackbox.runs import MechanismError, MechanismRunner, generator
-from rdpkit.verification.blackbox.scores import NamedScore
+from rdpkit.verification.blackbox.release_parts import MechanismError
+from rdpkit.verification.blackbox.runs import MechanismRunner, generator
+from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.targets import target
 from rdpkit.verification.estimators.base import DiagnosticKind
 

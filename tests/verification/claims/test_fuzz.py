@@ -88,6 +88,7 @@ def fuzz(examples):
 any_file = claims | damaged() | st.text() | st.binary()
 
 
+@pytest.mark.thorough
 @fuzz(400)
 @given(any_file)
 @example(text())

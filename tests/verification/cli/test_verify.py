@@ -279,6 +279,7 @@ def test_a_generator_seeded_at_import(folder):
     assert any("does not come from rng" in note for note in found["notes"])
 
 
+@pytest.mark.thorough
 def test_a_sound_one_in_fresh_processes(folder):
     found, status = as_json(f"{folder}:Holder.inner", *WORST, *QUICK, "--seed", "1")
     assert (status, found["mistakes"], found["notes"]) == (0, [], [])

@@ -253,6 +253,7 @@ def _job(path, number):
         add(path, 0.5, claim={**CLAIM, "epsilon": 10.0 * number + seed}, seed=seed)
 
 
+@pytest.mark.thorough
 def test_two_jobs_at_once_lose_nothing(path):
     context = multiprocessing.get_context("spawn")
     jobs = [context.Process(target=_job, args=(path, number)) for number in (1, 2)]

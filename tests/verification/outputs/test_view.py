@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from rdpkit.verification.auditing.audit import audit as audit_claims
 from rdpkit.verification.auditing.findings import Side, Soundness
+from rdpkit.verification.auditing.remedies import statable
 from rdpkit.verification.auditing.rules import DEFAULT, FailOn, Rule, broken_rules
 from rdpkit.verification.claims.reading import loads
 from rdpkit.verification.cli.audit import audit
@@ -23,14 +24,7 @@ from rdpkit.verification.outputs.markdown import summary
 from rdpkit.verification.outputs.sarif import sarif
 from rdpkit.verification.outputs.terminal import explanation
 from rdpkit.verification.outputs.verdict import LOOSE, NOT_PRINTED, reason
-from rdpkit.verification.outputs.view import (
-    NOT_STATED,
-    advice,
-    evaluation,
-    headline,
-    report,
-    statable,
-)
+from rdpkit.verification.outputs.view import NOT_STATED, advice, evaluation, headline, report
 from tests.verification.claim_files import text
 from tests.verification.finding_examples import (
     finding,

@@ -17,7 +17,8 @@ from rdpkit.verification.blackbox.betting.pair_test import PairTest
 from rdpkit.verification.blackbox.betting.steps import Progress, VerificationStep
 from rdpkit.verification.blackbox.options import MOST_PAIRS
 from rdpkit.verification.blackbox.quiet_pairs import MOST_QUIET_PAIRS, quiet_pairs
-from rdpkit.verification.blackbox.runs import MechanismError, MechanismRunner
+from rdpkit.verification.blackbox.release_parts import MechanismError
+from rdpkit.verification.blackbox.runs import MechanismRunner
 from rdpkit.verification.estimators.base import Stop
 
 # Runs on each data set of a pair after each stage of the search, and how many of 24 pairs stay. Of

@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 from rdpkit import Gaussian
 from rdpkit.adjacency import Adjacency
-from rdpkit.verification.blackbox.candidate_pairs import OFF_GRID
+from rdpkit.verification.blackbox.adversarial_pairs import OFF_GRID
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.zoo.base import (
     Draw,

@@ -70,6 +70,7 @@ def test_consecutive_runs(make):
         assert "p-value 0.0006" in found.message
 
 
+@pytest.mark.thorough
 def test_runs_with_the_same_number():
     rng = np.random.default_rng(1)
     noise = independent(rng)

@@ -10,7 +10,8 @@ import pytest
 from scipy.stats import norm
 
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
-from rdpkit.verification.blackbox.scores import TrainingOutputs, candidate_scores
+from rdpkit.verification.blackbox.scores.library import candidate_scores
+from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
 
 FRESH = 10_000
 

@@ -7,8 +7,9 @@ import pytest
 
 from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
-from rdpkit.verification.blackbox.scores import NamedScore, TrainingOutputs, candidate_scores
-from rdpkit.verification.blackbox.scores.library import MOST_SCORES
+from rdpkit.verification.blackbox.scores.library import MOST_SCORES, candidate_scores
+from rdpkit.verification.blackbox.scores.named_score import NamedScore
+from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
 
 
 def noise(seed, *shape):
