@@ -21,6 +21,7 @@ PUBLIC = {
     "PartitionSelection",
     "SampledWithReplacementGaussian",
     "Skellam",
+    "GaussianAboveThreshold",
     "FirstAboveThreshold",
     "BoundedLaplace",
     "Staircase",
