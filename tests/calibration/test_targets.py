@@ -97,7 +97,7 @@ EVENTS = {
     ),
     "gaussian_above_threshold": (
         rdpkit.GaussianAboveThreshold(
-            threshold_noise_std=20.0, query_noise_std=40.0, sensitivity=1.0, queries=50
+            threshold_noise_std=20.0, query_noise_std=40.0, sensitivity=1.0, queries=10**6
         ),
         ADD,
     ),

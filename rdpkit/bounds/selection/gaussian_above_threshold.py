@@ -51,7 +51,8 @@ def _divergence(event: Any, order: arb, adjacency: Adjacency) -> arb:
         top = max(exponents, key=lambda exponent: float(exponent.mid()))
         whole = sum([(exponent - top).exp() for exponent in exponents], arb(0))
         found = at_threshold + (top + whole.log()) / (order - 1)
-    return found.min(order * arb(event.sensitivity) ** 2 * _jointly(event) / 2)
+    together: arb = order * arb(event.sensitivity) ** 2 * _jointly(event) / 2
+    return together.min(found)
 
 
 def _jointly(event: Any) -> arb:
@@ -60,8 +61,10 @@ def _jointly(event: Any) -> arb:
     share = t * t / (z * z + k * t * t)
     if event.monotone_queries:
         ones = k.min(1 / (2 * share))
-        return (ones - share * ones * ones) / (z * z)
-    return (k - share * (event.queries % 2)) / (z * z)
+        longest: arb = ones - share * ones * ones
+    else:
+        longest = k - share * (event.queries % 2)
+    return longest / (z * z)
 
 
 BOUND = RdpBound(
