@@ -73,13 +73,13 @@ def _cells(losses: Losses, count: int) -> Cells:
 def mixtures(*, q: arb, first: arb, second: arb) -> Cells:
     """A Gaussian at 0 with the probability 1 - q and otherwise one at ``first``, or ``second``.
 
-    The ratio rises along the line if the first is farther away. Cells are a quarter of a standard
+    The ratio rises along the line if the first is farther away. Cells are an eighth of a standard
     deviation wide.
     """
-    last = 4 * math.ceil(float(first.mid())) + 36
+    last = 8 * math.ceil(float(first.mid())) + 72
     tails = [
         tuple((1 - q) * _normal_above(x) + q * _normal_above(x - mean) for mean in (first, second))
-        for x in [arb(k) / 4 for k in range(last, -37, -1)]
+        for x in [arb(k) / 8 for k in range(last, -73, -1)]
     ]
     ends = [(arb(0), arb(0)), *tails, (arb(1), arb(1))]
     return [(u - p, v - r) for (p, r), (u, v) in pairwise(ends)]
