@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from dp_accounting import privacy_accountant
+from scipy.special import logsumexp
 
 import rdpkit
 from benchmarks.peer_suites import answers
@@ -59,7 +60,18 @@ class _Recorded(RdpkitAccountant):
 
 def _attained_divergence(event: rdpkit.Event, order: float, adjacency: rdpkit.Adjacency) -> float:
     """A lower bound on the divergence of some two neighbours, which is 0 where none is known."""
-    return float(rdp_floor(event, np.array([order]), adjacency)[0])
+    found = float(rdp_floor(event, np.array([order]), adjacency)[0])
+    if isinstance(event, rdpkit.RepeatAndSelect):
+        pairs = [losses[0] for losses in event.attained(adjacency) if losses]
+        found = max([found, *[_divergence_of(pair, order) for pair in pairs]])
+    return found
+
+
+def _divergence_of(pair: Any, order: float) -> float:
+    """The larger divergence of a handful of outcomes and of the same exchanged."""
+    p, q = np.log(pair.first), np.log(pair.second)
+    both = [logsumexp(order * a - (order - 1.0) * b) for a, b in ((p, q), (q, p))]
+    return float(max(both)) / (order - 1.0)
 
 
 class PLDAccountant(_Recorded):

@@ -39,6 +39,9 @@ class Record:
     curves: list[Any] = field(default_factory=list)
 
 
+ACCEPTED = "accepted with a note"
+"""A test that fails by its own assertion, where two data sets show which number is right."""
+
 CURRENT = Record()
 """The record of the test that is running."""
 
@@ -114,7 +117,8 @@ def _of_texts(message: str) -> str | None:
 
 def _proof(answer: Answer, theirs: float) -> str | None:
     lower = answer.lower()
-    if lower is None:
+    if not lower:
+        # Nothing is known to be attained, so that all evidence would be our own certificate.
         return None
     if lower <= answer.ours < theirs:
         return (
@@ -136,7 +140,7 @@ def _refused() -> str | None:
     theirs, event, adjacency = CURRENT.composed[-1]
     lower = attained(event, adjacency, delta=1e-5)
     found = rdpkit.epsilon(event, delta=1e-5, adjacency=adjacency)
-    if lower is None or not (found.enclosure and math.isfinite(found.epsilon)):
+    if not lower or not (found.enclosure and math.isfinite(found.epsilon)):
         return None
     return (
         f"theirs refuses {type(theirs).__name__} under {adjacency}, of which ours proves "

@@ -28,7 +28,7 @@ def pytest_runtest_makereport(item: Any, call: Any) -> Generator[None, Any, None
     report = outcome.get_result()
     if report.when == "setup":
         answers.begin()
-    if report.skipped or not (report.when == "call" or report.failed):
+    if not (report.when == "call" or report.failed or report.skipped):
         return
     row = {
         "test": item.nodeid.rpartition("/")[2],
@@ -42,7 +42,7 @@ def pytest_runtest_makereport(item: Any, call: Any) -> Generator[None, Any, None
         row["reason"] = " ".join(text.split())[:400]
         proof = answers.note(str(error))
         if proof:
-            row.update(outcome="passed with a note", reason=proof)
+            row.update(outcome=answers.ACCEPTED, reason=proof)
     _ROWS.append(row)
 
 

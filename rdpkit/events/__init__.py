@@ -39,6 +39,7 @@ from rdpkit.events.sampled.user_sampled_gaussian import UserSampledGaussian
 from rdpkit.events.selection.above_threshold import AboveThreshold
 from rdpkit.events.selection.exponential import Exponential
 from rdpkit.events.selection.first_above_threshold import FirstAboveThreshold
+from rdpkit.events.selection.gaussian_above_threshold import GaussianAboveThreshold
 from rdpkit.events.selection.partition_selection import PartitionSelection
 from rdpkit.events.selection.permute_and_flip import PermuteAndFlip
 from rdpkit.events.selection.repeat_and_select import RepeatAndSelect
@@ -79,6 +80,7 @@ _OWN: tuple[type[Event], ...] = (
     PermuteAndFlip,
     ReportNoisyMax,
     AboveThreshold,
+    GaussianAboveThreshold,
     RepeatAndSelect,
     FirstAboveThreshold,
     Group,
@@ -208,6 +210,7 @@ __all__ = [
     "FixedSizeSampled",
     "FixedSizeSampledGaussian",
     "Gaussian",
+    "GaussianAboveThreshold",
     "GaussianSynthesis",
     "Group",
     "Laplace",

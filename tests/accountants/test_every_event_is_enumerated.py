@@ -90,6 +90,12 @@ EXAMPLES = (
         rdpkit.AboveThreshold(threshold_noise_scale=4.0, query_noise_scale=3.0, sensitivity=1.0),
         REPLACED,
     ),
+    (
+        rdpkit.GaussianAboveThreshold(
+            threshold_noise_std=1.0, query_noise_std=2.0, sensitivity=1.0, queries=1
+        ),
+        REPLACED,
+    ),
     (rdpkit.FirstAboveThreshold(event=GAUSSIAN, stopping_probability=0.2), ADDED),
     (rdpkit.RepeatAndSelect(event=GAUSSIAN, mean=1.5, shape=1.0), ADDED),
     (rdpkit.Group(event=GAUSSIAN, size=2), ADDED),
@@ -184,7 +190,7 @@ EXAMPLES = (
     (rdpkit.Skellam(variance=9.0, record_norm=2.0), ADDED),
     (rdpkit.Skellam(variance=2.0, record_norm=1.0), REPLACED),
     (
-        rdpkit.BoundedLaplace(noise_scale=1.0, lower=0.0, upper=3.0, sensitivity=1.0),
+        rdpkit.BoundedLaplace(noise_scale=1.0, minimum=0.0, maximum=3.0, sensitivity=1.0),
         REPLACED,
     ),
     (rdpkit.Staircase(epsilon=1.0), ADDED),

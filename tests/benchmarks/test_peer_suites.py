@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.peer_suites import answers
-from benchmarks.peer_suites.__main__ import run
+from benchmarks.peer_suites.__main__ import counted, on_page, run
 
 TESTS = """
 import unittest
@@ -32,6 +32,10 @@ class Accountants(unittest.TestCase):
 
     def test_no_accountant(self):
         self.assertEqual(2, 2)
+
+    @unittest.skip("not here")
+    def test_nothing_to_see(self):
+        pass
 """
 
 
@@ -51,15 +55,20 @@ def test_every_test_is_counted_with_its_reason(rows):
     outcomes = {name: row["outcome"] for name, row in rows.items()}
     assert outcomes == {
         "ours_is_asked": "passed",
-        "ours_is_smaller": "passed with a note",
-        "ours_is_not_below_what_is_attained": "passed with a note",
+        "ours_is_smaller": "accepted with a note",
+        "ours_is_not_below_what_is_attained": "accepted with a note",
+        "nothing_to_see": "skipped",
         "another_failure": "failed",
         "no_accountant": "passed",
     }
     assert "certified, and smaller than theirs, 1.2" in rows["ours_is_smaller"]["reason"]
     assert "0.1, is too small" in rows["ours_is_not_below_what_is_attained"]["reason"]
     assert rows["another_failure"]["reason"] == "AssertionError: 1 != 2"
-    assert [name for name, row in rows.items() if not row["asked"]] == ["no_accountant"]
+    assert [name for name, row in rows.items() if not row["asked"]] == [
+        "no_accountant",
+        "nothing_to_see",
+    ]
+    assert counted(list(rows.values())) == [2, 2, 1, 1]
 
 
 def test_a_folder_without_their_tests(tmp_path):
@@ -75,3 +84,21 @@ def test_a_number_that_is_larger_than_theirs_proves_nothing():
     assert answers.note("3.0 != 2.5 within 7 places") is None
     answers.begin()
     assert answers.note("2.0 != 2.5 within 7 places") is None
+
+
+def test_a_lower_bound_of_nothing_is_no_evidence():
+    for lower in (0.0, None):
+        answers.begin()
+        answers.CURRENT.answers.append(answers.Answer("epsilon", 2.0, lambda lower=lower: lower))
+        assert answers.note("2.0 != 2.5 within 7 places") is None
+
+
+def test_the_page_is_made_by_the_command():
+    page = "a\n\n| suite | passed | accepted with a note | failed | skipped |\n| --- |\n\nb\n"
+    rows = [{"outcome": "passed"}, {"outcome": "failed"}, {"outcome": "passed"}]
+    once = on_page(page, "peer 1", rows)
+    assert "| --- |\n| peer 1 | 2 | 0 | 1 | 0 |\n\nb" in once
+    twice = on_page(on_page(once, "peer 0", []), "peer 1", rows[:1])
+    assert "| peer 0 | 0 | 0 | 0 | 0 |\n| peer 1 | 1 | 0 | 0 | 0 |\n\nb" in twice
+    with pytest.raises(ValueError, match="Expected a page with a table"):
+        on_page("nothing", "peer 1", rows)

@@ -95,6 +95,12 @@ EVENTS = {
         rdpkit.ReportNoisyMax(noise_scale=5.0, sensitivity=1.0, noise="gumbel"),
         ADD,
     ),
+    "gaussian_above_threshold": (
+        rdpkit.GaussianAboveThreshold(
+            threshold_noise_std=20.0, query_noise_std=40.0, sensitivity=1.0, queries=10**6
+        ),
+        ADD,
+    ),
     "above_threshold": (
         rdpkit.AboveThreshold(threshold_noise_scale=5.0, query_noise_scale=10.0, sensitivity=1.0),
         ADD,
@@ -128,7 +134,7 @@ EVENTS = {
     ),
     "skellam": (rdpkit.Skellam(variance=30.0, record_norm=2.0), ADD),
     "bounded_laplace": (
-        rdpkit.BoundedLaplace(noise_scale=5.0, lower=0.0, upper=9.0, sensitivity=1.0),
+        rdpkit.BoundedLaplace(noise_scale=5.0, minimum=0.0, maximum=9.0, sensitivity=1.0),
         ADD,
     ),
     "staircase": (rdpkit.Staircase(epsilon=0.5), ADD),

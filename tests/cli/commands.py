@@ -59,7 +59,7 @@ EVENTS = {
         "false_negative_rates": [0.75, 0.25],
     },
     "skellam": {"variance": 25.0, "record_norm": 1.0},
-    "bounded_laplace": {"noise_scale": 5.0, "lower": -1.0, "upper": 9.0, "sensitivity": 1.0},
+    "bounded_laplace": {"noise_scale": 5.0, "minimum": -1.0, "maximum": 9.0, "sensitivity": 1.0},
     "staircase": {"epsilon": 0.5},
     "truncated_laplace": {"noise_scale": 5.0, "noise_limit": 80.0, "record_norm": 1.0},
     "sampled_with_replacement_gaussian": {
@@ -67,6 +67,12 @@ EVENTS = {
         "record_norm": 1.0,
         "draws": 10,
         "largest_share": 0.01,
+    },
+    "gaussian_above_threshold": {
+        "threshold_noise_std": 20.0,
+        "query_noise_std": 40.0,
+        "sensitivity": 1.0,
+        "queries": 50,
     },
     "above_threshold": {
         "threshold_noise_scale": 5.0,

@@ -116,7 +116,7 @@ EXAMPLES = {
         "dimension": 5,
         "record_l1_norm": 3.0,
     },
-    "bounded_laplace": {"noise_scale": 2.0, "lower": 1.0, "upper": 9.0, "sensitivity": 1.5},
+    "bounded_laplace": {"noise_scale": 2.0, "minimum": 1.0, "maximum": 9.0, "sensitivity": 1.5},
     "staircase": {"epsilon": 0.5, "gamma": 0.25},
     "truncated_laplace": {
         "noise_scale": 5.0,
@@ -130,6 +130,14 @@ EXAMPLES = {
         "draws": 10,
         "largest_share": 0.01,
         "record_diameter": 1.5,
+    },
+    "gaussian_above_threshold": {
+        "threshold_noise_std": 5.0,
+        "query_noise_std": 10.0,
+        "sensitivity": 1.0,
+        "queries": 50,
+        "most_above": 3,
+        "monotone_queries": True,
     },
     "above_threshold": {
         "threshold_noise_scale": 5.0,
@@ -268,7 +276,7 @@ ALTERNATIVES = {
     "thresholded_counts": {"threshold", "delta"},
     "teacher_votes": {"screening_noise_std", "screened"},
 }
-SIGNED = {"coefficients", "matrix", "lower"}
+SIGNED = {"coefficients", "matrix", "minimum"}
 BAD = {
     "number": [-1.0, math.nan, math.inf, True, "1", [1.0], 10**400, 1j, Decimal("NaN")],
     "integer": [0, -1, 2.0, True, "1", None, [1], math.nan, Fraction(2)],

@@ -47,7 +47,7 @@ def excess(one, other, b, width, epsilon):
 )
 def test_no_two_numbers_leak_more(b, width, part, places, epsilon):
     moved = part * width
-    event = rdpkit.BoundedLaplace(noise_scale=b, lower=0.0, upper=width, sensitivity=moved)
+    event = rdpkit.BoundedLaplace(noise_scale=b, minimum=0.0, maximum=width, sensitivity=moved)
     place, nearer = places
     first = place * (width - moved)
     above = rdpkit.delta(event, epsilon=epsilon, adjacency=RELATIONS[0]).delta
@@ -67,7 +67,9 @@ def test_no_two_numbers_leak_more(b, width, part, places, epsilon):
 def test_the_scale_of_holohan(b, width, part):
     """Holohan et al. 2018, Theorem 3.5, at delta = 0: b >= s / (epsilon - log ratio)."""
     moved = part * width
-    event = rdpkit.BoundedLaplace(noise_scale=b, lower=2.0, upper=2.0 + width, sensitivity=moved)
+    event = rdpkit.BoundedLaplace(
+        noise_scale=b, minimum=2.0, maximum=2.0 + width, sensitivity=moved
+    )
 
     def left(x):
         return 1 - (mp.exp(-x / mp.mpf(b)) + mp.exp(-(width - x) / mp.mpf(b))) / 2
@@ -81,7 +83,7 @@ def test_the_scale_of_holohan(b, width, part):
 
 
 def test_both_bounds_are_near_each_other():
-    event = rdpkit.BoundedLaplace(noise_scale=2.0, lower=0.0, upper=10.0, sensitivity=1.0)
+    event = rdpkit.BoundedLaplace(noise_scale=2.0, minimum=0.0, maximum=10.0, sensitivity=1.0)
     for delta in (0.0, 1e-9, 1e-6):
         ask = {"delta": delta, "adjacency": RELATIONS[1]}
         assert (
@@ -91,13 +93,13 @@ def test_both_bounds_are_near_each_other():
 
 
 def test_a_range_that_is_empty_is_refused():
-    with pytest.raises(ValueError, match=r"Expected upper to be above lower = 1\.0"):
-        rdpkit.BoundedLaplace(noise_scale=1.0, lower=1.0, upper=1.0, sensitivity=1.0)
+    with pytest.raises(ValueError, match=r"Expected maximum to be above minimum = 1\.0"):
+        rdpkit.BoundedLaplace(noise_scale=1.0, minimum=1.0, maximum=1.0, sensitivity=1.0)
 
 
 def test_a_number_that_may_be_anything_in_the_range():
-    wide = rdpkit.BoundedLaplace(noise_scale=1.0, lower=0.0, upper=1.0, sensitivity=50.0)
-    same = rdpkit.BoundedLaplace(noise_scale=1.0, lower=0.0, upper=1.0, sensitivity=1.0)
+    wide = rdpkit.BoundedLaplace(noise_scale=1.0, minimum=0.0, maximum=1.0, sensitivity=50.0)
+    same = rdpkit.BoundedLaplace(noise_scale=1.0, minimum=0.0, maximum=1.0, sensitivity=1.0)
     for epsilon in (0.0, 0.5):
         ask = {"epsilon": epsilon, "adjacency": RELATIONS[1]}
         assert rdpkit.delta(wide, **ask).delta == rdpkit.delta(same, **ask).delta

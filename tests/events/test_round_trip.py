@@ -146,8 +146,8 @@ SIMPLE = {
     "bounded_laplace": st.fixed_dictionaries(
         {
             "noise_scale": positive,
-            "lower": st.floats(-1e3, 0.0),
-            "upper": positive,
+            "minimum": st.floats(-1e3, 0.0),
+            "maximum": positive,
             "sensitivity": positive,
         }
     ),
@@ -161,6 +161,16 @@ SIMPLE = {
             "record_norm": positive,
             "draws": count,
             "largest_share": st.floats(0, 1),
+        }
+    ),
+    "gaussian_above_threshold": st.fixed_dictionaries(
+        {
+            "threshold_noise_std": positive,
+            "query_noise_std": positive,
+            "sensitivity": positive,
+            "queries": count,
+            "most_above": st.integers(1, 100),
+            "monotone_queries": st.booleans(),
         }
     ),
     "above_threshold": st.fixed_dictionaries(

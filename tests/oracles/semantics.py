@@ -867,7 +867,7 @@ def bounded_laplace(event, relation):
     """Cells of the range, for numbers at its end or around its middle."""
     with ctx.workprec(BITS):
         b = arb(event.noise_scale)
-        width = (arb(event.upper) - arb(event.lower)) / b
+        width = (arb(event.maximum) - arb(event.minimum)) / b
         moved = (arb(event.sensitivity) / b).min(width)
         found = []
         for place in (arb(0), (width - moved) / 2):
@@ -898,6 +898,16 @@ def many_clients(event, relation):
     cut = [pair[: moved + 1], *[[one] for one in pair[moved + 1 : -moved - 1]], pair[-moved - 1 :]]
     cells = [tuple(sum(side, fmpq(0)) for side in zip(*some, strict=True)) for some in cut]
     return member(once(rounded(cells)))
+
+
+def gaussian_above_threshold(event, relation):
+    """One query, whose noise and that of the threshold add up."""
+    with ctx.workprec(BITS):
+        std = (arb(event.threshold_noise_std) ** 2 + arb(event.query_noise_std) ** 2).sqrt()
+        moved = arb(event.sensitivity) / std
+        places = [arb(k) / 2 for k in range(-8, 9)]
+        ways = options(lambda x: normal_tails(-x)[0], moved, places)
+    return [member(way)[0] for way in ways]
 
 
 def top_options(event, relation):
@@ -974,6 +984,7 @@ MEANINGS = {
     rdpkit.ReportNoisyMax: lambda e, r: selection(e),
     rdpkit.AboveThreshold: lambda e, r: above_threshold(e),
     rdpkit.RepeatAndSelect: best_of_runs,
+    rdpkit.GaussianAboveThreshold: gaussian_above_threshold,
     rdpkit.FirstAboveThreshold: first_good,
     rdpkit.TopOptions: top_options,
     rdpkit.DistributedDiscreteGaussian: many_clients,

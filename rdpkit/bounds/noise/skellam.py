@@ -22,6 +22,7 @@ NeurIPS 2021, Theorem 3.5 (arXiv 2110.04995).
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from flint import arb
@@ -33,7 +34,7 @@ from rdpkit.events import Skellam
 
 
 def _divergence(event: Any, order: arb, adjacency: Adjacency) -> arb:
-    below = int(order.floor().unique_fmpz())
+    below = math.floor(float(order))
     share, rest = order - below, (below - 1) * _at_integer(event, arb(below), adjacency)
     if share == 0:
         return rest / (order - 1)

@@ -26,16 +26,17 @@ _APART, _FAR = 0.01, 30.0
 class BoundedLaplace(Event):
     """A number in a range with Laplace noise that is drawn again until the result is in the range.
 
-    Released: a number in [lower, upper] with a density in proportion to e^(-abs(y - x) /
+    Released: a number in [minimum, maximum] with a density in proportion to e^(-abs(y - x) /
     noise_scale), x the number of the data, which is in that range too. How much of the noise is
     left depends on x, so that the largest loss is above s / noise_scale, s the sensitivity: by the
-    logarithm of the ratio of what is left for x = lower + s and for x = lower. Results that are cut
+    logarithm of the ratio of what is left for x = minimum + s and for x =
+    minimum. Results that are cut
     to a range or folded into it are :class:`rdpkit.Laplace`.
 
     Examples
     --------
     >>> import rdpkit
-    >>> event = rdpkit.BoundedLaplace(noise_scale=2.0, lower=0.0, upper=10.0, sensitivity=1.0)
+    >>> event = rdpkit.BoundedLaplace(noise_scale=2.0, minimum=0.0, maximum=10.0, sensitivity=1.0)
     >>> round(rdpkit.epsilon(event, delta=0.0, adjacency="replace_one").epsilon, 3)
     0.831
     """
@@ -46,24 +47,26 @@ class BoundedLaplace(Event):
     assumed = ("the sensitivity of the number is that under the adjacency that is asked about",)
 
     noise_scale: float = noise("Scale of the noise that is drawn, in the units of the number")
-    lower: float = declared("Least value of the number and of the result", check=_validate.finite)
-    upper: float = declared("Largest value of the number and of the result", check=_validate.finite)
+    minimum: float = declared("Least value of the number and of the result", check=_validate.finite)
+    maximum: float = declared(
+        "Largest value of the number and of the result", check=_validate.finite
+    )
     sensitivity: float = positive(
         "Largest change of the number between neighbours, in its own units", private=-1
     )
 
     def _check_together(self) -> None:
-        if not self.lower < self.upper:
-            raise _validate.fail("upper", f"to be above lower = {self.lower!r}", self.upper)
+        if not self.minimum < self.maximum:
+            raise _validate.fail("maximum", f"to be above minimum = {self.minimum!r}", self.maximum)
 
     def distance(self) -> float:
         """How far the number moves at most, which is the whole range at most."""
-        return min(self.sensitivity, self.upper - self.lower)
+        return min(self.sensitivity, self.maximum - self.minimum)
 
     def pure_epsilon(self) -> float:
         """The epsilon of pure differential privacy, rounded up."""
         with ctx.workprec(128):
-            b, width = arb(self.noise_scale), arb(self.upper) - arb(self.lower)
+            b, width = arb(self.noise_scale), arb(self.maximum) - arb(self.minimum)
             moved = arb(self.sensitivity).min(width)
             left = (-moved / b).expm1() + ((moved - width) / b).expm1()
             return float_above(moved / b + (left / (-width / b).expm1()).log())
@@ -75,16 +78,16 @@ class BoundedLaplace(Event):
 
     def attained(self, adjacency: Adjacency) -> Attained:
         """The numbers at the end of the range, or around its middle, and in which cell it is."""
-        width, moved = self.upper - self.lower, self.distance()
+        width, moved = self.maximum - self.minimum, self.distance()
         room = width - moved
         if max(moved, width) / self.noise_scale > _FAR or 0.0 < room < _APART * width:
             return attains(())
         return Attained(tuple((self._cells(place),) for place in (0.0, 0.5 * room)))
 
     def _cells(self, place: float) -> Outcomes:
-        """Probabilities of cells for numbers at ``place`` and the distance further, above lower."""
+        """Probabilities of cells for a number at ``place`` above the minimum, and one beyond it."""
         b, moved = self.noise_scale, self.distance()
-        rest = self.upper - self.lower - moved - place
+        rest = self.maximum - self.minimum - moved - place
         near, far = -math.expm1(-place / b), -math.expm1(-rest / b)
         across = math.exp(-moved / b)
         # What is on the other side of the farther number, or nearer to the nearer one.

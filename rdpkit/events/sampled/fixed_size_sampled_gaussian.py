@@ -6,9 +6,12 @@ import math
 from dataclasses import replace
 from typing import ClassVar, Literal
 
+from flint import arb, ctx
+
 from rdpkit.adjacency import Adjacency
 from rdpkit.events import free_parameters
 from rdpkit.events.base import Event
+from rdpkit.events.cells import BITS, mixtures, outcomes_of
 from rdpkit.events.data_sets import NeighbouringDataSets, RecordGroup, one_record_changed
 from rdpkit.events.fields import choice, diameter, event_class, integer, noise, norm, records
 from rdpkit.events.free_parameters import Direction, FreeParameter
@@ -34,6 +37,10 @@ def _sample(event: FixedSizeSampledGaussian) -> FreeParameter:
     return free_parameters.integer(
         private, highest=event.population_size, scaled=scaled, role="batch"
     )
+
+
+# Cells are listed while the record is at most so many standard deviations of the noise away.
+_FAR = 40.0
 
 
 @event_class
@@ -122,10 +129,10 @@ class FixedSizeSampledGaussian(Event):
                 return Dominating(self._special_record())
 
     def attained(self, adjacency: Adjacency) -> Attained:
-        """One record on one side and all others on the other; under zero-out all are equal.
+        """One record on one side and all others on the other.
 
-        Under zero-out it is the data set with the special record whose sums vary, which is the
-        second one.
+        Under zero-out, if others are no farther from the record than it is long, all are equal, so
+        that the sums of the second data set vary alone.
         """
         match adjacency:
             case Adjacency.ADD_OR_REMOVE_ONE:
@@ -134,7 +141,8 @@ class FixedSizeSampledGaussian(Event):
             case Adjacency.REPLACE_ONE:
                 return attains(self._step("removed", self.noise_multiplier))
             case Adjacency.ZERO_OUT:
-                return attains(self._step("added", self.presence_noise_multiplier))
+                equal = self._step("added", self.presence_noise_multiplier)
+                return Attained(self._on_the_other_side() or (equal,))
 
     def _check_sizes(self) -> None:
         if self.sample_size == self.population_size:
@@ -151,6 +159,19 @@ class FixedSizeSampledGaussian(Event):
             other=other,
         )
 
+    def _on_the_other_side(self) -> tuple[Losses, ...]:
+        """All others are as far from the record as they may be; in which cell the sum is."""
+        diameter, q = diameter_of(self), self.sampling_probability
+        if not self.record_norm < diameter < _FAR * self.noise_std / self._unit or q == 1.0:
+            return ()
+        with ctx.workprec(BITS):
+            # A little nearer than that, by more than all roundings.
+            unit = arb(self._unit) / arb(self.noise_std) * (1 - arb(2) ** -44)
+            second = unit * (arb(diameter) - arb(self.record_norm))
+            first = unit * arb(diameter)
+            share = arb(self.sample_size) / self.population_size
+            return tuple(outcomes_of([mixtures(q=share, first=first, second=second)]))
+
     def _special_record(self) -> Losses:
         """Another member of the sample is at 0, the record at 1, and the special one between."""
         diameter = diameter_of(self)
@@ -163,10 +184,14 @@ class FixedSizeSampledGaussian(Event):
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
         """One record on one side of the origin, all others on the other side.
 
-        Under zero-out all records are equal.
+        Under zero-out all records are equal if they have to be near each other.
         """
         if adjacency is Adjacency.ZERO_OUT:
-            same = RecordGroup(count=self.population_size - 1, position=self.record_norm)
+            far = self.record_norm - diameter_of(self) if self._on_the_other_side() else None
+            same = RecordGroup(
+                count=self.population_size - 1,
+                position=self.record_norm if far is None else far,
+            )
             return one_record_changed(
                 adjacency, changed=self.record_norm, replacement=0.0, rest=(same,)
             )

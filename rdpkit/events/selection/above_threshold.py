@@ -9,8 +9,9 @@ from typing import ClassVar
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.fields import event_class, flag, integer, noise, positive
-from rdpkit.events.losses import Attained, Dominating, attains
+from rdpkit.events.losses import Attained, Dominating
 from rdpkit.events.pairs import StatedPair
+from rdpkit.events.selection.streams import Noises, best_streams, laplace
 from rdpkit.events.selection.two_options import SCORES, pairs_of
 
 
@@ -68,25 +69,15 @@ class AboveThreshold(Event):
         return Dominating((StatedPair(epsilon=self.pure_epsilon(), delta=0.0),))
 
     def attained(self, adjacency: Adjacency) -> Attained:
-        """The answer to one query, which is lower by its sensitivity on the second data set."""
-        one, two = sorted((self.threshold_noise_scale, self.query_noise_scale))
-        if two - one < 0.05 * two:
-            # The formula for two scales loses digits; a little less noise than there is on neither
-            # side would be no lower bound, so nothing is claimed.
-            return attains(())
-
-        def above(x: float) -> float:
-            """P(query + noise > threshold + noise) for a query x above the threshold."""
-            t = abs(x)
-            tail = two * (two * math.exp(-t / two)) - one * (one * math.exp(-t / one))
-            tail /= 2.0 * (two - one) * (two + one)
-            return 1.0 - tail if x >= 0.0 else tail
-
-        found = []
-        for place in (0.0, 0.5, 1.0, -1.0, -3.0):
-            x = place * self.sensitivity
-            found.append((above(x), above(x - self.sensitivity)))
-        return pairs_of(found)
+        """A stream of queries that move as far as they may, and whether it is answered as told."""
+        noises = Noises(
+            threshold=laplace,
+            query=laplace,
+            ratio=self.query_noise_scale / self.threshold_noise_scale,
+            moved=self.sensitivity / self.threshold_noise_scale * (1.0 - 1e-12),
+            both_ways=not self.monotone_queries,
+        )
+        return pairs_of(best_streams(noises, self.most_above))
 
     def in_groups(self, size: int) -> Event:
         """Queries that change by so many times their sensitivity."""

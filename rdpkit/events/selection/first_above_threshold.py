@@ -10,12 +10,12 @@ from flint import arb, ctx
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
+from rdpkit.events.cells import BITS, Cells, cells_of, outcomes_of
 from rdpkit.events.composition import released_counts
 from rdpkit.events.fields import declared, event_class, part
 from rdpkit.events.free_parameters import number
 from rdpkit.events.losses import Attained, Dominating
 from rdpkit.events.pairs import BoundedRange, LaplacePair, StatedPair
-from rdpkit.events.selection.cells import BITS, Cells, cells_of, outcomes_of
 
 
 def _stopping(name: str, value: object) -> float:

@@ -11,10 +11,10 @@ from flint import arb, ctx
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
+from rdpkit.events.cells import BITS, Cells, cells_of, outcomes_of
 from rdpkit.events.fields import declared, event_class, part
 from rdpkit.events.free_parameters import SMALLEST, FreeParameter, number
 from rdpkit.events.losses import Attained
-from rdpkit.events.selection.cells import BITS, Cells, cells_of, outcomes_of
 from rdpkit.numerics.number_of_runs import mean_of_power
 
 _LARGEST_SHAPE = 1e100

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from rdpkit.events.losses import Attained
 from rdpkit.events.pairs import TwoOutcomes
@@ -52,7 +53,7 @@ def two_laplace_pairs(distance: float) -> Attained:
 
 
 def pairs_of(
-    found: list[tuple[float, float]],  # Its probability on either data set
+    found: Iterable[tuple[float, float]],  # Its probability on either data set
 ) -> Attained:
     """Pairs of two outcomes, from probabilities of the first; without those that are too far."""
     pairs = [

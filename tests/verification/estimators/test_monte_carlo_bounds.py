@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scipy.special import ive, logsumexp
+from scipy.special import ive, logsumexp, ndtr
 
 import rdpkit
 from rdpkit import BOUNDS, Adjacency, Kind
@@ -483,6 +483,22 @@ def above_threshold(draw, adjacency):
 
 
 @st.composite
+def gaussian_above_threshold(draw, adjacency):
+    """One query, whose noise and that of the threshold add up."""
+    before = draw(st.floats(-3.0, 3.0))
+    after = before + draw(st.sampled_from([-1.0, 1.0]))
+    event = rdpkit.GaussianAboveThreshold(
+        threshold_noise_std=draw(st.floats(0.5, 2.0)),
+        query_noise_std=draw(st.floats(0.5, 2.0)),
+        sensitivity=1.0,
+        queries=1,
+    )
+    std = math.hypot(event.threshold_noise_std, event.query_noise_std)
+    laws_ = [Answers(np.array([ndtr(q / std), ndtr(-q / std)])) for q in (before, after)]
+    return event, [(*laws_, 1)]
+
+
+@st.composite
 def epsilon_delta(draw, adjacency):
     """Answers to a question, whose privacy losses are bounded."""
     chances = st.lists(st.floats(0.1, 1.0), min_size=4, max_size=4)
@@ -645,6 +661,7 @@ SCENARIOS = {
     rdpkit.PermuteAndFlip: partial(scored, event_type=rdpkit.PermuteAndFlip),
     rdpkit.ReportNoisyMax: partial(scored, event_type=rdpkit.ReportNoisyMax),
     rdpkit.AboveThreshold: above_threshold,
+    rdpkit.GaussianAboveThreshold: gaussian_above_threshold,
     rdpkit.EpsilonDelta: epsilon_delta,
     rdpkit.ZeroConcentrated: zero_concentrated,
     rdpkit.PoissonSampled: poisson_sampled_anything,

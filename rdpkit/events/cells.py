@@ -7,7 +7,7 @@ of some cells their output is. Probabilities are balls, in order of the losses, 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from flint import arb, ctx
@@ -70,6 +70,21 @@ def _cells(losses: Losses, count: int) -> Cells:
     return []
 
 
+def mixtures(*, q: arb, first: arb, second: arb) -> Cells:
+    """A Gaussian at 0 with the probability 1 - q and otherwise one at ``first``, or ``second``.
+
+    The ratio rises along the line if the first is farther away. Cells are an eighth of a standard
+    deviation wide.
+    """
+    last = 8 * math.ceil(float(first.mid())) + 72
+    tails = [
+        tuple((1 - q) * _normal_above(x) + q * _normal_above(x - mean) for mean in (first, second))
+        for x in [arb(k) / 8 for k in range(last, -73, -1)]
+    ]
+    ends = [(arb(0), arb(0)), *tails, (arb(1), arb(1))]
+    return [(u - p, v - r) for (p, r), (u, v) in pairwise(ends)]
+
+
 def _normal_above(x: arb) -> arb:
     return (x / arb(2).sqrt()).erfc() / 2
 
@@ -78,7 +93,7 @@ def _laplace_above(x: arb) -> arb:
     return (-x).exp() / 2 if x > 0 else 1 - x.exp() / 2
 
 
-def _cut(above, moved: arb, places: list[arb]) -> Cells:  # type: ignore[no-untyped-def]
+def _cut(above: Callable[[arb], arb], moved: arb, places: list[arb]) -> Cells:
     """Cells between places, from the largest on; the first centre is at ``moved``."""
     tails = [(above(x - moved), above(x)) for x in places]
     ends = [(arb(0), arb(0)), *tails, (arb(1), arb(1))]

@@ -1,0 +1,143 @@
+"""Sparse vectors by brute force: all answers to short streams, and the streams of lower bounds."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import rdpkit
+from rdpkit import Adjacency
+from rdpkit.events.selection import streams
+from tests.bounds.strategies import log_uniform
+
+RELATION = Adjacency.REPLACE_ONE
+LAWS = {"laplace": stats.laplace, "normal": stats.norm}
+
+
+def answers(law, scales, queries, most):
+    """Probabilities of all sequences of answers, the threshold integrated over."""
+    at = np.linspace(-22.0 * scales[0], 22.0 * scales[0], 20_001)
+    weights = law.pdf(at, scale=scales[0])
+    weights /= weights.sum()
+    above = [law.sf(at - query, scale=scales[1]) for query in queries]
+    found = []
+    for told in product((False, True), repeat=len(queries)):
+        chance = np.ones_like(at)
+        for k, yes in enumerate(told):
+            if sum(told[:k]) == most:
+                # It ended; what would follow is one sequence.
+                chance = chance * (not yes)
+            else:
+                chance = chance * (above[k] if yes else 1.0 - above[k])
+        found.append(float(weights @ chance))
+    return np.array(found)
+
+
+MOVES = st.lists(st.tuples(st.floats(-3.0, 3.0), st.sampled_from([-1, 1])), min_size=1, max_size=5)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.sampled_from(["laplace", "normal"]),
+    st.tuples(log_uniform(0.7, 5.0), log_uniform(0.7, 8.0)),
+    MOVES,
+    st.integers(1, 3),
+    st.booleans(),
+)
+def test_no_short_stream_leaks_more(name, scales, moves, most, monotone):
+    before = [query for query, _ in moves]
+    after = [query + (1 if monotone else move) for query, move in moves]
+    first, second = (answers(LAWS[name], scales, one, most) for one in (before, after))
+    more = {"sensitivity": 1.0, "most_above": most, "monotone_queries": monotone}
+    if name == "laplace":
+        event = rdpkit.AboveThreshold(
+            threshold_noise_scale=scales[0], query_noise_scale=scales[1], **more
+        )
+    else:
+        event = rdpkit.GaussianAboveThreshold(
+            threshold_noise_std=scales[0], query_noise_std=scales[1], queries=len(moves), **more
+        )
+    for epsilon in (0.05, 0.5, 1.5):
+        above = rdpkit.delta(event, epsilon=epsilon, adjacency=RELATION).delta
+        below = rdpkit.lower_bound(event, epsilon=epsilon, adjacency=RELATION)[0].delta
+        assert below <= above * (1 + 1e-9)
+        for p, q in ((first, second), (second, first)):
+            assert np.maximum(p - math.exp(epsilon) * q, 0.0).sum() <= above + 1e-6
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.sampled_from(["laplace", "normal"]),
+    log_uniform(0.5, 6.0),
+    log_uniform(0.05, 1.0),
+    st.booleans(),
+    st.builds(
+        streams.Stream,
+        first=st.sampled_from([0, 1, 20]),
+        centre=st.floats(-2.0, 3.0),
+        place=st.floats(-3.0, 3.0),
+        above=st.integers(1, 4),
+        missed=st.integers(0, 3),
+    ),
+)
+def test_streams_have_these_probabilities(name, ratio, moved, both_ways, stream):
+    """In the queries' own coordinates: those below rise, and the others fall or stay."""
+    law, noise = LAWS[name], {"laplace": streams.laplace, "normal": streams.normal}[name]
+    noises = streams.Noises(
+        threshold=noise, query=noise, ratio=ratio, moved=moved, both_ways=both_ways
+    )
+    at = np.linspace(-24.0, 24.0, 40_001)
+    weights = law.pdf(at) / law.pdf(at).sum()
+    root = law.ppf(0.5 ** (1.0 / stream.first)) * ratio if stream.first else 0.0
+
+    def chance(rise, fall):
+        low = law.cdf(at - (stream.centre - root) - rise, scale=ratio) ** stream.first
+        one = law.sf(at - stream.place + fall, scale=ratio)
+        enough = stats.nbinom.cdf(stream.missed, stream.above, one)
+        return float(weights @ (low * enough))
+
+    exact = chance(0.0, 0.0), chance(moved, moved if both_ways else 0.0)
+    p, q = streams.probabilities(noises, stream)
+    assert p <= exact[0] * (1 + 1e-5) + 1e-9
+    assert exact[1] <= q * (1 + 1e-5) + 1e-9
+    assert p == pytest.approx(exact[0], rel=2e-2, abs=1e-5)
+    assert q == pytest.approx(exact[1], rel=2e-2, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("scales", "most", "apart"),
+    [((2.0, 4.0), 1, 1.03), ((4.0, 4.0), 1, 1.02), ((2.0, 8.0), 5, 1.6)],
+)
+def test_long_streams_attain_much_of_pure_privacy(scales, most, apart):
+    event = rdpkit.AboveThreshold(
+        threshold_noise_scale=scales[0],
+        query_noise_scale=scales[1],
+        sensitivity=1.0,
+        most_above=most,
+    )
+    ask = {"delta": 1e-6, "adjacency": RELATION}
+    above, below = rdpkit.epsilon(event, **ask).epsilon, rdpkit.lower_bound(event, **ask)[0].epsilon
+    assert below <= above <= apart * below
+
+
+def test_the_number_of_queries_matters_where_noise_is_gaussian():
+    found = []
+    for queries in (1, 2, 10, 1000, 10**6):
+        event = rdpkit.GaussianAboveThreshold(
+            threshold_noise_std=10.0, query_noise_std=20.0, sensitivity=1.0, queries=queries
+        )
+        ask = {"delta": 1e-6, "adjacency": RELATION}
+        above = rdpkit.epsilon(event, **ask).epsilon
+        below = rdpkit.lower_bound(event, **ask)[0].epsilon
+        assert below <= above <= 2.2 * below
+        found.append(above)
+    assert found == sorted(found)
+    one = rdpkit.Gaussian(noise_std=math.hypot(10.0, 20.0), record_norm=1.0)
+    whole = rdpkit.epsilon(one, delta=1e-6, adjacency="add_or_remove_one", bound="best-rdp")
+    assert found[0] == pytest.approx(whole.epsilon, rel=1e-6)
