@@ -11,7 +11,7 @@ import math
 from flint import arb
 
 from rdpkit.accountants.losses.guide import Array
-from rdpkit.accountants.losses.kinds.lattice import Law, lattice_kind, listed
+from rdpkit.accountants.losses.kinds.lattice import LatticeLaw, lattice_kind, listed
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.events.pairs import DiscreteGaussianPair
 from rdpkit.numerics.discrete_gaussian import upper_tail
@@ -52,7 +52,7 @@ def _log_densities(k: Array, step: DiscreteGaussianPair) -> Array:
 
 
 DISCRETE_GAUSSIAN = lattice_kind(
-    Law(
+    LatticeLaw(
         at_most=_at_most,
         threshold=_threshold,
         integers=_integers,

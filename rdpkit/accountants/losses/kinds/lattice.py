@@ -21,7 +21,7 @@ _FEW = 3000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Law:
+class LatticeLaw:
     """What is known of the distribution; steps have a ``distance``."""
 
     at_most: Callable[[int, Any], arb]  # P(k <= m)
@@ -33,7 +33,7 @@ class Law:
     log_densities: Callable[[Array, Any], Array]  # The same, but for a common summand
 
 
-def lattice_kind(law: Law) -> LossKind:
+def lattice_kind(law: LatticeLaw) -> LossKind:
     """The kind of the pairs of a distribution."""
 
     def curve(step: Any, leaks_more: bool) -> Curve:

@@ -15,7 +15,7 @@ from flint import arb
 
 from rdpkit.accountants.losses.guide import Array
 from rdpkit.accountants.losses.kinds.base import Curve
-from rdpkit.accountants.losses.kinds.lattice import Law, lattice_kind, listed
+from rdpkit.accountants.losses.kinds.lattice import LatticeLaw, lattice_kind, listed
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.events.pairs import SkellamPair
 from rdpkit.numerics import skellam
@@ -60,7 +60,7 @@ def _log_densities(k: Array, step: SkellamPair) -> Array:
 
 
 _LISTED = lattice_kind(
-    Law(
+    LatticeLaw(
         at_most=_at_most,
         threshold=_threshold,
         integers=_integers,
