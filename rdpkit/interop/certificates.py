@@ -463,8 +463,7 @@ def _places(
             # Few strides are few stretches, which keeps certificates short.
             place += sign << max(int(abs(place - centre) * growth).bit_length() - 1, 0)
     if pair.limit:
-        far = float(pair.limit[0])
-        atoms = [-far, far] if pair.kind == "laplace" else law.losses[law.masses > 1e-3][:200]
+        atoms = law.losses[law.masses > 1e-3][:200]
         found |= {math.floor(one / step + 1e-9) + i for one in atoms for i in (-1, 0, 1)}
     return sorted(found)
 
@@ -533,9 +532,9 @@ class _Losses:
     def starts(self, pair: Any, losses: Floats) -> list[int]:
         """Where events begin that hold these losses and larger ones, in ten-thousandths."""
         if pair.kind in ("outcomes", "laplace"):
-            # Several outcomes may have one loss.
+            # Several outcomes may have one loss; the smallest loss is in the event of all.
             index = np.searchsorted(self.losses, losses - 1e-9)
-            ends = np.append(self.places, self.places[-1] + 1.0)
+            ends = np.concatenate([[-1e4], self.places[1:], [1e4]])
             found = ends[index] - (0.5 if pair.kind == "outcomes" else 1e-4)
         else:
             found = np.interp(losses, self.losses, self.places)
@@ -567,7 +566,7 @@ def _of_batches(given: Any) -> _Line:
 
 def _of_laplace(given: Any) -> _Line:
     far = float(given[0])
-    x = np.concatenate([[-1.0], np.linspace(0.0, far, 4001), [far + 1.0]])
+    x = np.concatenate([[0.0], np.linspace(0.0, far, 4001), [far]])
     q = np.concatenate([[0.5], np.exp(-x[1:-1]) / 2.0 * far / 4001.0, [math.exp(-far) / 2.0]])
     return x, np.clip(2.0 * x - far, -far, far), q
 
