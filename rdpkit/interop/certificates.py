@@ -15,8 +15,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -57,8 +59,6 @@ from rdpkit.events.composition import partition_is_fixed
 _ATTEMPTS = (1e-2, 1e-3, 1e-4, 2e-5)
 # The most places of a grid.
 _PLACES = 300_000
-# Pairs of shuffled batches, of which only events are known.
-_BATCHES = ("any", "all")
 RELATIONS = {
     Adjacency.ADD_OR_REMOVE_ONE: "add-or-remove-one",
     Adjacency.REPLACE_ONE: "replace-one",
@@ -91,7 +91,6 @@ def certificate(
     NoCertificateError
         If there is none, with the reason.
     """
-    relation = RELATIONS[Adjacency.parse(adjacency)]
     best = order
     if delta is not None and _has_renyi_bounds(event):
         best = epsilon(event, delta=delta, adjacency=adjacency, bound=BEST_RDP).order
@@ -100,8 +99,7 @@ def certificate(
     kernel, parsed = import_module("rdpkit.kernel"), Adjacency.parse(adjacency)
     claim: dict[str, Any] = {
         "says": "exceeded" if refuted else "at most",
-        "relation": relation,
-        "release": release_of(event, parsed, below=refuted, order=best),
+        **released(event, parsed, below=refuted, order=best),
         "epsilon": claimed,
     }
     given = {"delta": delta, "order": order}
@@ -116,7 +114,7 @@ def certificate(
     for hints in attempts:
         try:
             kernel.check(claim, hints)
-        except kernel.RefusedError as error:
+        except kernel.REFUSED as error:
             reason = str(error)
             continue
         digest = kernel.digest(claim)
@@ -125,94 +123,145 @@ def certificate(
     raise NoCertificateError(f"the checker did not accept the claim: {reason}")
 
 
-def release_of(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parts:
+    """What is computed of each of some disjoint parts of the data."""
+
+    parts: list[list[dict[str, Any]]]  # In the words of the checker
+    moves: bool = False  # Whether a record that is replaced may change its part
+
+
+def released(
     event: Event, adjacency: Adjacency, *, below: bool = False, order: float | None = None
 ) -> dict[str, Any]:
-    """The event in the words of the checker; events of papers as what they expand to.
+    """The relation and the release in the words of the checker; papers' events as they expand.
 
     Of bounds on Renyi divergences it is about the one of an order.
     """
+    found, relation = _parts(event, adjacency, below, order), RELATIONS[adjacency]
+    stays = adjacency is Adjacency.REPLACE_ONE and len(found.parts) > 1 and not found.moves
+    parts = [
+        [_as_stated(one, adjacency, below, found.moves) for one in part] for part in found.parts
+    ]
+    return {"relation": f"{relation}-in-a-part" if stays else relation, "release": parts}
+
+
+def _as_stated(
+    one: dict[str, Any], adjacency: Adjacency, below: bool, moves: bool
+) -> dict[str, Any]:
+    """One release, of a Gaussian with the distance that the checker asks for."""
+    if one["kind"] != "gaussian":
+        return {name: shortest(v) if isinstance(v, float) else v for name, v in one.items()}
+    far = one["norm"]
+    if adjacency is Adjacency.REPLACE_ONE:
+        # Where more than a difference of two records counts, each is at most a norm from nothing.
+        whole = moves or (one["rate"] != "1" and not below)
+        far = 2.0 * one["norm"] if whole else one["diameter"]
+    stated = {"kind": "gaussian", "count": one["count"], "rate": one["rate"]}
+    return {**stated, "noise": shortest(one["noise"]), "distance": shortest(far)}
+
+
+def _parts(event: Event, adjacency: Adjacency, below: bool, order: float | None) -> _Parts:
     if isinstance(event, Repeated):
-        inner = release_of(event.event, adjacency, below=below, order=order)
         if not event.same_partition:
             raise NoCertificateError("partitions that change are not known to the checker")
-        return {"kind": "repeated", "count": event.count, "release": inner}
+        inner = _parts(event.event, adjacency, below, order)
+        times = [[{**one, "count": event.count * one["count"]} for one in p] for p in inner.parts]
+        return _Parts(parts=times, moves=inner.moves)
     if isinstance(event, Composed):
-        if len(event.events) > 1 and not (below or all(map(partition_is_fixed, event.events))):
-            raise NoCertificateError("partitions that are not fixed are not known to the checker")
-        parts = [release_of(one, adjacency, below=below, order=order) for one in event.events]
-        return {"kind": "composed", "releases": parts}
+        return _composed(event, adjacency, below, order)
     if isinstance(event, Parallel):
-        moves = not below and event.record_may_move(adjacency)
+        moves = len(event.events) > 1 and not below and event.record_may_move(adjacency)
         unlike = dict.fromkeys(event.events)
         twice = [one for one in unlike if event.events.count(one) > 1] if moves else []
-        releases = [release_of(one, adjacency, below=below) for one in (*unlike, *twice)]
-        return {"kind": "parallel", "releases": releases, "record-may-move": moves}
+        each = [_parts(one, adjacency, below, order) for one in (*unlike, *twice)]
+        moves = moves or any(one.moves for one in each)
+        return _Parts(parts=[part for one in each for part in one.parts], moves=moves)
     primitive = _primitive(event, adjacency, below)
     if primitive is None and not below:
         primitive = _selection(event, adjacency) or _one_bound(event, adjacency, order)
     if primitive is not None:
-        return primitive
+        return _Parts(parts=[[{"kind": primitive["kind"], "count": 1, "rate": "1", **primitive}]])
     expanded = event.attained_expansion() if below else event.expand()
     if expanded is None:
         raise NoCertificateError(f"the checker does not know the release {event.mechanism!r}")
-    return release_of(expanded, adjacency, below=below, order=order)
+    return _parts(expanded, adjacency, below, order)
+
+
+def _composed(event: Composed, adjacency: Adjacency, below: bool, order: float | None) -> _Parts:
+    """Of a composition a record matters in one part of each of the compositions' partitions."""
+    if len(event.events) > 1 and not (below or all(map(partition_is_fixed, event.events))):
+        raise NoCertificateError("partitions that are not fixed are not known to the checker")
+    each = [_parts(one, adjacency, below, order) for one in event.events]
+    if len(each) > 1 and any(one.moves for one in each):
+        raise NoCertificateError("records that move beside what is computed of all records")
+    if below and sum(len(one.parts) > 1 for one in each) > 1:
+        raise NoCertificateError("several partitions, of which a record may have no say")
+    chosen = list(product(*(one.parts for one in each)))
+    if len(chosen) > 64:
+        raise NoCertificateError("a record may matter in too many ways")
+    parts: list[list[dict[str, Any]]] = []
+    for some in chosen:
+        joined = [one for part in some for one in part]
+        parts += [joined] if joined not in parts else []
+    return _Parts(parts=parts, moves=any(one.moves for one in each))
 
 
 def _primitive(event: Event, adjacency: Adjacency, below: bool) -> dict[str, Any] | None:
     """A primitive event in the words of the checker; None for any other one."""
-    found: dict[str, Any]
     match event:
         case Gaussian():
             norm = event.record_norm
             far = event.record_diameter or 2.0 * norm
-            found = {"kind": "gaussian", "noise": event.noise_std, "norm": norm, "diameter": far}
+            return {"kind": "gaussian", "noise": event.noise_std, "norm": norm, "diameter": far}
         case PoissonSampledGaussian():
             summed = Gaussian(noise_std=event.noise_std, record_norm=event.record_norm)
-            return {
-                "kind": "poisson",
-                "probability": shortest(event.sampling_probability),
-                "release": release_of(summed, adjacency),
-            }
+            return _sampled(summed, event.sampling_probability, adjacency)
         case FixedSizeSampledGaussian():
             found = {"kind": "fixed-size-gaussian", "noise": event.noise_std}
             found |= {"distance": event.swap_distance, "sampled": event.sample_size}
-            found |= {"of": event.population_size}
+            return {**found, "of": event.population_size}
         case ShuffledGaussian() if below:
+            if adjacency is Adjacency.ZERO_OUT and event.swap_distance != 2.0 * event.record_norm:
+                raise NoCertificateError("records on opposite sides are not allowed")
             found = {"kind": "shuffled-gaussian", "noise": event.noise_std}
-            found |= {"norm": event.record_norm, "diameter": event.swap_distance}
-            found |= {"batch": event.batch_size, "of": event.larger(adjacency)}
+            found |= {"distance": event.swap_distance, "batch": event.batch_size}
+            return {**found, "of": event.larger(adjacency)}
         case ShuffledGaussian():
             # As if it were known in which batch the record is.
             zeroed = adjacency is Adjacency.ZERO_OUT
             norm = event.record_norm if zeroed else event.swap_distance
             found = {"kind": "gaussian", "noise": event.noise_std, "norm": norm}
-            found |= {"diameter": event.swap_distance}
+            return {**found, "diameter": event.swap_distance}
         case Laplace() | DiscreteLaplace():
             found = {"kind": event.mechanism.replace("_", "-"), "scale": event.noise_scale}
-            found |= {"distance": float(event.sensitivity(adjacency))}
+            return {**found, "distance": float(event.sensitivity(adjacency))}
         case RandomizedResponse() if adjacency is Adjacency.REPLACE_ONE:
             found = {"kind": "response", "buckets": event.num_buckets}
-            found |= {"probability": event.noise_parameter}
+            return {**found, "probability": event.noise_parameter}
         case EpsilonDelta() if event.adjacency is adjacency:
-            found = {"kind": "stated", "epsilon": event.epsilon, "delta": event.delta}
+            return {"kind": "stated", "epsilon": event.epsilon, "delta": event.delta}
         case ZeroConcentrated() if event.adjacency is adjacency and not (event.xi or event.delta):
-            found = {"kind": "zero-concentrated", "rho": event.rho}
+            return {"kind": "zero-concentrated", "rho": event.rho}
         case GaussianSynthesis():
-            one = {"kind": "gaussian-synthesis", "n": event.records, "d": event.dimension}
-            one["eigenvalue"] = shortest(event.min_eigenvalue)
-            return {"kind": "repeated", "count": event.outputs, "release": one}
+            one = {"kind": "gaussian-synthesis", "count": event.outputs, "n": event.records}
+            return {**one, "d": event.dimension, "eigenvalue": event.min_eigenvalue}
         case PoissonSampled() if event.expand() is None:
-            inner = release_of(event.event, adjacency)
-            rate = shortest(event.sampling_probability)
-            return {"kind": "poisson", "probability": rate, "release": inner}
+            return _sampled(event.event, event.sampling_probability, adjacency)
         case MixtureOfGaussians():
             both = zip(event.probabilities, event.sensitivities, strict=True)
-            found = {"kind": "mixture", "noise": event.noise_std}
-            found |= {"parts": [[shortest(one) for one in part] for part in both]}
+            parts = [[shortest(one) for one in part] for part in both]
+            return {"kind": "mixture", "noise": event.noise_std, "parts": parts}
         case _:
             return None
-    return {name: shortest(v) if isinstance(v, float) else v for name, v in found.items()}
+
+
+def _sampled(event: Event, probability: float, adjacency: Adjacency) -> dict[str, Any]:
+    """A release of a sample, which every record joins with one probability."""
+    one = _primitive(event, adjacency, below=False)
+    if one is None or "rate" in one:
+        raise NoCertificateError("samples of this are not known to the checker")
+    return {**one, "rate": shortest(probability)}
 
 
 def _one_bound(event: Event, adjacency: Adjacency, order: float | None) -> dict[str, Any] | None:
@@ -222,12 +271,11 @@ def _one_bound(event: Event, adjacency: Adjacency, order: float | None) -> dict[
     if isinstance(event, CustomProfile):
         # The smallest delta, and of equal ones the smallest epsilon.
         least, far = min(zip(event.deltas, event.epsilons, strict=True))
-        return {"kind": "stated", "epsilon": shortest(far), "delta": shortest(least)}
+        return {"kind": "stated", "epsilon": far, "delta": least}
     bounds = dict(zip(event.orders, event.values, strict=True))
     if order not in bounds or not math.isfinite(bounds[order]):
         raise NoCertificateError("a Renyi divergence of another order is not known")
-    found = {"order": shortest(order), "divergence": shortest(bounds[order])}
-    return {"kind": "renyi", **found}
+    return {"kind": "renyi", "order": order, "divergence": bounds[order]}
 
 
 def _has_renyi_bounds(event: Event) -> bool:
@@ -275,8 +323,9 @@ def _from_above(
     kernel: Any, claim: Mapping[str, Any], event: Event, adjacency: Adjacency
 ) -> Iterator[Any]:
     """Hints to be tried, the quickest first."""
-    delta, release = float(Fraction(claim["delta"])), claim["release"]
-    if not {"zero-concentrated", "gaussian-synthesis", "renyi"}.isdisjoint(_kinds(release)):
+    delta = float(Fraction(claim["delta"]))
+    kinds = {one["kind"] for part in claim["release"] for one in part}
+    if not {"zero-concentrated", "gaussian-synthesis", "renyi"}.isdisjoint(kinds):
         try:
             found = epsilon(event, delta=delta, adjacency=adjacency, bound=BEST_RDP)
         except ValueError as error:
@@ -287,8 +336,8 @@ def _from_above(
         return
     every, last = _ways(kernel, claim, below=False), None
     for added in _ATTEMPTS if delta > 0.0 else (1e-2,):
-        hints = {"ways": [_grids(way, delta or 1e-10, added) for way in every]}
-        # Single releases need no grid, and none can be finer.
+        hints = {"ways": [_grids(way, claim, delta or 1e-10, added) for way in every]}
+        # Single releases need one place, and none can be better.
         if hints != last:
             yield hints
         last = hints
@@ -298,22 +347,22 @@ def _ways(kernel: Any, claim: Mapping[str, Any], *, below: bool) -> Any:
     """The ways in which a record may matter; the checker counts its work in finding them."""
     kernel.LEFT[0] = kernel.MOST_WORK
     try:
-        return kernel.ways(kernel.read_release(claim["release"]), claim["relation"], below)
-    except kernel.RefusedError as error:
-        raise NoCertificateError(str(error)) from None
+        return kernel.ways(kernel.read_parts(claim["release"]), claim["relation"], below)
+    except kernel.REFUSED as error:
+        raise NoCertificateError(f"the checker does not know it: {error}") from None
 
 
 def _best_order(kernel: Any, claim: Mapping[str, Any], *, near: float) -> float:
     """The best order for the checker's conversion, whose digits differ from those of our best."""
     from scipy.optimize import minimize_scalar  # noqa: PLC0415 - for few claims
 
-    release, delta = kernel.read_release(claim["release"]), float(Fraction(claim["delta"]))
+    release, delta = kernel.read_parts(claim["release"]), float(Fraction(claim["delta"]))
 
     def implied(order: float) -> float:
         kernel.LEFT[0] = kernel.MOST_WORK
         try:
             found = float(kernel.divergence(release, claim["relation"], Fraction(order)))
-        except kernel.RefusedError:
+        except kernel.REFUSED:
             return math.inf
         return found + math.log1p(-1.0 / order) - math.log(delta * order) / (order - 1.0)
 
@@ -321,38 +370,43 @@ def _best_order(kernel: Any, claim: Mapping[str, Any], *, near: float) -> float:
     return float(minimize_scalar(implied, bounds=ends, options={"xatol": 1e-12 * near}).x)
 
 
-def _kinds(release: Mapping[str, Any]) -> set[str]:
-    """The kinds in a release, and those of what it is made of."""
-    inner = release.get("releases") or [release[name] for name in ("release",) if name in release]
-    return {release["kind"]}.union(*map(_kinds, inner))
-
-
 def _from_below(kernel: Any, claim: Mapping[str, Any]) -> Iterator[Any]:
     every = _ways(kernel, claim, below=True)
     delta = float(Fraction(claim["delta"])) or 1e-10
-    if all(len(way) == way[0][1] == 1 for way in every):
-        yield {}
     for added in _ATTEMPTS[:-1]:
         for index, way in enumerate(every):
             found: list[Any] = [None] * len(every)
-            found[index] = _grids(way, delta, added)
+            found[index] = _grids(way, claim, delta, added, below=True)
             yield {"ways": found}
 
 
-def _grids(way: Sequence[tuple[Any, int]], delta: float, added: float) -> dict[str, Any]:
-    """Grids for one way in which a record may matter; none where they are not needed.
+def _grids(
+    way: Sequence[tuple[Any, int]],
+    claim: Mapping[str, Any],
+    delta: float,
+    added: float,
+    *,
+    below: bool = False,
+) -> dict[str, Any]:
+    """Grids for one way in which a record may matter; one place of a single release.
 
     Connecting dots a distance of h apart adds about h^2 / 6 to the variance of a loss, and a grid
     of twice the step adds an eighth of the square of the new one, for each block of releases.
     """
-    if sum(count for _, count in way) == 1 and way[0][0].noise not in _BATCHES:
-        return {}
-    laws = [_losses(pair) for pair, _ in way]
-    spreads = [max(_variance(*law), 1e-300) for law in laws]
+    laws = [_Losses.of(pair) for pair, _ in way]
+    if sum(count for _, count in way) == 1:
+        place = int(Fraction(claim["epsilon"]) > 0)
+        one: dict[str, Any] = {"halvings": [], "nodes": [[place, place + 1, 1]]}
+        if below:
+            one["starts"] = laws[0].starts(way[0][0], np.array([float(claim["epsilon"])]))
+        digits = min(math.ceil(-math.log10(delta)) + 30, 300)
+        step = claim["epsilon"] if place else "1"
+        return {"digits": digits, "cut": digits, "step": step, "parts": [one]}
+    spreads = [max(law.variance(), 1e-300) for law in laws]
     total = sum(n * v for (_, n), v in zip(way, spreads, strict=True))
     budget = added * total / len(way)
     reach = delta * 1e-4 / sum(count for _, count in way)
-    ranges = [_range(*law, reach) for law in laws]
+    ranges = [law.range(reach) for law in laws]
     bases = [
         max(math.sqrt(3.0 * budget / n), (high - low) / _PLACES)
         for (_, n), (low, high) in zip(way, ranges, strict=True)
@@ -366,8 +420,8 @@ def _grids(way: Sequence[tuple[Any, int]], delta: float, added: float) -> dict[s
         h = float(step) / 2.0 ** len(fewer)
         places = _places(pair, law, ends, h, math.sqrt(added))
         part: dict[str, Any] = {"halvings": fewer, "nodes": _stretches(places)}
-        if pair.noise in _BATCHES:
-            part["starts"] = _starts(pair, h * np.array(places))
+        if below:
+            part["starts"] = law.starts(pair, h * np.array(places))
         parts.append(part)
     count = sum(count for _, count in way)
     digits = math.ceil(math.log10(count / delta)) + 9
@@ -379,7 +433,7 @@ def _grids(way: Sequence[tuple[Any, int]], delta: float, added: float) -> dict[s
 def _step(way: Sequence[tuple[Any, int]], wanted: float) -> Fraction:
     """A step near that; a part of the largest loss where that has a probability of its own."""
     for pair, _ in way:
-        atom = Fraction(pair.limit[0]) if pair.limit else Fraction(0)
+        atom = Fraction(pair.limit[0]) if pair.limit and pair.rate == 1 else Fraction(0)
         if atom and atom.denominator < 10**12:
             return atom / max(math.ceil(float(atom) / wanted), 1)
     return Fraction(1, math.ceil(1.0 / wanted)) if wanted < 1.0 else Fraction(math.floor(wanted))
@@ -396,11 +450,10 @@ def _halvings(step: float, count: int, budget: float) -> list[int]:
 
 
 def _places(
-    pair: Any, law: tuple[Floats, Floats], ends: tuple[float, float], step: float, growth: float
+    pair: Any, law: _Losses, ends: tuple[float, float], step: float, growth: float
 ) -> list[int]:
     """Places of a grid: all near the mean, and the farther apart the farther from it."""
-    losses, masses = law
-    centre = round(float(losses @ masses) / step)
+    centre = round(law.mean() / step)
     low, high = math.floor(ends[0] / step) - 1, math.ceil(ends[1] / step) + 1
     found = {low, high}
     for sign, end in ((1, high), (-1, low)):
@@ -410,8 +463,7 @@ def _places(
             # Few strides are few stretches, which keeps certificates short.
             place += sign << max(int(abs(place - centre) * growth).bit_length() - 1, 0)
     if pair.limit:
-        far = float(pair.limit[0])
-        atoms = [-far, far] if pair.noise else losses[masses > 1e-3][:200]
+        atoms = law.losses[law.masses > 1e-3][:200]
         found |= {math.floor(one / step + 1e-9) + i for one in atoms for i in (-1, 0, 1)}
     return sorted(found)
 
@@ -430,84 +482,117 @@ def _stretches(places: Sequence[int]) -> list[list[int]]:
     return [one if len(one) == 3 else [*one, 1] for one in found]
 
 
-def _variance(losses: Floats, masses: Floats) -> float:
-    mean = float(losses @ masses)
-    return float((losses - mean) ** 2 @ masses)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Losses:
+    """Losses of a pair, and where they are on its line, in floats."""
+
+    places: Floats  # On the line of the pair, where losses ascend
+    losses: Floats  # Ascending
+    masses: Floats  # Of the losses, under P
+
+    @classmethod
+    def of(cls, pair: Any) -> _Losses:
+        """Those of a pair, of its samples, and with its members exchanged."""
+        places, ratios, q = _LINES[pair.kind](pair.given)
+        rate = float(pair.rate)
+        with np.errstate(over="ignore"):
+            losses = ratios if rate == 1.0 else np.log1p(rate * np.expm1(ratios))
+        losses = np.where(np.isinf(losses), ratios, np.maximum.accumulate(losses))
+        p = np.exp(np.minimum(losses + np.log(np.maximum(q, 1e-300)), 1.0))
+        kept = (p > 1e-290) & (q > 1e-290)
+        places, losses, p, q = (one[kept] for one in (places, losses, p, q))
+        if pair.side < 0:
+            places, losses, p = -places[::-1], -losses[::-1], q[::-1]
+        elif pair.side == 0 and rate < 1.0:
+            above = losses > 0.0
+            middle = max(1.0 - float(((1.0 + np.exp(-losses)) * p)[above].sum()), 0.0)
+            mirrored = (np.exp(-losses) * p)[above][::-1]
+            places, losses, p = (
+                np.concatenate([-one[above][::-1], [0.0], one[above]])
+                for one in (places, losses, p)
+            )
+            p = np.concatenate([mirrored, [middle], p[-mirrored.size :]])
+        return cls(places=places, losses=losses, masses=p / p.sum())
+
+    def mean(self) -> float:
+        """The mean of a loss."""
+        return float(self.losses @ self.masses)
+
+    def variance(self) -> float:
+        """The variance of a loss."""
+        return float((self.losses - self.mean()) ** 2 @ self.masses)
+
+    def range(self, reach: float) -> tuple[float, float]:
+        """Losses beyond which there is little mass."""
+        below = np.cumsum(self.masses)
+        above = np.cumsum(self.masses[::-1])[::-1]
+        kept = self.losses[(below > reach) & (above > reach)]
+        return float(kept[0]), float(kept[-1])
+
+    def starts(self, pair: Any, losses: Floats) -> list[int]:
+        """Where events begin that hold these losses and larger ones, in ten-thousandths."""
+        if pair.kind in ("outcomes", "laplace"):
+            # Several outcomes may have one loss; the smallest loss is in the event of all.
+            index = np.searchsorted(self.losses, losses - 1e-9)
+            ends = np.concatenate([[-1e4], self.places[1:], [1e4]])
+            found = ends[index] - (0.5 if pair.kind == "outcomes" else 1e-4)
+        else:
+            found = np.interp(losses, self.losses, self.places)
+        return [round(1e4 * float(place)) for place in found]
 
 
-def _range(losses: Floats, masses: Floats, reach: float) -> tuple[float, float]:
-    """Losses beyond which there is little mass."""
-    below = np.cumsum(masses)
-    above = np.cumsum(masses[::-1])[::-1]
-    kept = losses[(below > reach) & (above > reach)]
-    return float(kept[0]), float(kept[-1])
+# On the line of a pair: places, logarithms of ratios, and masses under Q.
+_Line = tuple[Floats, Floats, Floats]
 
 
-def _losses(pair: Any) -> tuple[Floats, Floats]:
-    """Losses, ascending, and their masses under P, in floats."""
-    if pair.noise in _BATCHES:
-        return _of_batches(pair)[1:]
-    losses, masses = _on_a_line(pair) if pair.noise else _of_outcomes(pair)
-    if pair.mirrored:
-        kept = losses > 0.0
-        losses, masses = losses[kept], masses[kept]
-        losses = np.concatenate([-losses[::-1], [0.0], losses])
-        masses = np.concatenate([(masses * np.exp(-losses[-masses.size :]))[::-1], [0.0], masses])
-        masses[losses == 0.0] = max(1.0 - float(masses.sum()), 0.0)
-    return losses, masses
+def _of_outcomes(given: Any) -> _Line:
+    p, q = (np.array([one.lo / 2**one.bits for one in side]) for side in given)
+    ratios = np.log(np.maximum(p, 1e-300)) - np.log(np.maximum(q, 1e-300))
+    kept = p + q > 0.0
+    return np.flatnonzero(kept).astype(float), ratios[kept], q[kept]
 
 
-def _of_outcomes(pair: Any) -> tuple[Floats, Floats]:
-    """Those of a list of outcomes that have a finite loss."""
-    both = [[one.lo / 2**one.bits for one in side] for side in (pair.first, pair.second)]
-    p, q = (np.array(side) for side in both)
-    kept = (p > 1e-300) & (q > 1e-300)
-    return np.log(p[kept] / q[kept])[::-1], (p[kept] / p[kept].sum())[::-1]
-
-
-def _of_batches(pair: Any) -> tuple[Floats, Floats, Floats]:
-    """Where events of batches begin, and the losses between them with their masses under P."""
-    far = max(-float(mean) for _, _, mean in (pair.first, pair.second))
-    x, sides = np.linspace(-5.0, far + 10.0, 4001), []
-    for given in (pair.first, pair.second):
-        count, share, mean = map(float, given)
-        own = (1.0 - share) * ndtr(x) + share * ndtr(x + mean)
-        sides.append(np.maximum(np.diff(ndtr(x) ** (count - 1.0) * own), 1e-300))
+def _of_batches(given: Any) -> _Line:
+    far = max(-float(mean) for _, _, mean in given)
+    x, sides = np.linspace(-far - 10.0, 5.0, 4001), []
+    for count, share, mean in given:
+        own = (1.0 - float(share)) * ndtr(-x) + float(share) * ndtr(float(mean) - x)
+        sides.append(-np.diff(ndtr(-x) ** (count - 1.0) * own))
     p, q = sides
-    starts, losses, masses = x[:-1], np.log(p / q), p / p.sum()
-    if pair.noise == "all":
-        starts, losses, masses = -x[:0:-1], losses[::-1], masses[::-1]
-    return starts, np.maximum.accumulate(losses), masses
+    # What is rounded to nothing has no ratio.
+    kept = (p > 1e-290) & (q > 1e-290)
+    return x[:-1][kept], np.maximum.accumulate(np.log(p[kept] / q[kept])), q[kept]
 
 
-def _starts(pair: Any, losses: Floats) -> list[int]:
-    """Where the events of batches begin that stand for some losses, in thousandths."""
-    x, known, _ = _of_batches(pair)
-    return [round(1000.0 * start) for start in np.interp(losses, known, x)]
+def _of_laplace(given: Any) -> _Line:
+    far = float(given[0])
+    x = np.concatenate([[0.0], np.linspace(0.0, far, 4001), [far]])
+    q = np.concatenate([[0.5], np.exp(-x[1:-1]) / 2.0 * far / 4001.0, [math.exp(-far) / 2.0]])
+    return x, np.clip(2.0 * x - far, -far, far), q
 
 
-def _on_a_line(pair: Any) -> tuple[Floats, Floats]:
-    sides = [[(float(w), float(a)) for a, w in parts if w] for parts in (pair.first, pair.second)]
-    centres = sorted({a for parts in sides for _, a in parts})
-    normal = pair.noise == "normal"
+def _of_normal(given: Any) -> _Line:
+    sides = [[(math.sqrt(square), float(w)) for square, w in parts if w] for parts in given]
+    centres = sorted({a for parts in sides for a, _ in parts})
     x = np.unique(np.concatenate([np.linspace(a - 40.0, a + 40.0, 8001) for a in centres]))
-    if not normal:
-        x = np.unique(np.concatenate([x, np.linspace(centres[0], centres[-1], 4001)]))
-    # What all densities have in common is left out.
-    common = -x * x / 2.0 if normal else -np.abs(x)
-    logs = [
-        np.logaddexp.reduce(
-            [
-                math.log(w) + (a * x - a * a / 2.0 if normal else np.abs(x) - np.abs(x - a))
-                for w, a in parts
-            ]
-        )
+    p, q = (
+        np.logaddexp.reduce([math.log(w) + a * x - a * a / 2.0 for a, w in parts])
         for parts in sides
-    ]
-    masses = np.exp(logs[0] + common) * np.gradient(x)
-    losses = logs[0] - logs[1]
-    if normal and len(sides[1]) == 1:
-        # Near 0 the loss has its digits in the small summands.
-        excess = sum(w * np.expm1(np.minimum(a * x - a * a / 2.0, 50.0)) for w, a in sides[0])
-        losses = np.where(np.abs(excess) < 0.5, np.log1p(np.clip(excess, -0.5, 0.5)), losses)
-    return np.maximum.accumulate(losses), masses / masses.sum()
+    )
+    ratios = p - q
+    if len(sides[1]) == 1:
+        # Near 0 the ratio has its digits in the small summands.
+        ((b, _),) = sides[1]
+        excess = sum(
+            w * np.expm1(np.minimum((a - b) * (x - (a + b) / 2.0), 50.0)) for a, w in sides[0]
+        )
+        ratios = np.where(np.abs(excess) < 0.5, np.log1p(np.clip(excess, -0.5, 0.5)), ratios)
+    return x, np.maximum.accumulate(ratios), np.exp(q - x * x / 2.0) * np.gradient(x)
+
+
+_LINES = {
+    "outcomes": _of_outcomes,
+    "batches": _of_batches,
+    "laplace": _of_laplace,
+    "normal": _of_normal,
+}

@@ -12,12 +12,10 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
-from typing import NamedTuple
-
-ONE = Fraction(1)
+from typing import NamedTuple, Union
 
 
-class RefusedError(Exception):
+class RefusedError(ValueError):
     """A certificate is not accepted, or not understood; the message says why."""
 
 
@@ -73,27 +71,52 @@ class Enclosed(NamedTuple):
         fewer, more = max(self.bits - bits, 0), max(bits - self.bits, 0)
         return Enclosed((self.lo << more) >> fewer, -((-self.hi << more) >> fewer), bits)
 
+    def root(self) -> Enclosed:
+        """The square root of a number that is at least 0."""
+        low, high, _ = self.positive()
+        return Enclosed(isqrt(low << self.bits), isqrt(high << self.bits) + 1, self.bits)
 
-def of(value: Fraction, bits: int) -> Enclosed:
+    def exp(self) -> Enclosed:
+        """The exponential, by squares of e^r, or of e^-r, for r = x / 2^k below 2^-16.
+
+        For a number that is uncertain by w < 1/2, the upper end is multiplied by 1 + 2 w >= e^w.
+        """
+        bits, size, width = self.bits, abs(self.lo), self.hi - self.lo
+        squares = max(size.bit_length() - bits, 0) + 16
+        grown = 3 * size >> bits + 1 if self.lo > 0 else 0
+        work = bits + grown + squares + 20
+        spend(8 + (work + grown) ** 2 // 600 * (1 + (work >> 14)))
+        require(grown < 160_000 and not width >> bits - 1, "an exponential is uncertain, or large")
+        near = _series(1 << work, size << work - bits >> squares, 1, 1, work)
+        low, high, _ = near if self.lo >= 0 else of(1, work) / near
+        for _ in range(squares):
+            low, high = low * low >> work, (high * high >> work) + 1
+        low, high, _ = Enclosed(low, high, work).at(bits)
+        return Enclosed(low, high + (2 * high * width >> bits) + 1, bits)
+
+    def log(self) -> Enclosed:
+        """The logarithm of a number that is certainly positive: 2^n log u, with u^(2^n) = x.
+
+        1 - 1 / u <= log u <= u - 1; after n roots these ends differ by about (log x)^2 / 2^n.
+        """
+        spend(self.bits**2 // 8)
+        near = self.at(3 * self.bits)
+        for _ in range(self.bits):
+            near = near.root()
+        above = near - of(1, near.bits)
+        low, high = (above / near).lo << self.bits, above.hi << self.bits
+        return Enclosed(low, high, near.bits).at(self.bits)
+
+
+def of(value: Union[int, Fraction], bits: int) -> Enclosed:
     """A rational number."""
     scaled = value.numerator << bits
     return Enclosed(scaled // value.denominator, -(-scaled // value.denominator), bits)
 
 
-def total(numbers: list[Enclosed], bits: int) -> Enclosed:
-    """The sum of some numbers, perhaps of none."""
-    return Enclosed(sum(one.lo for one in numbers), sum(one.hi for one in numbers), bits)
-
-
-def upper(number: Enclosed) -> Fraction:
-    """The upper end."""
-    return Fraction(number.hi, 1 << number.bits)
-
-
-def root(number: Enclosed) -> Enclosed:
-    """The square root of a number that is at least 0."""
-    low, high = (max(end, 0) << number.bits for end in (number.lo, number.hi))
-    return Enclosed(isqrt(low), isqrt(high) + 1, number.bits)
+def total(numbers: list[Enclosed]) -> Enclosed:
+    """The sum of some numbers, at least one."""
+    return sum(numbers[1:], numbers[0])
 
 
 def _series(first: int, factor: int, divisor: int, stride: int, work: int) -> Enclosed:
@@ -113,57 +136,13 @@ def _series(first: int, factor: int, divisor: int, stride: int, work: int) -> En
     return Enclosed(ends[0], ends[1], work)
 
 
-def exp(x: Enclosed) -> Enclosed:
-    """The exponential, by squares of e^r, or of e^-r, for r = x / 2^k below 2^-16.
-
-    For a number that is uncertain by w < 1/2, the upper end is multiplied by 1 + 2 w >= e^w.
-    """
-    bits, size, width = x.bits, abs(x.lo), x.hi - x.lo
-    squares = max(size.bit_length() - bits, 0) + 16
-    grown = 3 * size >> bits + 1 if x.lo > 0 else 0
-    work = bits + grown + squares + 20
-    spend(8 + (work + grown) ** 2 // 600 * (1 + (work >> 14)))
-    require(grown < 160_000 and not width >> bits - 1, "an exponential is too large or uncertain")
-    low, high, _ = _series(1 << work, size << work - bits >> squares, 1, 1, work)
-    if x.lo < 0:
-        low, high = (1 << 2 * work) // high, (1 << 2 * work) // low + 1
-    for _ in range(squares):
-        low, high = low * low >> work, (high * high >> work) + 1
-    found = Enclosed(low, high, work).at(bits)
-    return Enclosed(found.lo, found.hi + (2 * found.hi * width >> bits) + 1, bits)
-
-
-def exp_of(value: Fraction, bits: int) -> Enclosed:
-    """The exponential of a rational number."""
-    return exp(of(value, bits))
-
-
-def log(x: Enclosed) -> Enclosed:
-    """The logarithm y of a number that is certainly positive, by e^(y - u) <= x <= e^(y + u).
-
-    Where y comes from does not matter: it is about .693147 for each bit, and then Newton's.
-    """
-    require(x.lo > 0, "a logarithm of a number that is not certainly positive")
-    near, work = x.at(2 * x.bits), 2 * x.bits
-    y = ((x.lo.bit_length() - x.bits) * 693147 << work) // 10**6
-    for _ in range(20):
-        now = exp(Enclosed(y, y, work)).lo
-        y += (2 * (near.lo - now) << work) // (near.lo + now)
-    for unit in (1 << i for i in range(2, work, 4)):
-        low, high = (exp(Enclosed(end, end, work)) for end in (y - unit, y + unit))
-        if low.hi <= near.lo and near.hi <= high.lo:
-            return Enclosed(y - unit, y + unit, work).at(x.bits)
-    raise RefusedError("a logarithm of a number that is too uncertain")
-
-
 def _area(n: int, bits: int) -> Enclosed:
     """The integral of e^(-u^2/2) from 0 to x = n / 2^bits: e^(-x^2/2) (x + x^3/3 + x^5/(3 5) ...).
 
     Its derivative by x is e^(-x^2/2).
     """
     square = n * n >> bits
-    density = exp(Enclosed(-(square >> 1) - 1, -(square >> 1), bits))
-    return density * _series(n, square, 3, 2, bits)
+    return Enclosed(-(square >> 1) - 1, -(square >> 1), bits).exp() * _series(n, square, 3, 2, bits)
 
 
 @lru_cache(maxsize=256)
@@ -192,12 +171,8 @@ def normal_tail(x: Enclosed) -> Enclosed:
 
 
 def laplace_tail(x: Enclosed) -> Enclosed:
-    """P(L > x) for Laplace noise of scale 1, which falls by at most 1/2: half of e^-x for x > 0."""
-    near = exp(Enclosed(-abs(x.lo), -abs(x.lo), x.bits))
-    low, high = near.lo >> 1, near.hi + 1 >> 1
-    if x.lo < 0:
-        low, high = (1 << x.bits) - high, (1 << x.bits) - low
-    return Enclosed(max(low - (x.hi - x.lo), 0), high, x.bits)
-
-
-TAILS = {"normal": normal_tail, "laplace": laplace_tail}
+    """P(L > x) for Laplace noise of scale 1, which falls by at most 1/2 a unit."""
+    far, width = Enclosed(-abs(x.lo), -abs(x.lo), x.bits), x.hi - x.lo
+    low, high, _ = far.exp() * of(Fraction(1, 2), x.bits)
+    low, high = (low, high) if x.lo >= 0 else ((1 << x.bits) - high, (1 << x.bits) - low)
+    return Enclosed(max(low - width, 0), high, x.bits)

@@ -2,90 +2,72 @@
 
 Argument
 --------
-A release is an object with a ``kind``. Of each simple kind in ``KINDS`` a theorem on paper says
-that a pair of distributions dominates it: every hockey-stick divergence between neighbours is at
-most the pair's. Compositions of dominating pairs dominate, adaptive ones too. Both orders of the
-two data sets are a way in which a record may matter; where disjoint parts of the data are used, so
-is each part, and each ordered pair of parts between which a record moves. All ways together count.
+A release is a list of disjoint parts of the data, perhaps one, and of each part a list of what is
+computed of it: an object with a ``kind``, so many times (``count``), each time of a sample that a
+record joins with a probability (``rate``, perhaps 1). Of each kind in ``KINDS`` a theorem on paper
+says that a pair of distributions dominates it: every hockey-stick divergence between neighbours is
+at most the pair's. Compositions of dominating pairs dominate, adaptive ones too. A record matters
+in one part, or moves from one to another one. In both orders of the two data sets, each of these is
+a way in which a record may matter. All ways together count.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from fractions import Fraction
-from itertools import permutations, product
-from typing import Any, NamedTuple, Union
+from itertools import chain, permutations, product
+from typing import Any
 
-from .intervals import ONE, log, of, require, root, upper
-from .pairs import NOTHING, Pair, geometric, line, response, reverse, sample, stated
+from .intervals import of, require
+from .pairs import Pair, geometric, laplace, mixture, response, shift, stated
 
-ADD, REPLACE, ZERO = "add-or-remove-one", "replace-one", "zero-out"
+ADD, REPLACE, ZERO, STAYS = "add-or-remove-one", "replace-one", "zero-out", "replace-one-in-a-part"
 RECORDS = {
     ADD: "by one record, which only one has",
     REPLACE: "in one record, which is another one",
     ZERO: "in one record, which adds nothing to sums in one of them",
+    STAYS: "in one record, which is another one in the same part of the data",
 }
-NUMBER = re.compile(r"[0-9]{1,60}(\.[0-9]{1,80})?(e[+-]?[0-9]{1,3})?(/0*[1-9][0-9]{0,29})?")
-MOST_COUNT, MOST_WAYS, MOST_DEPTH, HUGE = 10**9, 64, 20, 10**400
-ZHU = "Zhu, Dong and Wang 2022, AISTATS, Theorem"
-POISSON = f"Poisson samples: {ZHU} 11; if replaced: rdpkit, docs/theory/poisson-replace-one.md"
-NORMAL = "Gaussian noise: Balle and Wang 2018, ICML, Theorem 8"
-DISJOINT = "disjoint parts: rdpkit, docs/theory/composition.md"
-SUBSETS = "samples without replacement: Balle, Barthe and Gaboardi 2018, NeurIPS, Theorem 11"
-SHUFFLED = "any sum of shuffled batches: rdpkit, docs/theory/batches.md"
-# Fields; what is known of a kind, and of what it is made of; the theorem. Sums: a record may add
-# nothing; moves: it may move between parts; linear: Renyi divergences are multiples of orders.
-KINDS = {
-    "gaussian": ("noise norm diameter", "sampled sum moves linear attained", NORMAL),
-    "fixed-size-gaussian": ("noise distance sampled of", "moves", SUBSETS),
-    "shuffled-gaussian": ("noise norm diameter batch of", "sum", SHUFFLED),
-    "mixture": ("noise parts", "", "its pair is a part of the statement"),
-    "laplace": ("scale distance", "sampled", "Laplace noise: Dwork et al. 2006, TCC"),
-    "discrete-laplace": ("scale distance", "sampled", "Ghosh, Roughgarden and Sundararajan 2012"),
-    "response": ("buckets probability", "", "randomised response: Warner 1965"),
-    "stated": ("epsilon delta", "sampled", "Kairouz, Oh and Viswanath 2015, ICML"),
-    "zero-concentrated": ("rho", "linear", "the definition: Bun and Steinke 2016, TCC"),
-    "renyi": ("order divergence", "", "its divergence is a part of the statement"),
-    "gaussian-synthesis": ("n d eigenvalue", "", "rdpkit, docs/theory/synthesis-direct.md"),
-    "poisson": ("probability release", "sum moves", POISSON),
-    "repeated": ("count release", "sum moves linear attained", f"compositions: {ZHU} 10"),
-    "composed": ("releases", "sum moves linear attained", f"compositions: {ZHU} 10"),
-    "parallel": ("releases record-may-move", "moves", DISJOINT),
-}
+MOVES = "a record leaves a part, in which it is half of the distance away from nothing"
 SAYS = {"at most": "is at most", "exceeded": "for some two is more than"}
 ABOUT = {
     "delta": "epsilon at delta {delta}",
     "order": "the Renyi divergence of order {order}",
     "": "rho, by which all orders times it bound Renyi divergences,",
 }
+NUMBER = re.compile(r"[0-9]{1,60}(/0*[1-9][0-9]{0,29}|(\.[0-9]{1,80})?(e[+-]?[0-9]{1,3})?)")
+MOST_COUNT, MOST_WAYS, HUGE = 10**9, 64, 10**400
+# Fields; the theorem; first letters of relations, and what else is known of a kind: samples; moves
+# of records between parts; Renyi divergences, which are multiples of orders, or even attained.
+KINDS = {
+    "gaussian": ("noise distance", "Balle, Wang 2018, Theorem 8", "a r z q moves linear attained"),
+    "fixed-size-gaussian": ("noise distance sampled of", "Balle et al. 2018, Thm. 11", "a r moves"),
+    "shuffled-gaussian": ("noise distance batch of", "rdpkit, docs/theory/batches.md", "a r z"),
+    "mixture": ("noise parts", "its pair is a part of the statement", "a"),
+    "laplace": ("scale distance", "Dwork, McSherry, Nissim, Smith 2006", "a r q"),
+    "discrete-laplace": ("scale distance", "Ghosh, Roughgarden, Sundararajan 2012", "a r q"),
+    "response": ("buckets probability", "randomised response: Warner 1965", "r"),
+    "stated": ("epsilon delta", "Kairouz, Oh, Viswanath 2015", "a r q"),
+    "zero-concentrated": ("rho", "Bun, Steinke 2016, the definition", "a r z linear"),
+    "renyi": ("order divergence", "its divergence is a part of the statement", "a r z"),
+    "gaussian-synthesis": ("n d eigenvalue", "rdpkit, docs/theory/synthesis-direct.md", "a r"),
+}
+SAMPLES = "samples: Zhu et al., Theorem 11; if replaced: rdpkit, docs/theory/poisson-replace-one.md"
+COMPOSED = "compositions: Zhu, Dong, Wang 2022, Theorem 10"
+PARTS = "disjoint parts of the data: rdpkit, docs/theory/composition.md"
 WHOLE = {"count", "batch", "sampled", "of", "n", "d", "buckets"}
-MOST = {"probability": 1, "eigenvalue": 1, "delta": 1, "epsilon": 10**5}
+MOST = {"rate": 1, "probability": 1, "eigenvalue": 1, "delta": 1, "epsilon": 10**5}
+PAIRS: dict[str, Any] = {"mixture": mixture, "laplace": laplace, "response": response}
+PAIRS |= {"discrete-laplace": geometric, "stated": stated}
+Release = list[list[dict[str, Any]]]
 Way = tuple[tuple[Pair, int], ...]
 
 
-class Released(NamedTuple):
-    """A release whose fields were read: numbers, and what it is made of."""
-
-    kind: str
-    given: dict[str, Any]
-    inner: list[Any]
-
-    def kinds(self) -> set[str]:
-        """Its kind, and those of what it is made of."""
-        return {self.kind}.union(*(one.kinds() for one in self.inner))
-
-    def all_are(self, known: str) -> bool:
-        """Whether something is known of all these kinds."""
-        return all(known in KINDS[kind][1].split() for kind in self.kinds())
-
-
-def number(text: Any, most: Union[int, Fraction] = HUGE) -> Fraction:
-    """A number of at least 0, given as a string of digits, perhaps with a denominator."""
-    require(isinstance(text, str) and bool(NUMBER.fullmatch(text)), f"no digits: {text!r:.40}")
-    head, _, below = text.partition("/")
-    found = Fraction(head) / int(below or 1)
+def number(text: str, most: int = HUGE) -> Fraction:
+    """A number of at least 0, given as a string of digits, or as a fraction of two whole ones."""
+    require(bool(NUMBER.fullmatch(text)), f"no digits: {text:.40}")
+    found = Fraction(text)
     require(not found or Fraction(1, HUGE) <= found <= most, f"too small or large: {text:.40}")
     return found
 
@@ -96,214 +78,162 @@ def whole(given: Any, most: int = MOST_COUNT) -> int:
     return int(given)
 
 
-def fields(given: Any, names: str) -> Any:
-    """An object that has fields of these names and no others."""
-    known = isinstance(given, dict) and set(given) == set(names.split())
-    require(known, f"its fields: not {names}")
-    return given
-
-
 def listed(given: Any, least: int, most: int) -> list[Any]:
     """A list that is neither too short nor too long."""
-    right = isinstance(given, list) and least <= len(given) <= most
-    require(right, f"no list of {least} to {most}")
+    require(isinstance(given, list) and least <= len(given) <= most, f"no list of {least}, {most}")
     return list(given)
 
 
-def read_release(given: Any, depth: int = 0) -> Released:
+def fields(given: Any, names: str) -> None:
+    """An object has fields of these names, and no others."""
+    require(isinstance(given, dict) and {*given} == {*names.split()}, f"its fields: not {names}")
+
+
+def read_parts(given: Any) -> Release:
     """A release whose fields have meaning, and no other fields."""
-    kind, read, inner = str(given["kind"]), dict[str, Any](), list[Released]()
-    require(kind in KINDS and depth < MOST_DEPTH, f"too deep, or an unknown kind: {kind:.40}")
-    for name, value in fields(given, f"kind {KINDS[kind][0]}").items():
-        if name in ("release", "releases"):
-            several = listed(value if name == "releases" else [value], 1, MOST_WAYS)
-            inner = [read_release(one, depth + 1) for one in several]
-        elif name in WHOLE:
-            read[name] = whole(value)
-        elif name == "parts":
-            read[name] = [(number(weight), number(x)) for weight, x in listed(value, 1, 50)]
-        elif name == "record-may-move":
-            require(isinstance(value, bool), "a record may move, or may not")
-            read[name] = value
-        elif name != "kind":
-            read[name] = number(value, MOST.get(name, HUGE))
-    return Released(kind, read, inner)
+    parts = [listed(part, 1, MOST_WAYS) for part in listed(given, 1, MOST_WAYS)]
+    for one in chain(*parts):
+        fields(one, f"kind count rate {KINDS[one['kind']][0]}")
+    return [[{name: _read(name, one[name]) for name in one} for one in part] for part in parts]
 
 
-def measure_of(claim: Any) -> str:
-    """What of a claim comes with its number: a delta, an order, or nothing for rho."""
-    return "delta" if "delta" in claim else "order" if "order" in claim else ""
+def _read(name: str, value: Any) -> Any:
+    if name == "parts":
+        return [(number(weight), number(x)) for weight, x in listed(value, 1, 50)]
+    if name == "kind":
+        return value
+    return whole(value) if name in WHOLE else number(value, MOST.get(name, HUGE))
+
+
+def known(release: Release, word: str) -> bool:
+    """Whether something is known of all kinds in a release."""
+    return all(word in KINDS[one["kind"]][2].split() for one in chain(*release))
 
 
 def statement(claim: Any) -> list[str]:
     """The claim in words, and what it rests on; nothing else has meaning."""
-    says, relation, measure = claim["says"], claim["relation"], measure_of(claim)
-    require(says in SAYS and relation in RECORDS, "an unknown relation, or sort of claim")
+    relation, release = claim["relation"], read_parts(claim["release"])
+    measure = next((one for one in ABOUT if one in claim), "")
     fields(claim, f"says relation release epsilon {measure}")
+    require(known(release, relation[0]), "a release is not known under this relation")
     _ = [number(claim[name]) for name in ("epsilon", *measure.split())]
-    kinds, words = read_release(claim["release"]).kinds(), json.dumps(claim["release"])
+    rests = {KINDS[one["kind"]][1] for one in chain(*release)} | {COMPOSED, PARTS, SAMPLES}
+    words = (json.dumps(part).replace('"kind": ', "").replace('"', "") for part in claim["release"])
     return [
         f"any two data sets that differ {RECORDS[relation]}:",
-        f"  {ABOUT[measure].format(**claim)} {SAYS[says]} {claim['epsilon']}",
-        f"released: {words}".replace('"kind": ', "").replace('"', ""),
-        *(f"rests on {one}" for one in sorted({KINDS[kind][2] for kind in kinds})),
+        f"  {ABOUT[measure].format(**claim)} {SAYS[claim['says']]} {claim['epsilon']}",
+        *(f"released{f' of part {i}' if i else ''}: {one}" for i, one in enumerate(words)),
+        *(f"rests on {one}" for one in sorted(rests)),
     ]
 
 
-def _pair(release: Released, relation: str, below: bool) -> Pair:
-    """The pair of a simple release: with the record against without it."""
-    kind, given, nothing = release.kind, release.given, [(NOTHING, ONE)]
-    if kind == "gaussian":
-        return line("normal", [(_moved(given, relation), ONE)], nothing)
-    if kind == "poisson":
-        (inner,), q = release.inner, given["probability"]
-        if relation == REPLACE and inner.kind == "gaussian":
-            # The worst two records are opposite ones; they may be as far apart as the diameter.
-            a = _moved(inner.given, REPLACE) / 2 if below else _moved(inner.given, ADD)
-            return line("normal", [(NOTHING, 1 - q), (a, q)], [(NOTHING, 1 - q), (-a, q)])
-        known = relation == ADD or inner.kind == "gaussian"
-        require(known and "sampled" in KINDS[inner.kind][1], "samples of this are not known")
-        return sample(_pair(inner, relation, below), q)
-    if kind == "fixed-size-gaussian":
-        q = Fraction(whole(given["sampled"], given["of"] - (relation == ADD)), given["of"])
-        pair = sample(line("normal", [(given["distance"] / given["noise"], ONE)], nothing), q)
-        return pair._replace(mirrored=not below and relation == REPLACE)
+def _pair(given: dict[str, Any], relation: str, below: bool) -> Any:
+    """The pair of one release: with the record against without it."""
+    kind, rate = given["kind"], given["rate"]
+    sampled = known([[given]], "q") and (relation == ADD or kind == "gaussian")
+    require(rate == 1 or sampled, "samples of this are not known")
     if kind == "shuffled-gaussian":
         require(below, "shuffled batches are known from below only")
         return _of_shuffled(given, relation)
-    known = relation == {"mixture": ADD, "response": REPLACE}.get(kind, relation)
-    require(known, f"{kind} is not known under {relation}")
-    if kind == "mixture":
-        all_weights = sum(w for w, _ in given["parts"])
-        parts = [(x / given["noise"], w / all_weights) for w, x in given["parts"]]
-        return line("normal", parts, nothing)
-    if kind == "laplace":
-        d = given["distance"] / given["scale"]
-        return line("laplace", [(d, ONE)], nothing, (d, NOTHING))
-    if kind == "discrete-laplace":
-        steps = given["distance"]
-        require(steps.denominator == 1 and 1 <= steps <= 100, "no distance from 1 to 100")
-        return geometric(1 / given["scale"], int(steps))
-    if kind == "response":
-        share = given["probability"] / given["buckets"]
-        require(share > 0 and given["probability"] < 1 < given["buckets"], "no random answer")
-        kept = 1 - given["probability"] + share
-        return response(kept, share)
-    require(kind == "stated", f"no pair is known for {kind}: give an order")
-    return stated(given["epsilon"], given["delta"])
+    if kind == "fixed-size-gaussian":
+        q = Fraction(whole(given["sampled"], given["of"] - (relation != REPLACE)), given["of"])
+        side = 0 if relation == REPLACE and not below else 1
+        return shift((given["distance"] / given["noise"]) ** 2)._replace(rate=q, side=side)
+    if kind == "gaussian":
+        square = (given["distance"] / given["noise"]) ** 2 / (4 if relation == MOVES else 1)
+        if rate == 1 or relation != REPLACE:
+            return shift(square)._replace(rate=rate, side=int(rate < 1))
+        # The worst two records are opposite ones, each half of the distance away from nothing.
+        rest = square / 4, 1 - rate
+        return Pair("normal", ((rest, (square, rate)), (rest, (Fraction(0), rate))))
+    simple = {name: given[name] for name in KINDS[kind][0].split()}
+    return PAIRS[kind](**simple)._replace(rate=rate, side=int(rate < 1 or kind == "mixture"))
 
 
-def _of_shuffled(given: Any, relation: str) -> Pair:
+def _of_shuffled(given: dict[str, Any], relation: str) -> Pair:
     """The sums of shuffled batches where all other records are on the other side of the origin."""
-    far, own, of_all = _moved(given, REPLACE), _moved(given, ADD), given["of"]
-    require(relation != ADD or of_all % given["batch"] > 0, "without a record a batch is missing")
-    # If it adds nothing in one data set, it is on one side in the other one.
-    require(relation != ZERO or far == 2 * own, "records on opposite sides are not allowed")
-    count = whole(of_all // given["batch"])
-    share = Fraction(count * given["batch"], of_all)
-    other = -own if relation == ZERO else NOTHING
-    return Pair("any", (count, share, -far), (count, share, other))
+    far, of_all, size = given["distance"] / given["noise"], given["of"], given["batch"]
+    require(relation != ADD or of_all % size > 0, "without a record a batch is missing")
+    count = whole(of_all // size)
+    # If it adds nothing in one data set, it is on one side in the other one, half as far away.
+    other, share = far / 2 if relation == ZERO else 0 * far, Fraction(count * size, of_all)
+    return Pair("batches", ((count, share, -other), (count, share, -far)), side=-1)
 
 
-def _moved(given: Any, relation: str) -> Fraction:
-    """How far a record moves a sum of vectors, over the noise."""
-    norm, diameter = given["norm"], given["diameter"]
-    require(diameter <= 2 * norm, "a diameter is more than twice the norm")
-    return Fraction((diameter if relation == REPLACE else norm) / given["noise"])
-
-
-def ways(release: Released, relation: str, below: bool) -> list[Way]:
+def ways(release: Release, relation: str, below: bool) -> list[Way]:
     """All that one record may amount to, as pairs and counts, in both orders of the data sets."""
-    require(relation != ZERO or release.all_are("sum"), "zero-out is known of sums of vectors")
-    forward = _forward(release, relation, below)
-    return _different(_merged(way, below) for way in (*forward, *map(_reversed, forward)))
+    sizes = [{one["of"] for one in part if "of" in one} for part in release]
+    require(not below or all(len(one) <= 1 for one in sizes), "data sets of different sizes")
+    found = _parts(release, REPLACE if relation == STAYS else relation, below)
+    if relation == REPLACE and len(release) > 1:
+        require(not below and known(release, "moves"), "records that move are not known of this")
+        found += [a + _reversed(b) for a, b in permutations(_parts(release, MOVES, below), 2)]
+    every = list(dict.fromkeys(_merged(way) for way in (*found, *map(_reversed, found))))
+    require(len(every) <= MOST_WAYS, "a record may matter in too many ways")
+    return every
+
+
+def _parts(release: Release, relation: str, below: bool) -> list[Way]:
+    return [tuple((_pair(one, relation, below), one["count"]) for one in part) for part in release]
 
 
 def _reversed(way: Way) -> Way:
-    return tuple((reverse(pair), n) for pair, n in way)
+    return tuple((pair._replace(side=-pair.side), n) for pair, n in way)
 
 
-def _different(found: Iterable[Way]) -> list[Way]:
-    kept = list(dict.fromkeys(found))
-    require(len(kept) <= MOST_WAYS, "a record may matter in too many ways")
-    return kept
-
-
-def _forward(release: Released, relation: str, below: bool) -> list[Way]:
-    kind, given, inner = release
-    if kind not in ("repeated", "composed", "parallel"):
-        return [((_pair(release, relation, below), 1),)]
-    each = [_forward(one, relation, below) for one in inner]
-    if kind == "repeated":
-        return [tuple((pair, n * given["count"]) for pair, n in way) for way in each[0]]
-    if kind == "composed":
-        found: list[Way] = [()]
-        for some in each:
-            found = _different(a + b for a, b in product(found, some))
-        return found
-    if relation == REPLACE and given["record-may-move"]:
-        known = not below and release.all_are("moves")
-        require(known, "records that move are known of Gaussian sums, from above only")
-        ends = permutations([_forward(one, ADD, below) for one in inner], 2)
-        each.append(_different(a + _reversed(b) for two in ends for a, b in product(*two)))
-    return _different(way for some in each for way in some)
-
-
-def _merged(way: Way, below: bool) -> Way:
+def _merged(way: Way) -> Way:
     """Equal pairs counted together, and all Gaussians as one: squared distances add up."""
     counts: dict[Pair, int] = {}
-    for pair, count in way:
-        counts[pair] = counts.get(pair, 0) + count
-    simple = [one for one in counts if one.noise == "normal" and len(one.first + one.second) == 2]
-    if sum(counts[pair] for pair in simple) > 1:
-        square = sum((counts.pop(pair) * pair.first[0][0] ** 2 for pair in simple), NOTHING)
-        exact = root(of(square, 300 + square.denominator.bit_length()))
-        far = Fraction(exact.lo if below else exact.hi, 1 << exact.bits)
-        counts[line("normal", [(far, ONE)], [(NOTHING, ONE)])] = 1
-    require(all(n <= MOST_COUNT for n in counts.values()), "more than a billion releases")
-    return tuple(counts.items())
+    for pair, n in way:
+        counts[pair] = counts.get(pair, 0) + n
+    every = [one for one in counts if one.kind == "normal" and one.rate == 1]
+    alone = [one for one in every if len(one.given[0]) == 1]
+    if alone:
+        counts[shift(sum(counts.pop(one) * one.given[0][0][0] for one in alone))] = 1
+    return tuple((pair, whole(n)) for pair, n in counts.items())
 
 
-def divergence(release: Released, relation: str, a: Fraction) -> Any:
+def divergence(release: Release, relation: str, a: Fraction) -> Fraction:
     """An upper bound on the Renyi divergence of order a > 1, in either direction."""
-    kind, given, inner = release
     require(1 < a <= 10**6, "an order is at most 1, or very large")
-    if kind == "gaussian":
-        return a / 2 * _moved(given, relation) ** 2
-    if kind == "zero-concentrated":
-        return a * given["rho"]
-    if kind == "renyi":
+    (part,) = release
+    return sum((one["count"] * _divergence(one, relation, a) for one in part), Fraction(0))
+
+
+def _divergence(given: dict[str, Any], relation: str, a: Fraction) -> Fraction:
+    require(given["rate"] == 1, "no Renyi divergence is known for samples")
+    if given["kind"] == "gaussian":
+        return Fraction(a / 2 * (given["distance"] / given["noise"]) ** 2)
+    if given["kind"] == "zero-concentrated":
+        return Fraction(a * given["rho"])
+    if given["kind"] == "renyi":
         require(a == given["order"], "the divergence of another order is stated")
-        return given["divergence"]
-    if kind == "stated" and not given["delta"]:
-        return min(given["epsilon"], a * given["epsilon"] ** 2 / 2)
-    if kind == "gaussian-synthesis" and relation != ZERO:
-        return _of_synthesis(given, relation, a)
-    require(kind in ("repeated", "composed"), f"no Renyi divergence is known for {kind}")
-    each = (divergence(one, relation, a) for one in inner)
-    return given.get("count", 1) * sum(each, NOTHING)
+        return Fraction(given["divergence"])
+    require(given["kind"] == "gaussian-synthesis", f"no Renyi divergence of {given['kind']}")
+    return Fraction(_of_synthesis(given, relation, a))
 
 
-def _of_synthesis(given: Any, relation: str, a: Fraction) -> Any:
+def _of_synthesis(given: dict[str, Any], relation: str, a: Fraction) -> Any:
     """The two theorems of docs/theory/synthesis-direct.md, about one record of the synthesis.
 
     One normal law against another one, along axes: by x the variance is larger on the axis along
     which the square of the means' distance is ``far``, and by y on each of the d - 1 others.
     """
     n, d, sigma, b = given["n"], given["d"], given["eigenvalue"], a - 1
-    if relation == REPLACE:
-        x = 4 * d / sigma * (n - 1) / n**2
-        require(x < 1 and (a >= 2 or 3 * x**2 <= 1), "too few records for this order")
-        cases = [(x, NOTHING, x / (n - 1))]
-    else:
-        farthest, cases = d * (1 + upper(root(of(1 - sigma, 400)))) ** 2 / sigma, []
-        for size, t in product((n, n + 1), (NOTHING, farthest)):
+    if relation == ADD:
+        root = Fraction(of(1 - sigma, 400).root().hi, 1 << 400)
+        cases: list[tuple[Fraction, Fraction, Fraction]] = []
+        for size, t in product((n, n + 1), (Fraction(0), d * (1 + root) ** 2 / sigma)):
             x, y = ((size - 1) * t / size - 1) / size, Fraction(-1, size)
             cases.append((x, y, t / size**2))
             cases.append((-x / (1 + x), Fraction(1, size - 1), t / size**2 / (1 + x)))
+    else:
+        x = 4 * d / sigma * (n - 1) / n**2
+        require(x < 1 and (a >= 2 or 3 * x**2 <= 1), "too few records for this order")
+        cases = [(x, Fraction(0), x / (n - 1))]
 
     def part(x: Fraction) -> Fraction:
-        both = log(of(1 - b * x, 400)) + of(b, 400) * log(of(1 + x, 400))
+        both = of(1 - b * x, 400).log() + of(b, 400) * of(1 + x, 400).log()
         return -Fraction(both.lo, 1 << 400) / (2 * b)
 
     return max((d - 1) * part(y) + part(x) + a / 2 * far / (1 - b * x) for x, y, far in cases)

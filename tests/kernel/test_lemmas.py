@@ -13,7 +13,6 @@ import pytest
 from rdpkit.kernel import intervals, masses
 from rdpkit.kernel.intervals import of
 from rdpkit.kernel.masses import Masses
-from rdpkit.kernel.pairs import ONE, exp_of
 
 LEMMAS = Path(__file__).parents[2] / "docs" / "theory" / "lemmas"
 # What both files need, in this order.
@@ -65,8 +64,8 @@ def example(rng: random.Random, below: bool, monkeypatch: pytest.MonkeyPatch) ->
     for level, (first, kept) in enumerate(cuts):
         halving = "None"
         if level in halvings:
-            one = of(ONE, 4 * digits + 64)
-            share = one / (one + exp_of(-h, one.bits))
+            one = of(1, 4 * digits + 64)
+            share = one / (one + of(-h, one.bits).exp())
             halving, h = f"Some ({share.hi}, {one.lo})", 2 * h
         digit = "true" if bin(count)[3:][level] == "1" else "false"
         steps.append(
@@ -80,7 +79,7 @@ def example(rng: random.Random, below: bool, monkeypatch: pytest.MonkeyPatch) ->
     total = found.delta(epsilon) * (unit << bits)
     assert total.denominator == 1
     if below:
-        grown = exp_of(epsilon, bits).hi
+        grown = of(epsilon, bits).exp().hi
         p, q = found.lists
         tests = [
             (found.infinite[0] + sum(p[s:]) << bits) - (found.infinite[1] + sum(q[s:])) * grown
@@ -94,7 +93,7 @@ def example(rng: random.Random, below: bool, monkeypatch: pytest.MonkeyPatch) ->
             "Proof. vm_compute. reflexivity. Qed.\n"
         )
     first = max(epsilon // h + 1 - found.low, 0)
-    weight, fall = exp_of(epsilon - (found.low + first) * h, bits).lo, exp_of(-h, bits).lo
+    weight, fall = of(epsilon - (found.low + first) * h, bits).exp().lo, of(-h, bits).exp().lo
     return (
         f"Goal power_masses {unit} {written(start)} [{'; '.join(steps)}] = {written(found)}.\n"
         "Proof. vm_compute. reflexivity. Qed.\n"

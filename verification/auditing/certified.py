@@ -11,13 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rdpkit.formats.files import write_whole
-from rdpkit.interop.certificates import (
-    RELATIONS,
-    NoCertificateError,
-    certificate,
-    release_of,
-    shortest,
-)
+from rdpkit.interop.certificates import NoCertificateError, certificate, released, shortest
 from rdpkit.pairs.claim_check import Soundness
 from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.claims.claim import Claim
@@ -88,9 +82,12 @@ def with_certificate(finding: Finding) -> Finding:
     kernel = import_module("rdpkit.kernel")
     try:
         stated, hints = kernel.read(claim.certificate.encode())
-        _check_about(stated, claim)
+    except kernel.REFUSED as error:
+        raise ValueError(f"its certificate is not understood: {error}.") from None
+    _check_about(stated, claim)
+    try:
         kernel.check(stated, hints)
-    except kernel.RefusedError as error:
+    except kernel.REFUSED as error:
         raise ValueError(f"its certificate is not accepted: {error}.") from None
     other = Soundness.SOUND if stated["says"] == "exceeded" else Soundness.REFUTED
     if finding.soundness is other:
@@ -108,11 +105,7 @@ def _check_about(stated: Mapping[str, Any], claim: Claim) -> None:
     about = "epsilon" if {"delta", "order"} & set(stated) else "rho"
     if claim.quantity != about:
         raise ValueError(f"its certificate is about another number: {about}.")
-    own = {
-        "relation": RELATIONS[claim.adjacency],
-        "release": release_of(claim.event, claim.adjacency, below=below),
-    }
-    for name, value in own.items():
+    for name, value in released(claim.event, claim.adjacency, below=below).items():
         if stated[name] != value:
             raise ValueError(f"its certificate is about another {name}: {stated[name]!r:.200}.")
     number = Fraction(stated["epsilon"])

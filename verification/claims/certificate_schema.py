@@ -11,11 +11,9 @@ from typing import Any
 
 _NUMBER = {"$ref": "#/definitions/number"}
 _RELEASE = {"$ref": "#/definitions/release"}
+_PARTS = {"type": "array", "minItems": 1, "maxItems": 64}
 _COUNT = {"type": "integer", "minimum": 1, "maximum": 10**9}
 _SPECIAL: dict[str, dict[str, Any]] = {
-    "release": _RELEASE,
-    "releases": {"type": "array", "minItems": 1, "maxItems": 64, "items": _RELEASE},
-    "record-may-move": {"type": "boolean"},
     "parts": {
         "type": "array",
         "minItems": 1,
@@ -46,9 +44,12 @@ def certificate_schema() -> dict[str, Any]:  # ``$id`` names the format of certi
                 "oneOf": [
                     _table(
                         kind={"const": kind, "description": theorem},
-                        **{name: field.get(name, _NUMBER) for name in names.split()},
+                        **{
+                            name: field.get(name, _NUMBER)
+                            for name in ("count", "rate", *names.split())
+                        },
                     )
-                    for kind, (names, _, theorem) in releases.KINDS.items()
+                    for kind, (names, theorem, _) in releases.KINDS.items()
                 ]
             },
         },
@@ -59,7 +60,7 @@ def _claim(measure: str, releases: Any) -> dict[str, Any]:
     return _table(
         says={"enum": list(releases.SAYS)},
         relation={"enum": list(releases.RECORDS)},
-        release=_RELEASE,
+        release={**_PARTS, "items": {**_PARTS, "items": _RELEASE}},
         **dict.fromkeys(("epsilon", *measure.split()), _NUMBER),
     )
 

@@ -13,7 +13,6 @@ import rdpkit
 from rdpkit import kernel as checking
 from rdpkit.analysis import lower_bound
 from rdpkit.interop.certificates import certificate
-from rdpkit.kernel.intervals import RefusedError
 from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.claims.reading import loads
 from rdpkit.verification.outputs.explorer import pages, write_folder
@@ -129,7 +128,7 @@ def python_says(content: str) -> int:
         claim, hints = checking.read(content.encode("utf-8", "surrogatepass"))
         status = 1
         checking.check(claim, hints)
-    except RefusedError:
+    except checking.REFUSED:
         return status
     return 0
 
