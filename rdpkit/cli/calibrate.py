@@ -49,7 +49,12 @@ def _parameters(
     """One name, several, names with their share of a ratio, or None to find it out."""
     if not value:
         return None
-    items = [item.strip() for text in value for item in text.split(",")]
+    # Options have dashes, so names may be written with them, but not shares: 1e-3.
+    items = [
+        name.strip().replace("-", "_") + equals + share
+        for text in value
+        for name, equals, share in (item.partition("=") for item in text.split(","))
+    ]
     stated = [item.partition("=") for item in items if "=" in item]
     if not all(items) or (stated and len(stated) < len(items)):
         raise click.BadParameter(

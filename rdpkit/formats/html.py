@@ -26,7 +26,7 @@ _PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>
-:root {{ color-scheme: light dark; }}
+:root {{ background: Canvas; color: CanvasText; color-scheme: light dark; }}
 body {{ font: 1rem/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 44rem; padding: 1rem; }}
 h1 {{ font-size: 1.5rem; }}
 h2 {{ font-size: 1.15rem; }}

@@ -52,7 +52,7 @@ def first_parameter(name):
 def test_what_is_calibrated_may_be_left_out(name):
     parameter = first_parameter(name)
     quick = [] if name in WITHOUT_RENYI else QUICK
-    ask = ["--parameter", parameter, *TARGET, *under(name), *quick]
+    ask = ["--parameter", parameter.replace("_", "-"), *TARGET, *under(name), *quick]
     given = answer("calibrate", *options(name), *ask)
     left_out = [parameter] if parameter not in ("class_sizes",) else []
     found = answer("calibrate", *options(name, left_out), *ask)

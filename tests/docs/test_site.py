@@ -123,11 +123,12 @@ def violations(browser):
         "explanation/register",
     ],
 )
-def test_pages_of_every_kind_can_be_used_on_a_phone(site, browser, page):
+@pytest.mark.parametrize("size", SIZES)
+def test_pages_of_every_kind_can_be_used(site, browser, page, size):
     for scheme in SCHEMES:
-        browser.open(site / f"{page}.html", size="phone", scheme=scheme)
+        browser.open(site / f"{page}.html", size=size, scheme=scheme)
         browser.settle()
-        browser.screenshot(f"{page.replace('/', '-')}-phone-{scheme}")
+        browser.screenshot(f"{page.replace('/', '-')}-{size}-{scheme}")
         assert browser.network() == []
         assert browser.complaints() == []
         assert browser.sideways() <= 0

@@ -66,6 +66,15 @@ class LocalAgent:
         Taps.close()
 
 
+_running: set[subprocess.Popen[str]] = set()
+
+
+def end_agents() -> None:
+    """End the processes of all agents; whoever waits for an answer of one is told so."""
+    for process in tuple(_running):
+        process.kill()
+
+
 class ProcessAgent:
     """Examines ``module:callable`` in a process, in whatever environment."""
 
@@ -141,6 +150,7 @@ class ProcessAgent:
 
         threading.Thread(target=listen, daemon=True).start()
         self._process, self._lines = process, lines
+        _running.add(process)
         return process
 
     def close(self) -> None:
@@ -149,6 +159,7 @@ class ProcessAgent:
         if process is not None:
             process.kill()
             process.wait()
+            _running.discard(process)
             if process.stdin is not None:
                 try:
                     process.stdin.close()

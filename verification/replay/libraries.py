@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 import venv
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -25,7 +26,7 @@ from rdpkit import _validate
 from rdpkit.formats.files import write_whole
 from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.tested_claim import dp_claim
-from rdpkit.verification.replay.agents import AgentError, ProcessAgent
+from rdpkit.verification.replay.agents import AgentError, ProcessAgent, end_agents
 from rdpkit.verification.replay.findings import ReplayResult, not_examined
 from rdpkit.verification.replay.pairs import DataSpace
 from rdpkit.verification.replay.replay import SECONDS, Progress, replay
@@ -33,6 +34,7 @@ from rdpkit.verification.replay.replay import SECONDS, Progress, replay
 _TARGETS = Path(__file__).parent / "agent" / "targets"
 _INSTALLED = "installed.json"
 _INSTALL_SECONDS = 1_800.0
+_SECONDS_BETWEEN_ENDS = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,23 +212,31 @@ def replay_library(
     def replayed(name: str) -> ReplayResult:
         # Generators that a library seeds when it is imported are the same for all of its targets.
         result = _replayed(library, name, where, shared, processes=name == chosen[0])
-        if keep is not None:
+        # What was ended has found nothing.
+        if keep is not None and not ended.is_set():
             with keeping:
                 keep(name, result)
         return result
 
-    keeping = threading.Lock()
+    keeping, ended = threading.Lock(), threading.Event()
     pool = ThreadPoolExecutor(max_workers=jobs)
+    work = {pool.submit(replayed, name): name for name in rest}
     try:
-        work = {pool.submit(replayed, name): name for name in rest}
         for done in as_completed(work):
             name = work[done]
             found[name] = done.result()
             if progress is not None:
                 progress(len(chosen) - len(rest) + len(found), len(chosen), name)
+    except BaseException:
+        # What is not begun is not begun after an error, or after Ctrl-C, and what runs is ended.
+        ended.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+        while not all(one.done() for one in work):
+            end_agents()
+            time.sleep(_SECONDS_BETWEEN_ENDS)
+        raise
     finally:
-        # What is not begun is not begun after an error, or after Ctrl-C.
-        pool.shutdown(wait=True, cancel_futures=True)
+        pool.shutdown()
     return {name: found[name] for name in rest}
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
-from rdpkit.verification.replay.agents import AgentError, ProcessAgent
+from rdpkit.verification.replay.agents import AgentError, ProcessAgent, end_agents
 
 CODE = """
 import os, time
@@ -60,3 +62,13 @@ def test_no_answer_in_time_ends_the_process_and_the_next_question_starts_another
         with pytest.raises(AgentError, match="no answer within"):
             found.ask(RELEASE, seconds=0.2)
         assert found.ask({"do": "describe"}, seconds=60) is not None
+
+
+def test_whoever_waits_for_an_agent_that_is_ended_is_told(tmp_path):
+    (tmp_path / "endless.py").write_text("import time\ntime.sleep(600)\n")
+    timer = threading.Timer(0.5, end_agents)
+    with ProcessAgent("endless:target", directory=str(tmp_path)) as agent:
+        timer.start()
+        with pytest.raises(AgentError, match="ended"):
+            agent.ask({"do": "describe"}, seconds=60.0)
+    timer.join()
