@@ -179,8 +179,11 @@ def _chooses(node: ast.expr, line: int) -> bool:
 
 
 def _is_index(name: str, nodes: List[Any]) -> bool:
-    """Whether a name is read only as an index of what is read itself, or to be counted."""
-    reads, indices, counts = set(), set(), set()
+    """Whether a name is read only as an index of what is read itself, or to be counted.
+
+    The same is asked of the name of a loop over it.
+    """
+    reads, indices, counts, loops = set(), set(), set(), {}
     for node in nodes:
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
             reads.add(node)
@@ -190,4 +193,11 @@ def _is_index(name: str, nodes: List[Any]) -> bool:
             counts.add(node.value)
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in _COUNTS:
             counts.update(node.args)
-    return bool(reads & indices) and reads <= indices | counts
+        elif isinstance(node, (ast.comprehension, ast.For)) and isinstance(node.target, ast.Name):
+            loops[node.iter] = node.target.id
+    over = {one for one in reads & set(loops) if loops[one] != name}
+    return (
+        bool(reads & indices or over)
+        and reads <= indices | counts | over
+        and all(_is_index(loops[one], nodes) for one in over)
+    )
