@@ -183,7 +183,8 @@ class DataSpace:
         return found
 
     def _several(self, spread: bool) -> str:
-        among = " with categories in turn" if spread else ""
+        several = any(len(one.categories) > 1 for one in self.columns)
+        among = " with categories in turn" if spread and several else ""
         return f", {_OF_A_USER} times from one user{among}" if self.user else ""
 
     def _owned(self, rest: list[Record]) -> list[Record]:
