@@ -32,7 +32,8 @@ extensions = [
     "refuted_claim",
     "tables_from_code",
 ]
-exclude_patterns = ["_build", "_ext"]
+# What notebooks leave lies beside the folder that is built, which may be docs/_build itself.
+exclude_patterns = ["_build", "_ext", "jupyter_execute", ".jupyter_cache"]
 smartquotes = False  # p' is p prime
 source_suffix = {".md": "myst-nb"}
 

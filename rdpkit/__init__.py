@@ -11,7 +11,7 @@ __version__ = "0.2.0"
 if _TYPE_CHECKING:
     from rdpkit.accountants.losses.layout import limits
     from rdpkit.accountants.rdp_curve import RdpCurve
-    from rdpkit.accountants.sweeps import Sweep, sweep_epsilon
+    from rdpkit.accountants.sweeps import sweep_epsilon
     from rdpkit.adjacency import Adjacency
     from rdpkit.analysis import compare, delta, epsilon, lower_bound
     from rdpkit.bounds import BOUNDS, Kind, RdpBound
@@ -22,8 +22,6 @@ if _TYPE_CHECKING:
     from rdpkit.bounds.synthesis.gaussian_synthesis import gaussian_synthesis_rdp
     from rdpkit.bounds.weak_triangle import weak_triangle
     from rdpkit.calibration import (
-        AttackCalibration,
-        Calibration,
         CalibrationError,
         NoEffectError,
         UnreachableTargetError,
@@ -34,149 +32,75 @@ if _TYPE_CHECKING:
     from rdpkit.events import (
         DPCDA,
         DPSGD,
-        LDPDC,
-        NDPDC,
         AboveThreshold,
-        CanonicalNoise,
-        ClassMoments,
-        ClassWiseDPMix,
         Composed,
-        CustomProfile,
         CustomRdp,
-        CustomTradeoff,
         DiscreteGaussian,
         DiscreteLaplace,
-        DistributedDiscreteGaussian,
-        DPMix,
         EpsilonDelta,
         Event,
         Exponential,
-        FixedSizeSampled,
         FixedSizeSampledGaussian,
         Gaussian,
-        GaussianSynthesis,
         Group,
         Laplace,
         MatrixFactorization,
-        MixtureOfGaussians,
         Parallel,
-        PartitionSelection,
         PermuteAndFlip,
-        PoissonSampled,
         PoissonSampledGaussian,
-        RandomAllocationGaussian,
         RandomizedResponse,
-        RegularisedSynthesis,
-        RepeatAndSelect,
         Repeated,
-        ReportNoisyMax,
-        SampledWithReplacementGaussian,
         ShuffledGaussian,
-        Staircase,
-        TeacherVotes,
-        ThresholdedCounts,
-        TopOptions,
         TreeAggregation,
-        TruncatedLaplace,
-        TruncatedPoissonGaussian,
-        UserSampledGaussian,
         ZeroConcentrated,
         event_from_parameters,
     )
-    from rdpkit.events.data_sets import DataSet
-    from rdpkit.guarantee import Comparison, Enclosure, Guarantee, UncertifiedEnclosure
-    from rdpkit.pairs.claim_check import ClaimCheck, Soundness, check
-    from rdpkit.pairs.worst_pair import NeighbouringPair, worst_pair
+    from rdpkit.guarantee import Guarantee
+    from rdpkit.pairs.claim_check import check
+    from rdpkit.pairs.worst_pair import worst_pair
     from rdpkit.planning import (
-        Choice,
-        Plan,
-        SamplingBounds,
-        TrainingReport,
         compare_sampling,
         plan,
         training_report,
     )
     from rdpkit.planning.budgets import BudgetExceededError, PrivacyFilter, PrivacyOdometer
-    from rdpkit.tradeoffs import ConcentratedDP, GaussianDP, TradeoffCurve, gdp, tradeoff, zcdp
+    from rdpkit.tradeoffs import gdp, tradeoff, zcdp
 
 __all__ = [
     "BOUNDS",
     "DPCDA",
     "DPSGD",
-    "LDPDC",
-    "NDPDC",
     "AboveThreshold",
     "Adjacency",
-    "AttackCalibration",
     "BudgetExceededError",
-    "Calibration",
     "CalibrationError",
-    "CanonicalNoise",
-    "Choice",
-    "ClaimCheck",
-    "ClassMoments",
-    "ClassWiseDPMix",
-    "Comparison",
     "Composed",
-    "ConcentratedDP",
-    "CustomProfile",
     "CustomRdp",
-    "CustomTradeoff",
-    "DPMix",
-    "DataSet",
     "DiscreteGaussian",
     "DiscreteLaplace",
-    "DistributedDiscreteGaussian",
-    "Enclosure",
     "EpsilonDelta",
     "Event",
     "Exponential",
-    "FixedSizeSampled",
     "FixedSizeSampledGaussian",
     "Gaussian",
-    "GaussianDP",
-    "GaussianSynthesis",
     "Group",
     "Guarantee",
     "Kind",
     "Laplace",
     "MatrixFactorization",
-    "MixtureOfGaussians",
-    "NeighbouringPair",
     "NoEffectError",
     "Parallel",
-    "PartitionSelection",
     "PermuteAndFlip",
-    "Plan",
-    "PoissonSampled",
     "PoissonSampledGaussian",
     "PrivacyFilter",
     "PrivacyOdometer",
-    "RandomAllocationGaussian",
     "RandomizedResponse",
     "RdpBound",
     "RdpCurve",
-    "RegularisedSynthesis",
-    "RepeatAndSelect",
     "Repeated",
-    "ReportNoisyMax",
-    "SampledWithReplacementGaussian",
-    "SamplingBounds",
     "ShuffledGaussian",
-    "Soundness",
-    "Staircase",
-    "Sweep",
-    "TeacherVotes",
-    "ThresholdedCounts",
-    "TopOptions",
-    "TradeoffCurve",
-    "TrainingReport",
     "TreeAggregation",
-    "TruncatedLaplace",
-    "TruncatedPoissonGaussian",
-    "UncertifiedEnclosure",
     "UnreachableTargetError",
-    "UserSampledGaussian",
     "ZeroConcentrated",
     "__version__",
     "calibrate",
@@ -205,8 +129,9 @@ __all__ = [
     "zcdp",
 ]
 
-# Public names by module; those that are not listed are events. Each is imported when it is first
-# asked for, so that ``import rdpkit`` costs next to nothing in programs that may never ask.
+# Names by module; those that are not listed are events. Each is imported when it is first asked
+# for, so that ``import rdpkit`` costs next to nothing in programs that may never ask. Results, and
+# events beyond those that most programs name, are public in their modules and found here as well.
 _MODULES = {
     "accountants.losses.layout": ("limits",),
     "adjacency": ("Adjacency",),
@@ -241,6 +166,7 @@ _MODULES = {
         "training_report",
     ),
     "accountants.sweeps": ("Sweep", "sweep_epsilon"),
+    "events": ("event_from_parameters",),
     "events.data_sets": ("DataSet",),
     "pairs.claim_check": ("ClaimCheck", "Soundness", "check"),
     "tradeoffs": ("ConcentratedDP", "GaussianDP", "TradeoffCurve", "gdp", "tradeoff", "zcdp"),
@@ -251,13 +177,14 @@ _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    """A public name or a submodule, imported now (PEP 562)."""
-    if name not in __all__:
-        if not name.startswith("_") and _find_spec(f"rdpkit.{name}") is not None:
-            return _import_module(f"rdpkit.{name}")
+    """A name or a submodule, imported now (PEP 562)."""
+    home = _HOMES.get(name, "events" if name[:1].isupper() else None)
+    if home is None and not name.startswith("_") and _find_spec(f"rdpkit.{name}") is not None:
+        return _import_module(f"rdpkit.{name}")
+    module = None if home is None else _import_module(f"rdpkit.{home}")
+    if module is None or name not in getattr(module, "__all__", (name,)):
         raise AttributeError(f"module 'rdpkit' has no attribute {name!r}")
-    value = getattr(_import_module(f"rdpkit.{_HOMES.get(name, 'events')}"), name)
-    globals()[name] = value
+    globals()[name] = value = getattr(module, name)
     return value
 
 

@@ -58,6 +58,15 @@ def positive(name: str, value: Any) -> float:
     return number
 
 
+def finite(name: str, value: Any) -> float:
+    """A finite real number."""
+    condition = "to be a finite number"
+    number = _number(name, value, condition)
+    if math.isinf(number):
+        raise fail(name, condition, value)
+    return number
+
+
 def noise_multiplier(name: str, value: Any) -> float:
     """Noise over sensitivity, in the range in which its square is a float."""
     number = positive(name, value)

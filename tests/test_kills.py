@@ -1,8 +1,9 @@
 """Kills at random moments of every long command: what is lost, and what is left behind.
 
 Each command is started again and again in one folder and killed after a random time, in turn by
-SIGTERM, SIGINT and SIGKILL. Afterwards no process of it is left and no temporary file, and what was
-finished before is still there.
+SIGTERM, SIGINT and SIGKILL, which reach its first process or, as from a terminal, all of them.
+Afterwards no process of it is left, no temporary file and no traceback, and what was finished
+before is still there.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ pytestmark = [
     pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks at processes in /proc"),
 ]
 
-KILLS = 10
+KILLS = 12
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGKILL)
 
 EXPERIMENT = """
@@ -95,23 +96,56 @@ class LongCommand:
     """A command, what it may leave in its folder, and how many items of it are finished."""
 
     words: tuple[str, ...]
-    leaves: tuple[str, ...]
+    leaves: tuple[str, ...] = ()
     finished: Callable[[Path], int] = lambda _: 0
 
 
+_SAMPLED = (
+    "poisson-sampled-gaussian", "--record-norm", "1", "--count", "1000", "--delta", "1e-5",
+    "--adjacency", "replace-one",
+)  # fmt: skip
+_TRAINING = (
+    "--sampling", "fixed-size", "--batch-size", "256", "--dataset-size", "60000", "--epochs", "60",
+)  # fmt: skip
+
 COMMANDS: Mapping[str, LongCommand] = {
     "audit": LongCommand(
-        ("audit", "--cache", "cache", "--jobs", "2", "--fail-on", "nothing"), ("cache",), findings
+        ("audit", "--papers", "--recompute", "--cache", "cache", "--jobs", "2",
+         "--fail-on", "nothing"),
+        ("cache",),
+        findings,
+    ),
+    "audit of the register": LongCommand(
+        ("audit", "--register", "--recompute", "--fail-on", "nothing")
+    ),
+    "audit and its pages": LongCommand(
+        ("audit", "--papers", "--recompute", "--regions", "--explorer", "pages",
+         "--fail-on", "nothing"),
+        ("pages",),
     ),
     "sweep": LongCommand(
-        (
-            "sweep", "poisson-sampled-gaussian", "--record-norm", "1", "--noise-std", "0.8:2:12",
-            "--sampling-probability", "0.001:0.1:10:log", "--count", "1000", "--delta", "1e-5",
-            "--adjacency", "replace-one", "--bound", "best", "--jobs", "2",
-            "--output", "sweep.csv",
-        ),
+        ("sweep", *_SAMPLED, "--noise-std", "0.8:2:12", "--sampling-probability",
+         "0.001:0.1:10:log", "--bound", "best", "--jobs", "2", "--output", "sweep.csv"),
         ("sweep.csv", "sweep.csv.unfinished"),
         sweep_rows,
+    ),
+    "compare": LongCommand(
+        ("compare", *_SAMPLED, "--noise-std", "0.9", "--sampling-probability", "0.01")
+    ),
+    "certify": LongCommand(
+        ("certify", *_SAMPLED, "--noise-std", "0.9", "--sampling-probability", "0.01",
+         "-o", "proof.json"),
+        ("proof.json",),
+    ),
+    "calibrate": LongCommand(
+        ("calibrate", "fixed-size-sampled-gaussian", "--target-epsilon", "3", "--delta", "1e-5",
+         "--adjacency", "replace-one", "--record-norm", "1", "--sample-size", "256",
+         "--population-size", "60000", "--count", "10000")
+    ),
+    "dpsgd": LongCommand(("dpsgd", *_TRAINING, "--noise-multiplier", "0.7")),
+    "dpsgd beside others": LongCommand(
+        ("dpsgd", *_TRAINING, "--target-epsilon", "3", "--compare-accountants",
+         "--compare-sampling")
     ),
     "evaluate": LongCommand(
         ("evaluate", "experiment.toml", "--results", "results", "--threads", "1"),
@@ -123,8 +157,10 @@ COMMANDS: Mapping[str, LongCommand] = {
         ("made.npz", "made.json", "made.unfinished.npz"),
     ),
     "verify": LongCommand(
-        ("verify", "clip-after-averaging-fixed", "--samples", "200000", "--jobs", "2"), ()
+        ("verify", "clip-after-averaging-fixed", "--samples", "200000", "--jobs", "2")
     ),
+    "verify by a replay": LongCommand(("verify", "clip-after-averaging-fixed", "--replay")),
+    "verify-training": LongCommand(("verify-training", "unclipped-biases", "--steps", "2000")),
 }  # fmt: skip
 
 
@@ -159,17 +195,21 @@ def test_kills_lose_and_leave_nothing(name, tmp_path):
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=True,
         )
         time.sleep(rng.uniform(0.5, 8.0))
         by = SIGNALS[number % len(SIGNALS)]
-        process.send_signal(by)
+        over = process.poll() is not None
+        if not over:
+            (os.killpg if number % 2 else os.kill)(process.pid, by)
         _, errors = process.communicate(timeout=60)
-        if process.returncode == 0:
+        if over or process.returncode == 0:
             before = 0
             continue  # It was finished before the kill.
         expected = -by if by is signal.SIGKILL else 128 + by
         # A signal may come before the program listens for it.
         assert process.returncode in (expected, -by), errors
+        assert "Traceback" not in errors
         limit = time.monotonic() + 10
         while processes_marked(mark) and time.monotonic() < limit:
             time.sleep(0.1)

@@ -82,7 +82,7 @@ def test_the_versions_that_tests_run_with_are_pinned(dependency):
 
 
 def test_the_command_and_its_entry_points_exist():
-    assert PROJECT["scripts"]["rdpkit"] == "rdpkit.cli:main"
+    assert PROJECT["scripts"]["rdpkit"] == "rdpkit.__main__:main"
     assert "audit" in PROJECT["entry-points"]["rdpkit.commands"]
 
 

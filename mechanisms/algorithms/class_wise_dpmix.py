@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit import ClassWiseDPMix, _validate
+from rdpkit import _validate
+from rdpkit.events import ClassWiseDPMix
 from rdpkit.mechanisms.algorithms.dpcda import tuple_of
 from rdpkit.mechanisms.algorithms.dpmix import UNIT_BOX, check_records
 from rdpkit.mechanisms.algorithms.specification import Mechanism

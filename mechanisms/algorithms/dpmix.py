@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit import ClassWiseDPMix, DPMix
+from rdpkit.events import ClassWiseDPMix, DPMix
 from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.counts import BOUND_OF_ALL, Sizes
 from rdpkit.mechanisms.parts.mixing import Mixer, mixed

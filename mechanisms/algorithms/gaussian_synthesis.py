@@ -17,15 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit import (
-    Adjacency,
-    ClassMoments,
-    Event,
-    GaussianSynthesis,
-    Parallel,
-    RegularisedSynthesis,
-    _validate,
-)
+from rdpkit import Adjacency, Event, Parallel, _validate
+from rdpkit.events import ClassMoments, GaussianSynthesis, RegularisedSynthesis
 from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.checks import PrivacyCheck
 from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS, Sizes

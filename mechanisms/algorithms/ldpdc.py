@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit import LDPDC, Adjacency, _validate
+from rdpkit import Adjacency, _validate
+from rdpkit.events import LDPDC
 from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS, Sizes
 from rdpkit.mechanisms.parts.noise import NoiseSource

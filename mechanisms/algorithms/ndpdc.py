@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from rdpkit import NDPDC, Adjacency, _validate
+from rdpkit import Adjacency, _validate
+from rdpkit.events import NDPDC
 from rdpkit.formats.tables import event_to_table
 from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.models.convnet import ConvNet

@@ -14,7 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rdpkit import Adjacency, Composed, CustomProfile, Event, Guarantee, _validate
+from rdpkit import Adjacency, Composed, Event, Guarantee, _validate
+from rdpkit.events import CustomProfile
 from rdpkit.guarantee import Enclosure
 from rdpkit.mechanisms.parts.checks import PrivacyCheck, Status
 from rdpkit.mechanisms.parts.discrete_laplace import LARGEST_SCALE, discrete_laplace

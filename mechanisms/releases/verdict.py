@@ -11,16 +11,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from rdpkit import (
-    Event,
-    GaussianSynthesis,
-    Group,
-    Guarantee,
-    Kind,
-    Parallel,
-    UncertifiedEnclosure,
-)
+from rdpkit import Event, Group, Guarantee, Kind, Parallel
+from rdpkit.events import GaussianSynthesis
 from rdpkit.formats.text import rounded_up
+from rdpkit.guarantee import UncertifiedEnclosure
 from rdpkit.mechanisms.data.dataset import Source
 from rdpkit.mechanisms.parts.checks import (
     CHECK_NAMES,

@@ -9,6 +9,7 @@ import numpy as np
 
 from rdpkit.accountants.best_order import TINY, best_order
 from rdpkit.accountants.divergence_bounds import DivergenceBound, published_bound, upper_bound
+from rdpkit.accountants.left_out import target_of_rest, whole, without_deltas
 from rdpkit.accountants.order_search import (
     LARGEST_ORDER,
     SMALLEST_ORDER,
@@ -64,6 +65,16 @@ def upper(
     theorem: str | None = None,  # Id of the theorem to use alone
 ) -> Guarantee:
     """The number by the best sound theorems, or by one of them for the events that it is about."""
+    rest, left_out = without_deltas(event, target.adjacency)
+    asked = target_of_rest(target, left_out) if left_out > 0 else None
+    if asked is None:
+        return _of_divergences(event, target, options, theorem)
+    return whole(_of_divergences(rest, asked, options, theorem), target, left_out)
+
+
+def _of_divergences(
+    event: Event, target: Target, options: RenyiOptions, theorem: str | None
+) -> Guarantee:
     if target.delta is not None and target.delta < SMALLEST_DELTA and not options.conversion:
         options = replace(options, conversion="balle2020")
     found = _upper(event, target, options, theorem)

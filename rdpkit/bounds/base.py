@@ -214,6 +214,11 @@ def every_order(event: Any, adjacency: Adjacency) -> OrderRange:
     return OrderRange()
 
 
+def only_without_delta(event: Any, adjacency: Adjacency) -> OrderRange:
+    """No order if the event has a delta above 0: then no Renyi divergence is bounded."""
+    return OrderRange(highest=1.0) if event.delta > 0.0 else OrderRange()
+
+
 def integers_from(lowest: int) -> Callable[[Any, Adjacency], OrderRange]:
     """The range of all integers from ``lowest`` on."""
     found = OrderRange(lowest=float(lowest), includes_lowest=True, integers_only=True)

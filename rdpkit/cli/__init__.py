@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 # Other distributions, and the upper layers of this one, register commands under this name.
 _ENTRY_POINTS = "rdpkit.commands"
 _BUILT_IN = {
-    "budget": "rdpkit.cli.budget",
     "calibrate": "rdpkit.cli.calibrate",
     "compare": "rdpkit.cli.guarantees",
     "delta": "rdpkit.cli.guarantees",
@@ -57,12 +56,12 @@ _HELP = {
     "Private releases, and what they cost": {
         "synthesize": "Make a private release of a table, or of images.",
         "evaluate": "Say how good a release is.",
-        "ledger": "Keep all releases from a data set together, and what they cost.",
-        "budget": "Spend a privacy budget release by release.",
+        "ledger": "Keep together what releases cost, and what is left of a budget.",
     },
 }
 
-# Commands of earlier versions, and what does the same.
+# Commands of earlier versions: what the same one is called, and what does the same.
+_RENAMED = {"budget": "ledger"}
 _MOVED = {
     "explorer": "audit --explorer DIR",
     "report": "audit --report FILE",
@@ -82,6 +81,7 @@ class Commands(click.Group):
 
         If a library is missing, it is a command that says which one.
         """
+        cmd_name = _RENAMED.get(cmd_name, cmd_name)
         try:
             if cmd_name in _BUILT_IN:
                 built_in: click.Command = getattr(import_module(_BUILT_IN[cmd_name]), cmd_name)

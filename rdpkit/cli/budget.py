@@ -1,4 +1,4 @@
-"""``rdpkit budget``: a privacy budget in a file, which is spent release by release."""
+"""A privacy budget in a file, which is spent release by release: a part of ``rdpkit ledger``."""
 
 from __future__ import annotations
 
@@ -9,83 +9,15 @@ from typing import Any
 import click
 
 from rdpkit.cli.event_commands import COUNT, EventCommands, event_of, made_of_events
-from rdpkit.cli.event_options import WITH_OPTIONS, adjacency_option, delta_option, event_options
-from rdpkit.cli.option_types import NUMBER, ListType, NameType
-from rdpkit.cli.output import (
-    OUT_OF_REACH,
-    CommandError,
-    format_choice,
-    format_option,
-    one_line_errors,
-    to_file_option,
-)
+from rdpkit.cli.event_options import WITH_OPTIONS, event_options
+from rdpkit.cli.option_types import NUMBER
+from rdpkit.cli.output import OUT_OF_REACH, CommandError, format_choice
 from rdpkit.events import EpsilonDelta, Event
 from rdpkit.formats.records import as_plain
-from rdpkit.formats.tables import event_to_table, read_event
+from rdpkit.formats.tables import event_to_table
 from rdpkit.formats.text import as_json, printable, rounded_down, rounded_up
 from rdpkit.planning.budgets import BudgetExceededError, PrivacyFilter
-from rdpkit.planning.budgets.rules import COMPOSITIONS
-
-
-@click.group()
-def budget() -> None:
-    """Spend a privacy budget release by release; what exceeds it is refused.
-
-    The budget is a file. Every release is charged, and the charge is on the disk, before the
-    command ends: charge first, and release only if the exit status is 0.
-    """
-
-
-@budget.command()
-@click.argument("path", type=click.Path(path_type=Path, dir_okay=False))
-@click.option(
-    "--epsilon", type=NUMBER, required=True, help="The whole budget's epsilon, in nats, above 0."
-)
-@click.option(
-    "--composition",
-    type=NameType("composition", {name: name for name in COMPOSITIONS}),
-    default=COMPOSITIONS[0],
-    show_default=True,
-    help="What adds up. renyi: Renyi divergences at orders that are fixed now. zcdp: rho. "
-    "gaussian: 1 / noise multiplier^2, for Gaussian events alone. basic: epsilons. fixed-schedule: "
-    "ordinary composition, which holds only if no event and not their number depends on an output.",
-)
-@click.option(
-    "--orders", type=ListType(float), help="For renyi: the orders, with equal weights, like 8,16."
-)
-@click.option(
-    "--planned",
-    metavar="EVENT.toml",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="For renyi: use the one order that is best for this event, which is what is intended.",
-)
-@click.option(
-    "--delta-for-events",
-    type=NUMBER,
-    default=0.0,
-    help="The part of delta for releases that are spent with a delta of their own.  [default: 0]",
-)
-@format_option
-@to_file_option
-@one_line_errors
-def new(path: Path, planned: Path | None, output_format: str, **values: Any) -> None:
-    """Make the file PATH with a new budget."""
-    if planned is not None:
-        values["planned"] = read_event(planned)
-    _show(PrivacyFilter(**values).save(path), output_format)
-
-
-new.params[1:1] = [delta_option(), adjacency_option()]
-
-
-@budget.command()
-@click.argument("path", type=click.Path(path_type=Path, dir_okay=False))
-@format_option
-@to_file_option
-@one_line_errors
-def show(path: Path, output_format: str) -> None:
-    """Say what was spent of the budget in PATH, and what is left."""
-    _show(PrivacyFilter.load(path), output_format)
+from rdpkit.planning.budgets.ledger import LedgerFile
 
 
 def _spend(
@@ -104,7 +36,7 @@ def _spend(
         found.spend(event, count=1 if times is None else times, delta=own_delta, label=label)
     except BudgetExceededError as error:
         raise CommandError(str(error), status=OUT_OF_REACH) from None
-    _show(found, output_format)
+    show_budget(found, output_format)
 
 
 def _spend_options() -> list[click.Option]:
@@ -133,23 +65,32 @@ def _spend_example(event_type: type[Event]) -> list[str]:
     return [*(["--own-delta 1e-7"] if event_type is EpsilonDelta else []), "--budget budget.jsonl"]
 
 
-budget.add_command(
-    EventCommands(
-        name="spend",
-        mechanisms=WITH_OPTIONS,
-        event_options=event_options,
-        counted=True,
-        shared_options=_spend_options,
-        run=_spend,
-        refusal=made_of_events,
-        example=_spend_example,
-        help="Charge a release before it is made; exit status 1 if it exceeds the budget, and "
-        "nothing is spent. EVENT is a mechanism, or a TOML file that describes one.",
-    )
+spend = EventCommands(
+    name="spend",
+    mechanisms=WITH_OPTIONS,
+    event_options=event_options,
+    counted=True,
+    shared_options=_spend_options,
+    run=_spend,
+    refusal=made_of_events,
+    example=_spend_example,
+    help="Charge a release before it is made; exit status 1 if it exceeds the budget, and "
+    "nothing is spent. EVENT is a mechanism, or a TOML file that describes one.",
 )
 
 
-def _show(found: PrivacyFilter, output_format: str) -> None:
+def is_budget(path: Path) -> bool:
+    """Whether a file holds one budget, and not the releases from data sets."""
+    if not path.exists():
+        return False
+    file = LedgerFile(path)
+    with file.locked():
+        first = file.new_entries()[:1]
+    return bool(first) and "composition" in first[0]
+
+
+def show_budget(found: PrivacyFilter, output_format: str) -> None:
+    """Say what was spent of a budget, and what is left."""
     left, used = found.remaining, found.used
     if output_format == "json":
         table = {

@@ -382,7 +382,8 @@ def _other_accountants(printed: list[OtherEpsilon]) -> list[str]:
         return ["", "No other accountant that is installed can be told this run."]
     lines = ["", "Other accountants, whose epsilon is that of Poisson samples, add-or-remove-one:"]
     for one in printed:
-        number = "no number" if one.epsilon is None else f"{one.epsilon:.3f}"
+        digits = ".3f" if one.epsilon is not None and one.epsilon >= 1.0 else ".4g"
+        number = "no number" if one.epsilon is None else format(one.epsilon, digits)
         note = f" ({one.note})" if one.note else ""
         lines.append(f"    {number:>9}  {one.library}, {one.accountant}{note}")
     return lines

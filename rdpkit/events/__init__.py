@@ -15,11 +15,13 @@ from rdpkit.events.custom_rdp import CustomRdp
 from rdpkit.events.gaussian import Gaussian
 from rdpkit.events.group import Group
 from rdpkit.events.mixture_of_gaussians import MixtureOfGaussians
+from rdpkit.events.noise.bounded_laplace import BoundedLaplace
 from rdpkit.events.noise.discrete_gaussian import DiscreteGaussian
 from rdpkit.events.noise.discrete_laplace import DiscreteLaplace
 from rdpkit.events.noise.distributed_discrete_gaussian import DistributedDiscreteGaussian
 from rdpkit.events.noise.laplace import Laplace
 from rdpkit.events.noise.randomized_response import RandomizedResponse
+from rdpkit.events.noise.skellam import Skellam
 from rdpkit.events.noise.staircase import Staircase
 from rdpkit.events.noise.truncated_laplace import TruncatedLaplace
 from rdpkit.events.papers.dpcda import DPCDA
@@ -36,6 +38,7 @@ from rdpkit.events.sampled.sampled_with_replacement_gaussian import SampledWithR
 from rdpkit.events.sampled.user_sampled_gaussian import UserSampledGaussian
 from rdpkit.events.selection.above_threshold import AboveThreshold
 from rdpkit.events.selection.exponential import Exponential
+from rdpkit.events.selection.first_above_threshold import FirstAboveThreshold
 from rdpkit.events.selection.partition_selection import PartitionSelection
 from rdpkit.events.selection.permute_and_flip import PermuteAndFlip
 from rdpkit.events.selection.repeat_and_select import RepeatAndSelect
@@ -77,6 +80,7 @@ _OWN: tuple[type[Event], ...] = (
     ReportNoisyMax,
     AboveThreshold,
     RepeatAndSelect,
+    FirstAboveThreshold,
     Group,
     DPMix,
     ClassWiseDPMix,
@@ -94,6 +98,8 @@ _OWN: tuple[type[Event], ...] = (
     UserSampledGaussian,
     ClassMoments,
     DistributedDiscreteGaussian,
+    Skellam,
+    BoundedLaplace,
     Staircase,
     TruncatedLaplace,
     CanonicalNoise,
@@ -183,6 +189,7 @@ __all__ = [
     "MECHANISMS",
     "NDPDC",
     "AboveThreshold",
+    "BoundedLaplace",
     "CanonicalNoise",
     "ClassMoments",
     "ClassWiseDPMix",
@@ -197,6 +204,7 @@ __all__ = [
     "EpsilonDelta",
     "Event",
     "Exponential",
+    "FirstAboveThreshold",
     "FixedSizeSampled",
     "FixedSizeSampledGaussian",
     "Gaussian",
@@ -219,6 +227,7 @@ __all__ = [
     "ReportNoisyMax",
     "SampledWithReplacementGaussian",
     "ShuffledGaussian",
+    "Skellam",
     "Staircase",
     "TeacherVotes",
     "ThresholdedCounts",

@@ -79,6 +79,14 @@ class DiscreteGaussianPair(SymmetricPair):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SkellamPair(SymmetricPair):
+    """Two symmetric Skellam distributions, each the difference of two Poisson variables."""
+
+    variance: float  # Of each of them, taken as exact; above 0
+    distance: int  # Between their centres; at least 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResponsePair(SymmetricPair):
     """Randomised response: losses of epsilon, 0 and -epsilon."""
 
@@ -136,6 +144,10 @@ class BoundedRange(SymmetricPair):
     is_a_pair: ClassVar[bool] = False
 
     epsilon: float  # The length of the range, perhaps with a few roundings; above 0
+    largest: float | None = None
+    """What no loss exceeds, in either order of the data sets: at least half of epsilon, perhaps
+    with a few roundings.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,6 +264,7 @@ Pair = (
     | LaplacePair
     | DiscreteLaplacePair
     | DiscreteGaussianPair
+    | SkellamPair
     | ResponsePair
     | TwoOutcomes
     | Outcomes

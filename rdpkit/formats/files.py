@@ -16,7 +16,8 @@ def whole_file(path: Path, *, new: bool = False) -> Iterator[Path]:
     """A temporary path beside ``path``, moved into its place when the block ends well.
 
     The content is on the disk (``fsync``) before the name points to it. After an error nothing is
-    left behind, and a file that was there stays as it was.
+    left behind, and a file that was there stays as it was. A device or a pipe stays what it is, and
+    is written to at the end.
 
     Parameters
     ----------
@@ -37,6 +38,10 @@ def whole_file(path: Path, *, new: bool = False) -> Iterator[Path]:
     OSError
         If the folder does not exist or cannot be written to.
     """
+    if not new and _is_device(path):
+        with _to_device(path) as temporary:
+            yield temporary
+        return
     descriptor, name = tempfile.mkstemp(
         dir=path.parent, prefix=f".{path.stem}.", suffix=path.suffix
     )
@@ -58,6 +63,24 @@ def whole_file(path: Path, *, new: bool = False) -> Iterator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _is_device(path: Path) -> bool:
+    """Whether a path is a device, a pipe, or one of the names that a system has for them."""
+    named = path.absolute().parent in (Path("/dev"), Path("/dev/fd"))
+    return named or (path.exists() and not path.is_file())
+
+
+@contextmanager
+def _to_device(path: Path) -> Iterator[Path]:
+    """A temporary path, whose content is written to a device when the block ends well."""
+    if path.is_dir():
+        raise IsADirectoryError(f"Expected the path of a file, got the folder {path}.")
+    with tempfile.TemporaryDirectory() as folder:
+        temporary = Path(folder) / path.name
+        yield temporary
+        with open(temporary, "rb") as source, open(path, "wb") as target:
+            shutil.copyfileobj(source, target)
 
 
 def _claim_name(temporary: Path, path: Path) -> None:

@@ -196,7 +196,7 @@ def _primitive(event: Event, adjacency: Adjacency, below: bool) -> dict[str, Any
             found |= {"probability": event.noise_parameter}
         case EpsilonDelta() if event.adjacency is adjacency:
             found = {"kind": "stated", "epsilon": event.epsilon, "delta": event.delta}
-        case ZeroConcentrated() if event.adjacency is adjacency and event.xi == 0.0:
+        case ZeroConcentrated() if event.adjacency is adjacency and not (event.xi or event.delta):
             found = {"kind": "zero-concentrated", "rho": event.rho}
         case GaussianSynthesis():
             one = {"kind": "gaussian-synthesis", "n": event.records, "d": event.dimension}

@@ -133,6 +133,9 @@ def _to_zcdp(event: ZeroConcentrated, reading: NoiseReading) -> Any:
         raise UnconvertibleEventError(
             event, f"it is stated for {event.adjacency.value}, not for {reading.adjacency.value}."
         )
+    expanded = event.expand()
+    if expanded is not None:
+        return _to(expanded, reading)
     return dp_events().ZCDpEvent(event.rho, event.xi)
 
 

@@ -48,6 +48,7 @@ EXAMPLES = (
     (rdpkit.CustomProfile(epsilons=[1.0], deltas=[0.01], adjacency=ADDED), ADDED),
     (rdpkit.CustomProfile(epsilons=[1.0], deltas=[0.0], adjacency=ADDED), ADDED),
     (rdpkit.ZeroConcentrated(rho=0.5, adjacency=ADDED), ADDED),
+    (rdpkit.ZeroConcentrated(rho=0.5, adjacency=ADDED, delta=1e-4), ADDED),
     (
         rdpkit.PoissonSampled(
             event=rdpkit.EpsilonDelta(epsilon=1.0, delta=0.0, adjacency=ADDED),
@@ -89,6 +90,7 @@ EXAMPLES = (
         rdpkit.AboveThreshold(threshold_noise_scale=4.0, query_noise_scale=3.0, sensitivity=1.0),
         REPLACED,
     ),
+    (rdpkit.FirstAboveThreshold(event=GAUSSIAN, stopping_probability=0.2), ADDED),
     (rdpkit.RepeatAndSelect(event=GAUSSIAN, mean=1.5, shape=1.0), ADDED),
     (rdpkit.Group(event=GAUSSIAN, size=2), ADDED),
     (
@@ -179,6 +181,12 @@ EXAMPLES = (
     (rdpkit.TeacherVotes(noise="gaussian", noise_scale=1.5, queries=1), REPLACED),
     (rdpkit.TeacherVotes(noise="laplace", noise_scale=2.0, queries=2), ADDED),
     (rdpkit.DistributedDiscreteGaussian(sigma=1.5, clients=3, record_norm=3.0), ADDED),
+    (rdpkit.Skellam(variance=9.0, record_norm=2.0), ADDED),
+    (rdpkit.Skellam(variance=2.0, record_norm=1.0), REPLACED),
+    (
+        rdpkit.BoundedLaplace(noise_scale=1.0, lower=0.0, upper=3.0, sensitivity=1.0),
+        REPLACED,
+    ),
     (rdpkit.Staircase(epsilon=1.0), ADDED),
     (rdpkit.Staircase(epsilon=2.0, gamma=0.7), REPLACED),
     (rdpkit.TruncatedLaplace(noise_scale=1.0, noise_limit=6.0, record_norm=1.0), ADDED),

@@ -79,7 +79,12 @@ def leaf(rng, relation, named):
             record_diameter=diameter,
             sampling_probability=rng.choice((0.01, 0.2, 0.7)),
         ),
-        lambda: rdpkit.ZeroConcentrated(rho=z * z / 8, adjacency=named, xi=rng.choice((0.0, 0.1))),
+        lambda: rdpkit.ZeroConcentrated(
+            rho=z * z / 8,
+            adjacency=named,
+            xi=rng.choice((0.0, 0.1)),
+            delta=rng.choice((0.0, 0.0, 1e-3)),
+        ),
         lambda: rdpkit.CustomRdp(orders=[2.0, 8.0], values=[z / 9, z / 4], adjacency=named),
     ]
     if relation is REPLACED:

@@ -126,6 +126,11 @@ EVENTS = {
         ),
         ADD,
     ),
+    "skellam": (rdpkit.Skellam(variance=30.0, record_norm=2.0), ADD),
+    "bounded_laplace": (
+        rdpkit.BoundedLaplace(noise_scale=5.0, lower=0.0, upper=9.0, sensitivity=1.0),
+        ADD,
+    ),
     "staircase": (rdpkit.Staircase(epsilon=0.5), ADD),
     "truncated_laplace": (
         rdpkit.TruncatedLaplace(noise_scale=5.0, noise_limit=200.0, record_norm=1.0),
@@ -200,6 +205,12 @@ EVENTS = {
         rdpkit.PoissonSampled(
             event=rdpkit.ZeroConcentrated(rho=0.5, adjacency=ADD, xi=0.01),
             sampling_probability=0.01,
+        ),
+        ADD,
+    ),
+    "first_above_threshold": (
+        rdpkit.FirstAboveThreshold(
+            event=rdpkit.Gaussian(noise_std=20.0, record_norm=1.0), stopping_probability=0.1
         ),
         ADD,
     ),
@@ -280,6 +291,7 @@ WITHOUT_EFFECT = {
     ("tree_aggregation", "record_diameter"),
     ("poisson", "record_diameter"),
     ("repeat_and_select", "event.record_diameter"),
+    ("first_above_threshold", "event.record_diameter"),
     ("fixed-size sum", "record_norm"),
     ("repeated", "event.record_diameter"),
     ("composed", "events[0].record_diameter"),
@@ -292,6 +304,7 @@ WITHOUT_EFFECT = {
 ALL = [(name, path) for name, (event, _) in EVENTS.items() for path in paths(event)]
 # Events of which no Renyi divergence is known: their targets are those of loss distributions.
 WITHOUT_RENYI = {
+    "bounded_laplace",
     "canonical_noise",
     "partition_selection",
     "sampled_with_replacement_gaussian",

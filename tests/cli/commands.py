@@ -58,6 +58,8 @@ EVENTS = {
         "false_positive_rates": [0.0, 0.5],
         "false_negative_rates": [0.75, 0.25],
     },
+    "skellam": {"variance": 25.0, "record_norm": 1.0},
+    "bounded_laplace": {"noise_scale": 5.0, "lower": -1.0, "upper": 9.0, "sensitivity": 1.0},
     "staircase": {"epsilon": 0.5},
     "truncated_laplace": {"noise_scale": 5.0, "noise_limit": 80.0, "record_norm": 1.0},
     "sampled_with_replacement_gaussian": {

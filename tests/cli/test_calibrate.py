@@ -16,6 +16,7 @@ TARGET = ["--target-epsilon", "1", "--delta", "1e-5"]
 QUICK = ["--bound", "best-rdp"]
 # Events of which no Renyi divergence is known.
 WITHOUT_RENYI = (
+    "bounded_laplace",
     "canonical_noise",
     "partition_selection",
     "sampled_with_replacement_gaussian",

@@ -29,7 +29,7 @@ def test_commands_of_others_are_listed_behind_ours(monkeypatch):
     monkeypatch.setattr(cli.Commands, "list_commands", lambda self, ctx: [*listed, "more"])
     monkeypatch.setattr(cli.Commands, "get_command", lambda self, ctx, name: more)
     told = CliRunner().invoke(cli.main, ["--help"]).output
-    assert told.index("More commands") > told.index("budget")
+    assert told.index("More commands") > told.index("ledger")
     assert "What somebody else adds." in told
 
 

@@ -34,6 +34,7 @@ def write(path, name, **extra):
 def test_every_mechanism_has_a_command_or_is_made_of_others():
     made_of_others = {
         "composed",
+        "first_above_threshold",
         "fixed_size_sampled",
         "group",
         "parallel",

@@ -35,13 +35,14 @@ def full_names(path: Path) -> list[str]:
     ]
 
 
+EVENTS = {kind.__name__ for kind in rdpkit.events.MECHANISMS.values()}
 PAGES = sorted(API.glob("*.md"))
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        *rdpkit.__all__,
+        *sorted({*rdpkit.__all__, *rdpkit._HOMES, *EVENTS}),
         *rdpkit.mechanisms.__all__,
         *rdpkit.verification.__all__,
     ],

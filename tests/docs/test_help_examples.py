@@ -57,7 +57,7 @@ def test_the_examples_of_a_help_run(names, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     event = MECHANISMS.get(names[-1].replace("-", "_"))
     adjacency = event.adjacencies[0].value if event is not None else "replace_one"
-    begun = run(["budget", "new", "budget.jsonl", *BUDGET, "--adjacency", adjacency])
+    begun = run(["ledger", "new", "budget.jsonl", *BUDGET, "--adjacency", adjacency])
     assert begun.exit_code == 0
     for words in examples(names):
         assert tuple(words[: len(names)]) == names

@@ -47,7 +47,7 @@ EXAMPLES = {
         "deltas": [1e-3, 1e-6],
         "adjacency": "replace_one",
     },
-    "zero_concentrated": {"rho": 0.1, "adjacency": "replace_one", "xi": 0.01},
+    "zero_concentrated": {"rho": 0.1, "adjacency": "replace_one", "xi": 0.01, "delta": 1e-7},
     "poisson_sampled": {"event": GAUSSIAN, "sampling_probability": 0.01},
     "fixed_size_sampled": {"event": GAUSSIAN, "sample_size": 10, "population_size": 100},
     "epsilon_delta": {"epsilon": 0.5, "delta": 1e-6, "adjacency": "replace_one"},
@@ -109,6 +109,14 @@ EXAMPLES = {
         "false_negative_rates": [0.75, 0.25],
         "adjacency": "replace_one",
     },
+    "skellam": {
+        "variance": 25.0,
+        "record_norm": 2.0,
+        "record_diameter": 3.0,
+        "dimension": 5,
+        "record_l1_norm": 3.0,
+    },
+    "bounded_laplace": {"noise_scale": 2.0, "lower": 1.0, "upper": 9.0, "sensitivity": 1.5},
     "staircase": {"epsilon": 0.5, "gamma": 0.25},
     "truncated_laplace": {
         "noise_scale": 5.0,
@@ -131,6 +139,7 @@ EXAMPLES = {
         "monotone_queries": True,
     },
     "group": {"event": GAUSSIAN, "size": 3},
+    "first_above_threshold": {"event": GAUSSIAN, "stopping_probability": 0.1},
     "repeat_and_select": {"event": GAUSSIAN, "mean": 10.0, "shape": 0.5},
     "dpmix": {
         "population_size": 1000,
@@ -259,7 +268,7 @@ ALTERNATIVES = {
     "thresholded_counts": {"threshold", "delta"},
     "teacher_votes": {"screening_noise_std", "screened"},
 }
-SIGNED = {"coefficients", "matrix"}
+SIGNED = {"coefficients", "matrix", "lower"}
 BAD = {
     "number": [-1.0, math.nan, math.inf, True, "1", [1.0], 10**400, 1j, Decimal("NaN")],
     "integer": [0, -1, 2.0, True, "1", None, [1], math.nan, Fraction(2)],
@@ -325,7 +334,7 @@ def test_every_parameter_is_validated(mechanism):
         for value in BAD[parameter.kind]:
             if value is None and parameter.nullable and not alternative:
                 continue
-            if value == [-1.0] and parameter.name in SIGNED:
+            if value in (-1.0, [-1.0]) and parameter.name in SIGNED:
                 continue
             if (mechanism, parameter.name, value) == ("repeat_and_select", "shape", math.inf):
                 continue

@@ -135,6 +135,22 @@ SIMPLE = {
             "adjacency": adjacency,
         }
     ),
+    "skellam": st.fixed_dictionaries(
+        {
+            "variance": positive,
+            "record_norm": positive,
+            "dimension": count,
+            "record_l1_norm": positive,
+        }
+    ),
+    "bounded_laplace": st.fixed_dictionaries(
+        {
+            "noise_scale": positive,
+            "lower": st.floats(-1e3, 0.0),
+            "upper": positive,
+            "sensitivity": positive,
+        }
+    ),
     "staircase": st.fixed_dictionaries({"epsilon": positive, "gamma": st.floats(0, 1)}),
     "truncated_laplace": st.fixed_dictionaries(
         {"noise_scale": positive, "noise_limit": positive, "record_norm": positive}
@@ -157,7 +173,12 @@ SIMPLE = {
         }
     ),
     "zero_concentrated": st.fixed_dictionaries(
-        {"rho": st.floats(0, 1e6), "adjacency": adjacency, "xi": st.floats(0, 1e6)}
+        {
+            "rho": st.floats(0, 1e6),
+            "adjacency": adjacency,
+            "xi": st.floats(0, 1e6),
+            "delta": st.floats(0, 0.9),
+        }
     ),
     "dpmix": st.fixed_dictionaries(
         {
@@ -333,6 +354,9 @@ NESTED = {
             "sample_size": st.integers(1, 1000),
             "population_size": st.integers(1000, 10**6),
         }
+    ),
+    "first_above_threshold": st.fixed_dictionaries(
+        {"event": table, "stopping_probability": st.floats(1e-6, 1.0)}
     ),
     "repeat_and_select": st.fixed_dictionaries(
         {

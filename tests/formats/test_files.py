@@ -39,6 +39,19 @@ def test_an_error_in_the_block_leaves_nothing(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are of Unix")
+def test_a_pipe_or_a_device_stays_what_it_is(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(path, "through")
+    assert os.read(reader, 100) == b"through"
+    os.close(reader)
+    assert stat.S_ISFIFO(path.stat().st_mode)
+    with pytest.raises(IsADirectoryError):
+        write_whole(tmp_path, "no file")
+
+
 def test_a_file_that_has_to_be_new_replaces_none(tmp_path):
     write_whole(tmp_path / "a", "first", new=True)
     with pytest.raises(FileExistsError):

@@ -85,6 +85,12 @@ def discrete_gaussian(*, sigma, distance):
     return lattice(lambda k: mp.exp(-(mp.mpf(k) ** 2) / (2 * s**2)), distance, int(14 * sigma) + 14)
 
 
+def skellam(*, variance, distance):
+    """Outcomes of two Skellam distributions, by Bessel functions."""
+    v = mp.mpf(variance)
+    return lattice(lambda k: mp.besseli(abs(k), v), distance, int(20 * mp.sqrt(v)) + 60)
+
+
 def response(*, noise_parameter, num_buckets):
     """Outcomes of randomised response."""
     p, k = mp.mpf(noise_parameter), num_buckets
@@ -111,12 +117,14 @@ def gaussian_mixture(loss, *, kind, std, positions, weights):
     return mp.quad(excess, [-14 + (far + 14) * k / 60 for k in range(61)])
 
 
-def bounded_range(loss, *, epsilon, steps=400):
-    """The largest over t of the mechanism whose losses are t and t - epsilon."""
+def bounded_range(loss, *, epsilon, largest=None, steps=400):
+    """The largest over t of the mechanism whose losses are t and t - epsilon, none too large."""
     e, level = mp.mpf(epsilon), mp.exp(mp.mpf(loss))
     best = mp.mpf(0)
     for k in range(steps + 1):
         t = e * k / steps
+        if largest is not None:
+            t = e - largest + (2 * largest - e) * k / steps
         p = (1 - mp.exp(t - e)) / (1 - mp.exp(-e))
         best = max(best, by_outcomes(loss, [(p, p * mp.exp(-t)), (1 - p, (1 - p) * mp.exp(e - t))]))
         assert level > 0

@@ -386,7 +386,14 @@ def guaranteed(event, relation, points):
 
 
 def concentrated(event):
-    """From below a Gaussian of that rho; from above what Markov's inequality leaves possible."""
+    """From below a Gaussian of that rho; from above what Markov's inequality leaves possible.
+
+    With the probability delta everything is told.
+    """
+    return together([once(stated([(0.0, event.delta)])), _without_delta(event)])
+
+
+def _without_delta(event):
     if event.rho == 0.0:
         return once([(1, 1)])
     points = []
@@ -711,6 +718,25 @@ def normal_draws(variance, added, event, relation):
     return member(Way(way.below, EVERYTHING), event.outputs)
 
 
+def first_good(event, relation):
+    """The most telling outputs of one run, in either way, are good enough."""
+    stop, found = fraction(event.stopping_probability), []
+    for way in ways(event.event, relation):
+        ranked = by_ratio(way.below)
+        size = len(ranked)
+        for first, last in itertools.product(
+            range(1, size // 2 + 1), range(size // 2 + 1, size + 1)
+        ):
+            good = ranked[:first] + ranked[last:]
+            sides = []
+            for side in zip(*good, strict=True):
+                whole = sum(side, fmpq(0))
+                ended = stop + (1 - stop) * whole
+                sides.append([*[one / ended for one in side], stop * (1 - whole) / ended])
+            found.append(Way(rounded(zip(*sides, strict=True)), EVERYTHING))
+    return found
+
+
 def best_of_runs(event, relation):
     """The most telling output of a random number of runs."""
     found = []
@@ -822,6 +848,42 @@ def truncated_laplace(event, relation):
     return member(once([(first[0], fmpq(0)), *middle, (fmpq(0), last[1])]))
 
 
+def skellam(event, relation):
+    """One coordinate; the difference of two Poisson variables, summed over one of them."""
+    half = arb(event.variance) / 2
+    with ctx.workprec(BITS):
+        poisson = [(-half).exp()]
+        for k in range(1, 120):
+            poisson.append(poisson[-1] * half / k)
+        reach = 60
+        law = [
+            sum((poisson[j] * poisson[j + k] for j in range(119 - k)), arb(0))
+            for k in range(reach + 1)
+        ]
+    return member(discrete(lambda k: law[k], int(length(event, relation)), reach))
+
+
+def bounded_laplace(event, relation):
+    """Cells of the range, for numbers at its end or around its middle."""
+    with ctx.workprec(BITS):
+        b = arb(event.noise_scale)
+        width = (arb(event.upper) - arb(event.lower)) / b
+        moved = (arb(event.sensitivity) / b).min(width)
+        found = []
+        for place in (arb(0), (width - moved) / 2):
+            sides = []
+            places = [width * k / 1000 for k in range(1001)]
+            for centre in (place, place + moved):
+                heights = [
+                    (x - centre).exp() / 2 if x < centre else 1 - (centre - x).exp() / 2
+                    for x in places
+                ]
+                whole = heights[-1] - heights[0]
+                sides.append([fraction((v - u) / whole) for u, v in itertools.pairwise(heights)])
+            found.append(Way(rounded(zip(*sides, strict=True)), EVERYTHING))
+    return found
+
+
 def many_clients(event, relation):
     """One coordinate; everybody's noise added up, and whatever is far out taken together."""
     sigma, n = arb(event.sigma), event.clients
@@ -912,8 +974,11 @@ MEANINGS = {
     rdpkit.ReportNoisyMax: lambda e, r: selection(e),
     rdpkit.AboveThreshold: lambda e, r: above_threshold(e),
     rdpkit.RepeatAndSelect: best_of_runs,
+    rdpkit.FirstAboveThreshold: first_good,
     rdpkit.TopOptions: top_options,
     rdpkit.DistributedDiscreteGaussian: many_clients,
+    rdpkit.Skellam: skellam,
+    rdpkit.BoundedLaplace: bounded_laplace,
     rdpkit.PartitionSelection: selected,
     rdpkit.ThresholdedCounts: thresholded,
     rdpkit.TeacherVotes: votes,

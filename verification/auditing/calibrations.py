@@ -21,9 +21,9 @@ _TOLERANCE = 1e-4
 def calibrated_values(
     # A claim with an event and a finite number; its order is one of a claim about one order.
     claim: Claim,
-    names: tuple[str, ...],  # Paths of noises of the event
+    names: tuple[str, ...],  # Paths of noises of the event, or of how often it happens
 ) -> dict[str, float]:
-    """The least values of noises that make a claim true, in the ratio that they have.
+    """The least noises that make a claim true, in the ratio that they have, or the largest count.
 
     Raises
     ------
@@ -110,4 +110,4 @@ def _searched(
 
 
 def _floats(values: Mapping[str, Value]) -> dict[str, float]:
-    return {path: value for path, value in values.items() if isinstance(value, float)}
+    return {path: value for path, value in values.items() if not isinstance(value, tuple)}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rdpkit.formats import html
 from rdpkit.formats.numbers import formatted, how_many, printable
+from rdpkit.formats.printed_precision import agrees_rounded
 from rdpkit.formats.records import as_plain
 from rdpkit.pairs.claim_check import Soundness
 from rdpkit.verification.auditing.regions.region import Region
@@ -19,6 +20,9 @@ from rdpkit.verification.claims.claim import Claim
 if TYPE_CHECKING:
     from rdpkit.verification.auditing.remedy import Remedy
     from rdpkit.verification.training.results import TrainingVerification
+
+# A claim that is false by more than this factor is not merely rounded.
+_ROUNDED = 1.02
 
 
 class Bounds(StrEnum):
@@ -241,6 +245,13 @@ REPEAT = "to repeat it: "
 """The beginning of the note with the command line that repeats a test of code."""
 
 
+def not_given(claim: Claim) -> str:
+    """What is said of what a claim leaves open; of many works only a part was read."""
+    read = None if claim.work is None else claim.work.read
+    in_part = claim.unread is not None or not (read is None or read.startswith("the whole text"))
+    return "not in what was read" if in_part else "not given by the source"
+
+
 def scenario_note(text: str, side: Side) -> str:
     """What a scenario of a claim gives, as its note says it."""
     return f"scenario: {text}: {side.bound} gives {side.epsilon:.6g}"
@@ -271,6 +282,22 @@ def without_numbers(
 def number_of(claim: Claim) -> str:
     """The id of the printed number that a claim reads: that of the claim itself, or of another."""
     return claim.reads or claim.id
+
+
+def refuted_by_bound(finding: Finding) -> bool:
+    """Whether a lower bound exceeds the claim, rather than that its code or release fails."""
+    lower, said = finding.lower, finding.claim.epsilon
+    return lower is not None and said is not None and lower.epsilon > said
+
+
+def false_by_rounding(finding: Finding) -> bool:
+    """Whether a claim is refuted, and would be proven with its last printed digit rounded up."""
+    upper, said = finding.upper, finding.claim.epsilon
+    if finding.soundness is not Soundness.REFUTED or upper is None or said is None:
+        return False
+    # A claim of 1 for 1.9 is not a matter of rounding.
+    near = upper.epsilon <= _ROUNDED * float(said)
+    return near and refuted_by_bound(finding) and agrees_rounded(upper.epsilon, said)
 
 
 def with_readings(findings: Iterable[Finding]) -> list[Finding]:

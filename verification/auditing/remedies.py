@@ -17,10 +17,16 @@ from rdpkit import DPSGD, Adjacency, Event
 from rdpkit.accountants.loss_distributions import UPPER_ID
 from rdpkit.analysis import BEST, BEST_RDP
 from rdpkit.calibration.parameters import paths, value_at, with_value
-from rdpkit.formats.printed_precision import agrees_rounded, rounded
+from rdpkit.formats.printed_precision import rounded
 from rdpkit.formats.text import rounded_down, rounded_up
 from rdpkit.pairs.claim_check import Soundness, is_proven
-from rdpkit.verification.auditing.findings import Bounds, Finding, Reproduction, Side
+from rdpkit.verification.auditing.findings import (
+    Bounds,
+    Finding,
+    Reproduction,
+    Side,
+    false_by_rounding,
+)
 from rdpkit.verification.auditing.remedy import Edit, Remedy, RemedyKind
 from rdpkit.verification.claims.claim import Claim
 
@@ -57,7 +63,8 @@ def remedies(
     found: list[Remedy | str | None] = []
     if noise and needs_noise(finding):
         found += searched(finding)
-    found.append(_of_number(finding))
+    # A number that is false by its last digit costs nothing to mend.
+    found.insert(0 if false_by_rounding(finding) else len(found), _of_number(finding))
     return tuple(one for one in found if isinstance(one, Remedy))
 
 
@@ -75,12 +82,13 @@ def obstacles(
 
 
 def searched(finding: Finding) -> tuple[Remedy | str | None, ...]:
-    """The remedies that take a search, or why there are none; None where none applies."""
+    """The remedies that take a search, or why there is no noise."""
     if finding.searched is not None:
         return finding.searched
     # Where nothing bounds the claim as it stands, no noise is sought, but its unit may be wrong.
-    noise = () if finding.upper is None else (_of_noise(finding),)
-    return *_of_settings(finding), *noise
+    if finding.upper is None:
+        return _of_settings(finding)
+    return *_of_settings(finding), *_of_count(finding), _of_noise(finding)
 
 
 def needs_noise(finding: Finding) -> bool:
@@ -120,7 +128,7 @@ def stated(
         return rounded_up(value, digits=4)
     up = rounded(value, printed, ROUND_CEILING)
     # Rounding a small number up to a coarse unit would overstate it.
-    if up > Decimal(value) * Decimal("1.05") and not agrees_rounded(value, printed):
+    if up > Decimal(value) * Decimal("1.05"):
         return rounded_up(value, digits=4)
     return f"{up:f}"
 
@@ -240,7 +248,7 @@ def _of_settings(finding: Finding) -> tuple[Remedy, ...]:
         if audited is None or audited.soundness is not Soundness.SOUND or audited.upper is None:
             continue
         named = best and audited.reproduction is Reproduction.EXACT
-        edits = (*setting.edits, *(() if named else _without_formula(claim)))
+        edits = (*setting.edits, *_unless(named, claim))
         proven = rounded_up(audited.upper.epsilon)
         words = f"{setting.words}, which proves {proven} at the same noise"
         found.append(
@@ -345,13 +353,41 @@ def _of_noise(finding: Finding) -> Remedy | str:
     values = _calibrated(_question(claim, best=best), names)
     if isinstance(values, str):
         return values
-    changed = tuple(
-        Edit(f"parameters.{path}", repr(value_at(claim.event, path)), text)
-        for path, text in values.texts
-    )
-    edits = (*changed, *(() if best and values.reproduced else _without_formula(claim)))
+    edits = (*_changed(claim.event, values), *_unless(best and values.reproduced, claim))
     words = "raise the noise" if _is_noise(claim.event, names) else "lower the loss of its parts"
     return Remedy(kind="noise", sentence=f"{words}: {_listed(edits)}", edits=edits)
+
+
+def _of_count(finding: Finding) -> tuple[Remedy, ...]:
+    """The claim as it is printed, for a release that is made less often at the same noise."""
+    claim = finding.claim
+    if claim.release is not None or claim.event is None:
+        return ()
+    counts = tuple(
+        path
+        for path, one in paths(claim.event).items()
+        if one.role == "count" and one.private < 0 and one.kind != "integers"
+    )
+    if len(counts) != 1:
+        return ()
+    best = claim.bound == BEST and claim.conversion is None
+    values = _calibrated(_question(claim, best=best), counts)
+    if isinstance(values, str) or not values.texts:
+        return ()
+    edits = (*_changed(claim.event, values), *_unless(best and values.reproduced, claim))
+    words = "train for less" if isinstance(claim.event, DPSGD) else "release it less often"
+    sentence = f"{words}, at the same noise: {_listed(edits)}"
+    return (Remedy(kind="count", sentence=sentence, edits=edits),)
+
+
+def _changed(event: Event, values: _Calibrated) -> tuple[Edit, ...]:
+    return tuple(
+        Edit(f"parameters.{path}", repr(value_at(event, path)), text) for path, text in values.texts
+    )
+
+
+def _unless(reproduced: bool, claim: Claim) -> tuple[Edit, ...]:
+    return () if reproduced else _without_formula(claim)
 
 
 def noises(
@@ -386,7 +422,7 @@ class _Calibrated(NamedTuple):
 
 @functools.lru_cache(maxsize=1024)
 def _calibrated(claim: Claim, names: tuple[str, ...]) -> _Calibrated | str:
-    """The noises as TOML with which the claim is proven; or why there are none."""
+    """The noises, or another parameter, as TOML that prove the claim; or why there are none."""
     # Imported here because most audits find nothing to mend.
     from rdpkit.verification.auditing.calibrations import calibrated_values  # noqa: PLC0415
     from rdpkit.verification.auditing.verdict import audit_one  # noqa: PLC0415
@@ -401,7 +437,7 @@ def _calibrated(claim: Claim, names: tuple[str, ...]) -> _Calibrated | str:
             texts = {path: _short(value, digits, up=up) for path, value in changed.items()}
             trial = event
             for path, text in texts.items():
-                trial = with_value(trial, path, float(text))
+                trial = with_value(trial, path, type(changed[path])(text))
             audited = audit_one(dataclasses.replace(claim, event=trial), bounds=Bounds.NEEDED)
             if audited.soundness is Soundness.SOUND:
                 exact = audited.reproduction is Reproduction.EXACT
@@ -412,6 +448,8 @@ def _calibrated(claim: Claim, names: tuple[str, ...]) -> _Calibrated | str:
 
 
 def _short(value: float, digits: int, *, up: bool) -> str:
+    if isinstance(value, int):
+        return str(value)
     text = (rounded_up if up else rounded_down)(value, digits=digits)
     if "." in text and "e" not in text:
         text = text.rstrip("0")

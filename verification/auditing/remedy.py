@@ -6,8 +6,9 @@ import dataclasses
 from typing import Any, Literal, NamedTuple
 
 RemedyKind = Literal[
-    "sampling", "clipping", "accountant", "relation", "delta", "unit", "noise", "claim", "tighter"
-]
+    "sampling", "clipping", "accountant", "relation", "delta", "unit", "count", "noise", "claim",
+    "tighter"
+]  # fmt: skip
 
 
 class Edit(NamedTuple):
@@ -33,11 +34,12 @@ class Remedy:
     """Changes of a claims file after which the claim is proven."""
 
     kind: RemedyKind
-    """What changes. With the first six number and noise stay. "sampling": batches are drawn by
+    """What changes. With the first seven number and noise stay. "sampling": batches are drawn by
     Poisson sampling. "clipping": each gradient is clipped on its own. "accountant": another
     accountant is named. "relation": other data sets are neighbours. "delta": another delta is
-    claimed. "unit": the noise was that of a mean. "noise": the release has more noise. "claim":
-    another number is claimed. "tighter": the claim is true, and so is a smaller number.
+    claimed. "unit": the noise was that of a mean. "count": the release is made less often.
+    "noise": the release has more noise. "claim": another number is claimed. "tighter": the claim
+    is true, and so is a smaller number.
     """
     sentence: str  # What to do, in words, with the exact lines
     edits: tuple[Edit, ...]  # The changes

@@ -8,16 +8,15 @@ about to be run.
 from __future__ import annotations
 
 import dataclasses
-import shlex
 from collections.abc import Callable, Iterator
 
 import rdpkit
 from rdpkit import Adjacency, Event
 from rdpkit.formats.text import rounded_up
 from rdpkit.verification.auditing.findings import REPEAT
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
 from rdpkit.verification.claims.claim import Claim
-from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
-from rdpkit.verification.training.options import TrainingOptions
+from rdpkit.verification.training.options import TrainingOptions, replay_of
 from rdpkit.verification.training.results import CheckResult, TrainingVerification
 from rdpkit.verification.training.targets import training_maker
 from rdpkit.verification.training.told import UNKNOWN, Told, told
@@ -96,21 +95,8 @@ def _outcome(
         result=result,
         problems=tuple(" ".join(text.split()).rstrip(".") for text in problems),
         summary=" ".join(summary.split()),
-        replay=_replay(target, options),
+        replay=replay_of(target, options),
     )
-
-
-def _replay(target: str, options: TrainingOptions) -> str:
-    """The command line that makes the same checks."""
-    words = ["rdpkit", "verify-training", target]
-    for check in options.checks:
-        words += ["--check", check]
-    words += ["--alpha", f"{options.false_alarm_rate}"]
-    for name in ("confidence", "canaries", "steps", "seconds", "seed"):
-        value = getattr(options, name)
-        if value is not None:
-            words += [f"--{name}", f"{value}"]
-    return shlex.join(words)
 
 
 def compared(
@@ -126,8 +112,8 @@ def compared(
     updates than the training does. What a training does more privately than claimed is no mistake.
     """
     mistakes = [
-        TrainingMistake(
-            kind=TrainingMistakeKind.CLAIM_DIFFERS,
+        Mistake(
+            kind=MistakeKind.CLAIM_DIFFERS,
             message=f"The claim in the repository has {there}; the training says {here}.",
             advice=_ADVICE,
         )
@@ -183,7 +169,7 @@ def _comparable(there: Event, here: Event) -> bool:
     return there == here or known
 
 
-def _not_implied(claim: Claim, training: PrivateTraining) -> list[TrainingMistake]:
+def _not_implied(claim: Claim, training: PrivateTraining) -> list[Mistake]:
     """Without a mechanism in the claim, its number is held against the training's event."""
     proven = rdpkit.epsilon(training.event, delta=_delta(claim), adjacency=claim.adjacency).epsilon
     if proven <= _number(claim):
@@ -192,9 +178,7 @@ def _not_implied(claim: Claim, training: PrivateTraining) -> list[TrainingMistak
         f"The claim in the repository is epsilon {claim.epsilon} at delta {_delta(claim):g}; of "
         f"what the training says it does, epsilon {rounded_up(proven, digits=6)} is proven."
     )
-    return [
-        TrainingMistake(kind=TrainingMistakeKind.CLAIM_TOO_SMALL, message=message, advice=_ADVICE)
-    ]
+    return [Mistake(kind=MistakeKind.CLAIM_TOO_SMALL, message=message, advice=_ADVICE)]
 
 
 def _number(claim: Claim) -> float:

@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 
 import numpy as np
 
-from rdpkit import Adjacency, Event, GaussianSynthesis, Guarantee
+from rdpkit import Adjacency, Event, Guarantee
 from rdpkit.accountants.losses.steps import Alternative, AttainedReleases
 from rdpkit.analysis import (
     BEST,
@@ -22,6 +22,7 @@ from rdpkit.analysis import (
     upper_rdp,
 )
 from rdpkit.conversions import EPSILON
+from rdpkit.events import GaussianSynthesis
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.formats.printed_precision import agrees, rounded
 from rdpkit.pairs.claim_check import (
@@ -38,6 +39,7 @@ from rdpkit.verification.auditing.findings import (
     Finding,
     Reproduction,
     Side,
+    not_given,
     scenario_note,
     without_numbers,
 )
@@ -66,7 +68,7 @@ def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
     notes = list(claim.notes)
     if claim.missing or claim.event is None:
         scenarios = tuple(_scenarios(claim))
-        notes += ["not given by the source: " + item for item in claim.missing]
+        notes += [f"{not_given(claim)}: {item}" for item in claim.missing]
         notes += [scenario_note(text, side) for text, side in scenarios]
         return without_numbers(claim, notes, scenarios)
     assert claim.epsilon is not None

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from importlib import resources
 
 import numpy as np
 
@@ -109,102 +111,10 @@ class _Recipe:
     """
 
 
-_RECIPES = (
-    _Recipe(),
-    _Recipe(scale=1000.0),
-    _Recipe(rest="opposite", replacement="same", labels="alone, other class"),
-    _Recipe(
-        changed="second category",
-        rest="categories",
-        replacement="first category",
-        labels="categories",
-    ),
-    _Recipe(labels="alone"),
-    _Recipe(rest="cluster", replacement="another", records=0),
-    _Recipe(changed="first", records=1),
-    _Recipe(changed="last", scale=1000.0, rest="ball"),
-    _Recipe(changed="half-steps", rest="half-steps"),
-    _Recipe(
-        changed="first category",
-        rest="categories, second first",
-        replacement="second category",
-        labels="categories",
-    ),
-    _Recipe(changed="against", rest="point", replacement="another"),
-    _Recipe(changed="three", scale=OFF_GRID),
-    _Recipe(changed="alternating", scale=10.0, rest="ball", replacement="origin"),
-    _Recipe(changed="tens", rest="whole", replacement="origin", labels="in turn"),
-    _Recipe(changed="half ones", rest="halves", replacement="other half"),
-    _Recipe(changed="first", rest="two modes", replacement="origin", records=9),
-    _Recipe(changed="random", rest="two copies", labels="two alike"),
-    _Recipe(scale=1000.0 * OFF_GRID, rest="duplicates", records=2),
-    _Recipe(changed="random", rest="ball", replacement="same", labels="balanced, other class"),
-    _Recipe(changed="random", rest="ball", replacement="another", records=_MANY_RECORDS),
-    _Recipe(changed="ones", rest="bits", replacement="origin", labels="in turn"),
-    _Recipe(
-        changed="second category",
-        rest="one category",
-        replacement="first category",
-        labels="categories",
-    ),
-    _Recipe(changed="one", scale=1000.0, rest="ball", replacement="origin", labels="in turn"),
-    _Recipe(changed="random", scale=10.0, rest="point", replacement="another", labels="second"),
+_TABLE = tomllib.loads(
+    resources.files(__package__).joinpath("adversarial_pairs.toml").read_text("utf-8")
 )
-
-# Changed records whose values do not depend on the norm.
-_PLAIN = ("tens", "ones", "half ones", "first category", "second category")
-_CHANGED_IN_WORDS = {
-    "dense": "in the direction of (1, ..., 1)",
-    "alternating": "in the direction of (1, -1, 1, ...)",
-    "three": "in the direction of (1, 1, 1, 0, ...)",
-    "first": "along the first axis",
-    "last": "along the last axis",
-    "one": "along one axis, drawn at random",
-    "random": "in a random direction",
-    "against": "opposite to the others",
-    "half-steps": "in the direction of (1, ..., 1), or of its first coordinates",
-    "tens": "whose features are all 10",
-    "ones": "whose features are all 1",
-    "half ones": "whose first half of features are 1, and the others 0",
-    "first category": "of the first of two categories, one-hot",
-    "second category": "of the second of two categories, one-hot",
-}
-_REST_IN_WORDS = {
-    "origin": "at the origin",
-    "opposite": "at the norm, opposite to it",
-    "point": "all at one point of the sphere",
-    "ball": "drawn from the ball",
-    "duplicates": "all equal to it",
-    "cluster": "within a hundredth of the norm of one point",
-    "half-steps": "equal, with sums just below 1/2, a half-step of rounding",
-    "whole": "whole numbers from 0 to 10",
-    "bits": "zeros and ones",
-    "categories": "in two categories in turn, one-hot",
-    "categories, second first": "in two categories in turn, the second one first, one-hot",
-    "one category": "of the first category, one-hot",
-    "halves": "of the same kind and of the opposite one, in turn",
-    "two modes": "at the origin and at the norm, in turn",
-    "two copies": "drawn from the ball, but for two that are equal to it",
-}
-_REPLACEMENT_IN_WORDS = {
-    "mirror": "its mirror image",
-    "origin": "a record at the origin",
-    "same": "the same features in another class",
-    "another": "a copy of another record",
-    "other half": "one whose features are 0 where those are 1",
-    "first category": "one of the first category",
-    "second category": "one of the second category",
-}
-_LABELS_IN_WORDS = {
-    "equal": "all of one class",
-    "second": "all of class 1, so that class 0 is empty",
-    "alone": "alone in its class",
-    "alone, other class": "alone in its class",
-    "two alike": "of the class of two others, and of no more",
-    "in turn": "classes in turn",
-    "balanced, other class": "classes in turn",
-    "categories": "classes are the categories",
-}
+_RECIPES = tuple(_Recipe(**recipe) for recipe in _TABLE["recipes"])
 
 
 def adversarial_neighbours(
@@ -485,19 +395,19 @@ def _words(
     recipe: _Recipe, domain: DataDomain, size: int, index: int, *, unbounded: bool
 ) -> tuple[str, ...]:
     """What the pair is, in words."""
-    plain = recipe.changed in _PLAIN
+    plain = recipe.changed in _TABLE["plain"]
     length = "" if plain else f"of norm {recipe.scale * domain.record_norm:.6g} "
     same = recipe.replacement == "same" and (domain.classes == 1 or domain.layout is not None)
-    other = _REPLACEMENT_IN_WORDS["mirror" if same else recipe.replacement]
+    other = _TABLE["replacement"]["mirror" if same else recipe.replacement]
     against = "against none" if unbounded else f"against {other}"
-    labels = _LABELS_IN_WORDS[recipe.labels]
+    labels = _TABLE["labels"][recipe.labels]
     if domain.layout is not None:
         labels = "classes have the sizes that the event says"
     elif domain.classes == 1:
         labels = "all of one class"
-    others = f"{size - 1} other{'s' if size > 2 else ''} {_REST_IN_WORDS[recipe.rest]}"
+    others = f"{size - 1} other{'s' if size > 2 else ''} {_TABLE['rest'][recipe.rest]}"
     return (
-        f"adversarial pair {index}: a record {length}{_CHANGED_IN_WORDS[recipe.changed]}, "
+        f"adversarial pair {index}: a record {length}{_TABLE['changed'][recipe.changed]}, "
         f"{against}; {others if size > 1 else 'no others'}; {labels}",
     )
 

@@ -36,7 +36,7 @@ from scipy.stats import hypergeom
 
 from rdpkit.verification.blackbox.checks.repeats import Digests, RepeatBets, RepeatedEvent
 from rdpkit.verification.blackbox.encoding import ReleaseLayout, points_of
-from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
+from rdpkit.verification.blackbox.mistakes import MistakeKind, mistake_of
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.runs import MechanismError, Part, digests_of
 from rdpkit.verification.blackbox.targets import TargetReference
@@ -138,7 +138,7 @@ def evidence_of(releases: Releases, claim: PrivacyClaim, *, count: int) -> Fresh
         message=bets.describe(),
         note=f"all {bets.pairs} new processes on {' and on '.join(repeated)} began with the same "
         "release, although releases vary within a process: the noise of every new process may be "
-        f"the same. {Mistake.seen(MistakeKind.SEED_AT_IMPORT, seen='').advice}"
+        f"the same. {mistake_of(MistakeKind.SEED_AT_IMPORT, seen='').advice}"
         if repeated
         else "",
     )

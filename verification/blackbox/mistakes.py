@@ -1,4 +1,4 @@
-"""Mistakes that explain why a claim was rejected.
+"""Mistakes that tests of code and checks of trainings name; ``mistakes.toml`` has their words.
 
 A test of a claim shows that something is wrong. A mistake says what is wrong, where the score by
 which the claim was rejected reveals it. A mistake is never a verdict of its own: correct mechanisms
@@ -15,6 +15,7 @@ from enum import StrEnum
 from importlib import resources
 from typing import Any
 
+from rdpkit.formats.records import as_plain
 from rdpkit.verification.estimators.error_budget import ErrorBudget
 
 
@@ -26,7 +27,7 @@ class MistakeKind(StrEnum):
     SEED_AT_IMPORT = "seed_at_import"
     """The outputs vary within a process, and repeat in the next process."""
     NO_NOISE = "no_noise"
-    """A part of the output has no noise."""
+    """A part of the output has no noise, or updates of a training have none at all."""
     NOISE_REUSED = "noise_reused"
     """Parts of the output have the same noise, so that a combination of them has none."""
     COARSE_NOISE = "coarse_noise"
@@ -43,6 +44,70 @@ class MistakeKind(StrEnum):
     """What kind of release there is depends on the data: NaN, an error, keys, a shape, an order."""
     SIZE_OF_RELEASE = "size_of_release"
     """How much is released, or how many values of a kind, depends on the data."""
+
+    # Of trainings.
+    NO_NOISE_ON_PARAMETERS = "no_noise_on_parameters"
+    """Some parameters move with the data and have no noise."""
+    NOISE_TOO_SMALL = "noise_too_small"
+    """The noise is smaller, beside what a record can change, than was accounted for."""
+    NOISE_NOT_GAUSSIAN = "noise_not_gaussian"
+    """The noise has another law than was accounted for."""
+    NOISE_SHARED = "noise_shared_between_parameters"
+    """Parameters have the same noise, so that a combination of them has none."""
+    NOISE_REPEATED = "noise_repeated_between_steps"
+    """Updates of different steps have the same noise."""
+    NOISE_FIXED_SEED = "noise_from_a_fixed_seed"
+    """The noise is the same whenever training is started."""
+    NO_CLIPPING = "no_clipping"
+    """One record can move an update without limit."""
+    UNCLIPPED_PARAMETERS = "unclipped_parameters"
+    """One record can move some parameters without limit."""
+    CLIPPED_AFTER_AVERAGING = "clipped_after_averaging"
+    """The gradient of the batch is clipped, and not that of each record."""
+    BATCH_DEPENDENT_SCALE = "batch_dependent_scale"
+    """Sum or noise are divided by the number of records that happen to be in the batch."""
+    BATCH_STATISTICS = "batch_statistics"
+    """A record changes the gradients of the other records of its batch."""
+    BUFFERS_HOLD_DATA = "buffers_hold_data"
+    """Parts of the model that no noise is added to are changed by records."""
+    STATE_HOLDS_DATA = "state_holds_data"
+    """What a step keeps for the next ones is changed by records, and has no noise."""
+    CLIPPED_AFTER_NOISE = "clipped_after_noise"
+    """Noise is added first and the sum is clipped, so that a large gradient drowns the noise."""
+    NOT_POISSON = "not_poisson"
+    """Batches are no Poisson samples, though they were accounted for as such."""
+    OTHER_SAMPLING = "other_sampling"
+    """Batches are drawn in another way than was accounted for, which was no Poisson sampling."""
+    SHUFFLED = "shuffled"
+    """Batches are parts of a shuffled order, and were accounted for as something else."""
+    FIXED_SIZE = "fixed_size"
+    """All batches have the same size, and were accounted for as something else."""
+    TRUNCATED = "truncated"
+    """Large batches are cut, and that was not accounted for."""
+    PARTIAL_BATCH = "partial_batch"
+    """The last batch of an epoch is smaller than the others."""
+    SAMPLING_RATE = "sampling_rate"
+    """Records are in batches more often than was accounted for."""
+    UNEQUAL_RATES = "unequal_rates"
+    """Some records are in batches more often than others."""
+    REPEATED_BATCHES = "repeated_batches"
+    """The same batches come again: the sampler's seed repeats."""
+    RECORD_TWICE = "record_twice"
+    """A record is in one batch more than once."""
+    HELD_OUT_IN_TRAINING = "held_out_in_training"
+    """Records that are kept for evaluation are trained on."""
+    STEPS_MISCOUNTED = "steps_miscounted"
+    """More noisy updates are made than were accounted for."""
+    ACCOUNTANT_NOT_TOLD = "accountant_not_told"
+    """The accountant's history is not what the training does."""
+    DELTA_TOO_LARGE = "delta_too_large"
+    """Delta is above one over the number of records: a single record may be published whole."""
+    CLAIM_TOO_SMALL = "claim_too_small"
+    """The claimed epsilon is smaller than what follows from the accounted training."""
+    CLAIM_DIFFERS = "claim_differs"
+    """The claim in the repository says less than the training says of itself."""
+    LEAKS_MORE = "leaks_more"
+    """A training run shows more about its canaries than the claim allows."""
 
 
 class NamingLevels:
@@ -72,38 +137,40 @@ class NamingLevels:
 
 
 @functools.cache
-def words(package: str) -> dict[str, Any]:
-    """What the file ``mistakes.toml`` of a package says of each kind of mistake."""
-    return tomllib.loads(resources.files(package).joinpath("mistakes.toml").read_text("utf-8"))
-
-
-def said_of(package: str, kind: StrEnum, way: str, measured: dict[str, object]) -> tuple[str, str]:
-    """The message and the advice of a mistake, with what was measured in the places of braces."""
-    said = words(package)[kind.value]
-    said = {**said, **said[way]} if way else said
-    return said["message"].format(**measured), said["advice"].format(**measured)
+def words() -> dict[str, Any]:
+    """What the file ``mistakes.toml`` says of each kind of mistake."""
+    assert __package__
+    return tomllib.loads(resources.files(__package__).joinpath("mistakes.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mistake:
-    """A mistake that outputs show, if a claim is rejected by the score that says so."""
+    """A mistake in code or in a training."""
 
-    kind: MistakeKind  # What it is
-    message: str  # What was seen, with numbers
-    advice: str  # What to do about it
-    log_e_value: float = 0.0
-    """The evidence against the claim that scores of this kind found by themselves: the natural
-    logarithm of what a unit of capital has become that was bet on them.
+    kind: MistakeKind  #: What it is
+    message: str  #: What was seen, with numbers
+    advice: str  #: What to do about it
+    log_e_value: float | None = None
+    """Of code, the evidence against the claim that scores of this kind found by themselves: the
+    natural logarithm of what a unit of capital has become that was bet on them.
     """
-
-    @classmethod
-    def seen(cls, kind: MistakeKind, way: str = "", /, **measured: object) -> Mistake:
-        """A mistake in the words of the table, without evidence yet."""
-        assert __package__
-        message, advice = said_of(__package__, kind, way, measured)
-        return cls(kind=kind, message=message, advice=advice)
 
     def describe(self) -> str:
         """In words, with its e-value."""
-        e_value = math.exp(min(self.log_e_value, 700.0))
-        return f"{self.kind.value}: {self.message} {self.advice} (e-value {e_value:.3g})"
+        said = f"{self.kind.value}: {self.message} {self.advice}"
+        if self.log_e_value is None:
+            return said
+        return f"{said} (e-value {math.exp(min(self.log_e_value, 700.0)):.3g})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        found = as_plain(self)
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def mistake_of(kind: MistakeKind, way: str = "", /, **measured: object) -> Mistake:
+    """A mistake in the words of the table, with what was measured in the places of its braces."""
+    said = words()[kind.value]
+    said = {**said, **said[way]} if way else said
+    message, advice = (said[name].format(**measured) for name in ("message", "advice"))
+    return Mistake(kind=kind, message=message, advice=advice)

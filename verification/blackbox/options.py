@@ -1,7 +1,8 @@
-"""The options of a black-box test: their names, defaults, checks and meanings, each in one place.
+"""The options of a test of code: their names, defaults, checks and meanings, each in one place.
 
 ``rdpkit verify`` makes its command-line options from these records, and claims files their keys of
-``[claim.code]``. This module imports nothing heavy, so that ``--help`` answers at once.
+``[claim.code]``. Those of a training are declared alike, for ``rdpkit verify-training`` and
+``[claim.training]``. This module imports nothing heavy, so that ``--help`` answers at once.
 """
 
 from __future__ import annotations
@@ -57,137 +58,11 @@ _NEIGHBOURS = ValueKind(_read_neighbours, {"type": "string"})
 _COUNT = integer(1)
 
 
-def _option(default: Any, kind: ValueKind, meaning: str, **more: str) -> Any:
-    return dataclasses.field(
-        default=default, metadata={"kind": kind, "meaning": meaning, "more": more}
-    )
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class VerificationOptions:
-    """How a claim is tested against code. :data:`OPTIONS` says what each field means.
-
-    Raises
-    ------
-    ValueError
-        If a value is outside of its range.
-
-    Examples
-    --------
-    >>> VerificationOptions(samples=10_000, seed=1).false_alarm_rate
-    0.05
-    """
-
-    neighbours: str | None = _option(
-        None,
-        _NEIGHBOURS,
-        "The data sets: pairs that show common mistakes, after the event's worst-case pair where "
-        "one is known; that pair alone; random pairs; or the code's own pair.",
-        metavar="adversarial|worst|random|own|FILE.npz",
-        command_line="A file holds arrays features, labels, features_prime and labels_prime.",
-        usual="own if the target has any, else adversarial",
-    )
-    dimension: int | None = _option(
-        None,
-        _COUNT,
-        "Features of a record.",
-        usual="what the target or the event says, else a number that the code runs on",
-    )
-    records: int | None = _option(
-        None,
-        _COUNT,
-        "Records of the larger data set of every pair, if their number is fixed and public.",
-        usual=f"{USUAL_RECORDS}, and 1, 2 and 50 in some adversarial pairs",
-    )
-    record_norm: float | None = _option(
-        None,
-        number("> 0 and finite", above=0.0),
-        "The largest L2 norm of a record that the code is ever given: no record is longer.",
-        usual="the norm that the event says, or 1; adversarial pairs have longer records too, "
-        "because code is expected to clip them",
-    )
-    classes: int | None = _option(
-        None,
-        _COUNT,
-        "Labels are whole numbers from 0 to one less than this.",
-        usual="2 in some adversarial pairs, and 1 in random ones",
-    )
-    pairs: int | None = _option(
-        None,
-        _COUNT,
-        "How many pairs of data sets to try; most runs are made on the clearest of them.",
-        usual=f"{MOST_PAIRS}, fewer where runs or time are short",
-    )
-    false_alarm_rate: float = _option(
-        0.05,
-        number("in (0, 1)", above=0.0, below=1.0),
-        "False-alarm rate: how often a true claim may be rejected.",
-        flag="--alpha",
-    )
-    samples: int = _option(
-        SAMPLES,
-        integer(2 * (LEAST_TRAINING + 1)),
-        "The most runs of the code, on both data sets together.",
-    )
-    training: int | None = _option(
-        None,
-        integer(LEAST_TRAINING),
-        "Runs on each data set before the first bet, from which the first scores are learnt.",
-        usual="256",
-    )
-    fresh_processes: int = _option(
-        FRESH_PROCESSES,
-        integer(0),
-        "The most new processes on each data set, which show a generator that is seeded at import. "
-        "Two are made if nothing repeats.",
-    )
-    time_budget: float | None = _option(
-        None,
-        number("in (0, 86400]", above=0.0, maximum=86400.0),
-        "Make fewer runs if they would take more seconds than this.",
-        metavar="SECONDS",
-        usual=f"{TIME_BUDGET:g}, and no limit if samples is given",
-    )
-    scores: tuple[str, ...] = _option(
-        (),
-        _SCORES,
-        "Scores to test: 'linear' for the linear one alone, and classifiers to learn others with.",
-        flag="--score",
-        command_line="May be repeated.",
-        usual="all, for outputs of more than one number",
-    )
-    seed: int | None = _option(
-        None,
-        integer(0, 2**63 - 1),
-        "All randomness comes from it; the same seed gives the same result.",
-        usual="from the operating system",
-    )
-
-    replay: bool = _option(
-        False,
-        flag(),
-        "Record the noise of a run on D, give it again on D', and say what else differs; then "
-        "confirm that by ordinary runs.",
-    )
-
-    def __post_init__(self) -> None:
-        for option in OPTIONS:
-            value = getattr(self, option.name)
-            if value is not None:
-                object.__setattr__(self, option.name, option.checked(value, option.name))
-
-    def seeded(self) -> VerificationOptions:
-        """The same options with a seed: the given one, or one from the operating system."""
-        if self.seed is not None:
-            return self
-        return dataclasses.replace(self, seed=secrets.randbits(48))
-
-
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One option of a black-box test."""
+    """One option of a test of code or of a check of a training."""
 
-    name: str  # The field of :class:`VerificationOptions`, and the key in claims files
+    name: str  # The field of the record of options, and the key in claims files
     kind: ValueKind  # What its values may be
     default: Any
     """None, or an empty tuple, where the default depends on other things: see ``usual``."""
@@ -205,17 +80,164 @@ class Option:
             raise ValueError(str(error)[0].upper() + str(error)[1:]) from None
 
 
-OPTIONS = tuple(
-    Option(
-        name=field.name,
-        kind=field.metadata["kind"],
-        default=field.default,
-        meaning=field.metadata["meaning"],
-        **{"flag": f"--{field.name.replace('_', '-')}", **field.metadata["more"]},
+def option(default: Any, kind: ValueKind, meaning: str, **more: str) -> Any:
+    """A field of a record of options; ``more`` are further fields of its :class:`Option`."""
+    return dataclasses.field(
+        default=default, metadata={"kind": kind, "meaning": meaning, "more": more}
     )
-    for field in dataclasses.fields(VerificationOptions)
-)
-"""All options, in the order in which help lists them."""
+
+
+def options_of(record: Any) -> tuple[Option, ...]:
+    """All options that a record declares, in the order in which help lists them."""
+    return tuple(
+        Option(
+            name=field.name,
+            kind=field.metadata["kind"],
+            default=field.default,
+            meaning=field.metadata["meaning"],
+            **{"flag": f"--{field.name.replace('_', '-')}", **field.metadata["more"]},
+        )
+        for field in dataclasses.fields(record)
+    )
+
+
+def check_values(record: Any) -> None:
+    """Check all values of a record of options when it is made; None stands for none."""
+    for one in options_of(record):
+        value = getattr(record, one.name)
+        if value is not None:
+            object.__setattr__(record, one.name, one.checked(value, one.name))
+
+
+def words_of(given: Mapping[str, Any], options: tuple[Option, ...]) -> list[str]:
+    """Options as they are typed, by their names; a float is written with all of its digits."""
+    words = []
+    for one in options:
+        if one.name in given:
+            value = given[one.name]
+            values = value if isinstance(value, tuple) else (value,)
+            words += [word for each in values for word in (one.flag, str(each))]
+    return words
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationOptions:
+    """How a claim is tested against code. :data:`OPTIONS` says what each field means.
+
+    Raises
+    ------
+    ValueError
+        If a value is outside of its range.
+
+    Examples
+    --------
+    >>> VerificationOptions(samples=10_000, seed=1).false_alarm_rate
+    0.05
+    """
+
+    neighbours: str | None = option(
+        None,
+        _NEIGHBOURS,
+        "The data sets: pairs that show common mistakes, after the event's worst-case pair where "
+        "one is known; that pair alone; random pairs; or the code's own pair.",
+        metavar="adversarial|worst|random|own|FILE.npz",
+        command_line="A file holds arrays features, labels, features_prime and labels_prime.",
+        usual="own if the target has any, else adversarial",
+    )
+    dimension: int | None = option(
+        None,
+        _COUNT,
+        "Features of a record.",
+        usual="what the target or the event says, else a number that the code runs on",
+    )
+    records: int | None = option(
+        None,
+        _COUNT,
+        "Records of the larger data set of every pair, if their number is fixed and public.",
+        usual=f"{USUAL_RECORDS}, and 1, 2 and 50 in some adversarial pairs",
+    )
+    record_norm: float | None = option(
+        None,
+        number("> 0 and finite", above=0.0),
+        "The largest L2 norm of a record that the code is ever given: no record is longer.",
+        usual="the norm that the event says, or 1; adversarial pairs have longer records too, "
+        "because code is expected to clip them",
+    )
+    classes: int | None = option(
+        None,
+        _COUNT,
+        "Labels are whole numbers from 0 to one less than this.",
+        usual="2 in some adversarial pairs, and 1 in random ones",
+    )
+    pairs: int | None = option(
+        None,
+        _COUNT,
+        "How many pairs of data sets to try; most runs are made on the clearest of them.",
+        usual=f"{MOST_PAIRS}, fewer where runs or time are short",
+    )
+    false_alarm_rate: float = option(
+        0.05,
+        number("in (0, 1)", above=0.0, below=1.0),
+        "False-alarm rate: how often a true claim may be rejected.",
+        flag="--alpha",
+    )
+    samples: int = option(
+        SAMPLES,
+        integer(2 * (LEAST_TRAINING + 1)),
+        "The most runs of the code, on both data sets together.",
+    )
+    training: int | None = option(
+        None,
+        integer(LEAST_TRAINING),
+        "Runs on each data set before the first bet, from which the first scores are learnt.",
+        usual="256",
+    )
+    fresh_processes: int = option(
+        FRESH_PROCESSES,
+        integer(0),
+        "The most new processes on each data set, which show a generator that is seeded at import. "
+        "Two are made if nothing repeats.",
+    )
+    time_budget: float | None = option(
+        None,
+        number("in (0, 86400]", above=0.0, maximum=86400.0),
+        "Make fewer runs if they would take more seconds than this.",
+        metavar="SECONDS",
+        usual=f"{TIME_BUDGET:g}, and no limit if samples is given",
+    )
+    scores: tuple[str, ...] = option(
+        (),
+        _SCORES,
+        "Scores to test: 'linear' for the linear one alone, and classifiers to learn others with.",
+        flag="--score",
+        command_line="May be repeated.",
+        usual="all, for outputs of more than one number",
+    )
+    seed: int | None = option(
+        None,
+        integer(0, 2**63 - 1),
+        "All randomness comes from it; the same seed gives the same result.",
+        usual="from the operating system",
+    )
+
+    replay: bool = option(
+        False,
+        flag(),
+        "Record the noise of a run on D, give it again on D', and say what else differs; then "
+        "confirm that by ordinary runs.",
+    )
+
+    def __post_init__(self) -> None:
+        check_values(self)
+
+    def seeded(self) -> VerificationOptions:
+        """The same options with a seed: the given one, or one from the operating system."""
+        if self.seed is not None:
+            return self
+        return dataclasses.replace(self, seed=secrets.randbits(48))
+
+
+OPTIONS = options_of(VerificationOptions)
 
 
 def read_options(
@@ -226,10 +248,10 @@ def read_options(
 ) -> VerificationOptions:
     """The options that a person gave, on a command line or in a file."""
     values = {}
-    for option in OPTIONS:
-        value = given.get(option.name)
+    for one in OPTIONS:
+        value = given.get(one.name)
         if value is not None and value != ():
-            values[option.name] = option.checked(value, option.flag if by_flag else option.name)
+            values[one.name] = one.checked(value, one.flag if by_flag else one.name)
     if "samples" not in values and "time_budget" not in values:
         values["time_budget"] = TIME_BUDGET
     return VerificationOptions(**values)
@@ -245,7 +267,7 @@ def options_of_test(
     minutes; a test that makes far fewer is inconclusive. The seed decides a test that is not short
     of time.
     """
-    known = [option.name for option in OPTIONS]
+    known = [one.name for one in OPTIONS]
     for name in given:
         if name not in known:
             raise ValueError(

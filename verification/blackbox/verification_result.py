@@ -202,7 +202,7 @@ class VerificationResult:
             "p_value": self.p_value,
             "claim": self.claim.statement,
             "adjacency": self.claim.adjacency.value,
-            "mistakes": as_plain(self.mistakes),
+            "mistakes": [mistake.as_dict() for mistake in self.mistakes],
             "diagnostics": found.pop("diagnostics") + as_plain(self.checks),
             "lower_mu": self.mu.as_dict(),
             "detectable": None if self.detectable is None else self.detectable.as_dict(),

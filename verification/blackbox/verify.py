@@ -35,7 +35,7 @@ from rdpkit.verification.blackbox.betting.search import (
 from rdpkit.verification.blackbox.betting.steps import Progress
 from rdpkit.verification.blackbox.checks.dependence import dependence
 from rdpkit.verification.blackbox.fresh_processes import FreshEvidence, fresh_evidence
-from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, NamingLevels
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, NamingLevels, mistake_of
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.options import (
     LEAST_TRAINING,
@@ -429,9 +429,9 @@ def _of_new_processes(fresh: FreshEvidence, level: float) -> list[Mistake]:
     if level * math.exp(min(fresh.log_e_value, 700.0)) < 1.0:
         return []
     if fresh.seeded <= level:
-        found = Mistake.seen(MistakeKind.SEED_AT_IMPORT, seen=fresh.message)
+        found = mistake_of(MistakeKind.SEED_AT_IMPORT, seen=fresh.message)
     elif fresh.constant:
-        found = Mistake.seen(MistakeKind.NO_NOISE, "processes", seen=fresh.message)
+        found = mistake_of(MistakeKind.NO_NOISE, "processes", seen=fresh.message)
     else:
-        found = Mistake.seen(MistakeKind.CATEGORIES_TOO_LIKELY, "processes", seen=fresh.message)
+        found = mistake_of(MistakeKind.CATEGORIES_TOO_LIKELY, "processes", seen=fresh.message)
     return [dataclasses.replace(found, log_e_value=fresh.log_e_value)]

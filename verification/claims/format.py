@@ -6,7 +6,6 @@ them.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from decimal import Decimal
 from types import MappingProxyType
@@ -19,7 +18,7 @@ from rdpkit.formats import records
 from rdpkit.formats.records import Key, ValueKind
 from rdpkit.verification.blackbox.options import NEIGHBOURS, OPTIONS, Option
 from rdpkit.verification.claims.unknown import UNKNOWN_KEYS
-from rdpkit.verification.training.options import CHECKS, TrainingOptions
+from rdpkit.verification.training import options as training_options
 
 FORMAT = 1
 """The version of the format. A file may say ``format = 1``; other versions are refused."""
@@ -122,18 +121,6 @@ CODE_KEYS: Mapping[str, Key] = MappingProxyType(
 )
 """The keys of a ``[claim.code]``."""
 
-_BETWEEN = records.number("in (0, 1)", above=0.0, below=1.0)
-_TRAINING = {field.name: field.default for field in dataclasses.fields(TrainingOptions)}
-
-
-def _checks(name: str, value: Any) -> tuple[str, ...]:
-    """Names of checks, each once, in the order in which they are made."""
-    found = records.many(records.choice(CHECKS), "checks").read(name, value)
-    if not found or len(set(found)) < len(found):
-        raise records.refused(name, "to be a list of different checks", value)
-    return tuple(check for check in CHECKS if check in found)
-
-
 TRAINING_KEYS: Mapping[str, Key] = MappingProxyType(
     {
         "target": Key(
@@ -141,45 +128,7 @@ TRAINING_KEYS: Mapping[str, Key] = MappingProxyType(
             meaning="module:make_trainer, called without arguments; it returns the training.",
             needed=True,
         ),
-        "checks": Key(
-            kind=ValueKind(
-                _checks,
-                {
-                    "type": "array",
-                    "minItems": 1,
-                    "uniqueItems": True,
-                    "items": {"enum": list(CHECKS)},
-                },
-            ),
-            meaning="Which checks are made; by default all.",
-            default=CHECKS,
-        ),
-        "false_alarm_rate": Key(
-            kind=_BETWEEN,
-            meaning="How often a correct training may be rejected, by all checks together. By "
-            f"default {_RATE_OF_ONE_IN_MANY}.",
-            default=_RATE_OF_ONE_IN_MANY,
-        ),
-        "confidence": Key(
-            kind=_BETWEEN,
-            meaning=f"Of each lower bound. By default {_TRAINING['confidence']}.",
-            default=_TRAINING["confidence"],
-        ),
-        "canaries": Key(
-            kind=records.integer(2),
-            meaning=f"How many canaries the run has. By default {_TRAINING['canaries']}.",
-            default=_TRAINING["canaries"],
-        ),
-        "steps": Key(kind=records.integer(1), meaning="How many steps the run makes."),
-        "seconds": Key(
-            kind=records.number("> 0", above=0.0, maximum=1e9),
-            meaning=f"About how long all checks may take. By default {_TRAINING['seconds']:g}.",
-            default=_TRAINING["seconds"],
-        ),
-        "seed": Key(
-            kind=records.integer(0, 2**63 - 1),
-            meaning="All choices of the checks come from it; by default from the operating system.",
-        ),
+        **{option.name: _of_option(option) for option in training_options.OPTIONS},
     }
 )
 """The keys of a ``[claim.training]``."""
@@ -206,7 +155,10 @@ WORK_KEYS: Mapping[str, Key] = MappingProxyType(
         ),
         "kind": Key(kind=records.choice(KINDS), meaning="What its claims are about."),
         "url": Key(kind=records.text(), meaning="Where it is found."),
-        "read": Key(kind=records.text(), meaning="What of it was read, and where."),
+        "read": Key(
+            kind=records.text(),
+            meaning="What of it was read, and where: the whole text, or which part.",
+        ),
     }
 )
 """The keys of ``[work]``, the work that all claims of a file were printed in."""

@@ -468,7 +468,8 @@ def _training(claim: Mapping[str, Any]) -> TrainingTest:
     given = read_table(claim["training"], TRAINING_KEYS)
     _check_complete(claim, "a training")
     target = given.pop("target")
-    return TrainingTest(target=target, options=TrainingOptions(**given))
+    stated = {name: value for name, value in given.items() if value is not None}
+    return TrainingTest(target=target, options=TrainingOptions(**stated))
 
 
 def _check_complete(claim: Mapping[str, Any], what: str) -> None:

@@ -35,9 +35,9 @@ _NO_EVIDENCE: dict[str, Any] = {
     "skip_unchanged": False,
 }
 _KEEPING = ("sampling", "clipping", "accountant", "relation", "delta", "unit")
-_OF_CODE = ("sampling", "clipping", "noise")
+_OF_CODE = ("sampling", "clipping", "count", "noise")
 _CHEAPEST = "cheapest"
-_WAYS = (_CHEAPEST, "claim", "noise", *_KEEPING)
+_WAYS = (_CHEAPEST, "claim", "noise", *_KEEPING, "count")
 # Of claims that cannot be mended for the same reason, so many are named.
 _NAMED = 3
 _CHANGE_THE_CODE = (

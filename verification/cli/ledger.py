@@ -1,4 +1,7 @@
-"""``rdpkit ledger``: all releases from each data set, what they cost together, and what is left."""
+"""``rdpkit ledger``: what releases cost together, and what is left of a budget.
+
+Its file holds the releases from several data sets, or one budget that is spent by events.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rdpkit.cli.budget import is_budget, show_budget, spend
 from rdpkit.cli.event_options import adjacency_option, delta_option
-from rdpkit.cli.option_types import NUMBER, NameType
+from rdpkit.cli.option_types import NUMBER, ListType, NameType
 from rdpkit.cli.output import OUT_OF_REACH, format_option, one_line_errors, to_file_option
 from rdpkit.formats.records import as_plain
 from rdpkit.formats.tables import event_to_table, read_event
 from rdpkit.formats.text import as_json, how_many, printable, rounded_down, rounded_up
+from rdpkit.planning.budgets import PrivacyFilter
 from rdpkit.planning.budgets.rules import COMPOSITIONS
 
 if TYPE_CHECKING:
@@ -28,16 +33,21 @@ file_argument = click.argument("path", metavar="LEDGER", type=click.Path(path_ty
 
 @click.group()
 def ledger() -> None:
-    """Keep all releases from a data set together; what exceeds its budget is refused.
+    """Keep together what releases cost; what exceeds a budget is refused.
 
-    The ledger is a file of a team or a project. It holds manifests by data set, and says what they
-    cost together.
+    The ledger is a file of a team or a project. It holds manifests by data set, or one budget from
+    which events are spent, and says what they cost together. Every charge is on the disk before
+    the command ends: charge first, and release only if the exit status is 0.
     """
 
 
 @ledger.command()
 @file_argument
-@click.option("--dataset", required=True, metavar="NAME", help="What you call the data set.")
+@click.option(
+    "--dataset",
+    metavar="NAME",
+    help="What you call the data set. Without it the file is one budget, for `spend`.",
+)
 @click.option(
     "--epsilon",
     type=NUMBER,
@@ -49,7 +59,14 @@ def ledger() -> None:
     type=NameType("composition", {name: name for name in COMPOSITIONS}),
     default=COMPOSITIONS[0],
     show_default=True,
-    help="What adds up in the budget, as for rdpkit budget new.",
+    help="What adds up. renyi: Renyi divergences at orders that are fixed now. zcdp: rho. "
+    "gaussian: 1 / noise multiplier^2, for Gaussian events alone. basic: epsilons. fixed-schedule: "
+    "ordinary composition, which holds only if no event and not their number depends on an output.",
+)
+@click.option(
+    "--orders",
+    type=ListType(float),
+    help="For renyi, of one budget: the orders, with equal weights, like 8,16.",
 )
 @click.option(
     "--planned",
@@ -74,12 +91,21 @@ def ledger() -> None:
 @to_file_option
 @one_line_errors
 def new(path: Path, planned: Path | None, output_format: str, **values: Any) -> None:
-    """Open a data set in the file LEDGER, which is made if it is not there."""
+    """Open a data set in the file LEDGER, which is made if it is not there; or make one budget."""
     from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415 - as all commands here
 
     name = values.pop("dataset")
     if planned is not None:
         values["planned"] = read_event(planned)
+    if name is None:
+        if values.pop("of_persons"):
+            raise ValueError("Expected --dataset with --of-persons.")
+        if values["epsilon"] is None:
+            raise ValueError("Expected --epsilon for one budget, or --dataset.")
+        show_budget(PrivacyFilter(**values).save(path), output_format)
+        return
+    if values.pop("orders") is not None:
+        raise ValueError("Expected no --orders with --dataset.")
     try:
         found = Ledger.create(path)
     except FileExistsError:
@@ -89,6 +115,7 @@ def new(path: Path, planned: Path | None, output_format: str, **values: Any) -> 
 
 
 new.params[2:2] = [delta_option(), adjacency_option()]
+ledger.add_command(spend)
 
 
 @ledger.command()
@@ -149,6 +176,9 @@ def show(path: Path, dataset: str | None, output_format: str) -> None:
     """Say for each data set what was released, what it cost together, and what is left."""
     from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415
 
+    if dataset is None and is_budget(path):
+        show_budget(PrivacyFilter.load(path), output_format)
+        return
     found = Ledger(path)
     _show(found, found.datasets if dataset is None else (dataset,), output_format)
 

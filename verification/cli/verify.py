@@ -7,8 +7,7 @@ import dataclasses
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,19 +17,22 @@ from rdpkit.cli.completion import names_of
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType
 from rdpkit.cli.output import format_option, one_line_errors, to_file_option
 from rdpkit.cli.progress import threads_option, work_shown
-from rdpkit.formats.files import write_whole
 from rdpkit.formats.text import as_json, how_many, printable
 from rdpkit.verification.blackbox.options import (
-    MODELS,
     OPTIONS,
     VIEWS,
-    Option,
     VerificationOptions,
     read_options,
+    words_of,
+)
+from rdpkit.verification.cli.code_options import (
+    file_options,
+    files_to_write,
+    record_options,
+    write_files,
 )
 from rdpkit.verification.cli.evidence_options import evidence_options, read_evidence_options
 from rdpkit.verification.cli.replay import replayed_library, replayed_targets
-from rdpkit.verification.outputs import CODE_OUTPUTS
 
 if TYPE_CHECKING:
     from rdpkit.verification.blackbox.betting.steps import VerificationStep
@@ -51,46 +53,6 @@ _CLAIM_OPTIONS = {
     "view": "--view",
 }
 _FOR_THE_ZOO = ("false_alarm_rate", "samples", "training", "seed")
-
-
-def _verification_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Command-line options made from the records of all black-box options."""
-    types = {
-        "boolean": bool,
-        "integer": INTEGER,
-        "number": NUMBER,
-        "array": NameType.of("scores", ["linear", *MODELS]),
-    }
-    for option in reversed(OPTIONS):
-        kind = option.kind.schema.get("type", "string")
-        function = click.option(
-            option.flag,
-            option.name,
-            type=types.get(kind, str),
-            is_flag=kind == "boolean",
-            multiple=kind == "array",
-            metavar=option.metavar or None,
-            help=" ".join(filter(None, [option.meaning, option.command_line, _default_of(option)])),
-        )(function)
-    return function
-
-
-def _output_options(function: Callable[..., None]) -> Callable[..., None]:
-    """An option for each file that can be written."""
-    for output in reversed(CODE_OUTPUTS):
-        function = click.option(
-            f"--{output.name}",
-            output.name,
-            type=click.Path(path_type=Path, dir_okay=False),
-            metavar="FILE",
-            help=output.help,
-        )(function)
-    return function
-
-
-def _default_of(option: Option) -> str:
-    default = option.usual or ("" if option.default is None else f"{option.default}")
-    return f" [default: {default}]" if default else ""
 
 
 def _targets(ctx: click.Context) -> list[str]:
@@ -136,7 +98,7 @@ def _targets(ctx: click.Context) -> list[str]:
     help="What of an event to test: its privacy profile, which says more, or its RDP curve.  "
     "[default: profile]",
 )
-@_verification_options
+@record_options(OPTIONS)
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
@@ -162,7 +124,7 @@ def _targets(ctx: click.Context) -> list[str]:
     help="Exit with status 1 also if diagnostics doubt that the test could notice a violation, or "
     "if a replay finds something unaccounted.",
 )
-@_output_options
+@file_options
 @evidence_options
 @format_option
 @to_file_option
@@ -204,7 +166,7 @@ def verify(
     twice = [name for place, name in enumerate(targets) if name in targets[:place]]
     if twice:
         raise ValueError(f"Expected every TARGET once, got {twice[0]!r} twice.")
-    to_write = _to_write(given)
+    to_write = files_to_write(given)
     if list_them:
         _list(output_format)
         return
@@ -234,8 +196,7 @@ def verify(
                 alone=len(targets) == 1 and not to_write,
             )
             views = _verify_targets(asked, output_format)
-    for path, content in to_write:
-        write_whole(path, content(views))
+    write_files(to_write, views)
     errors = [view for view in views if view.verdict == "error"]
     for view in errors:
         click.echo(printable(f"Error: {view.headline}"), err=True)
@@ -243,22 +204,6 @@ def verify(
         sys.exit(2)
     if any(view.rule for view in views):
         sys.exit(1)
-
-
-def _to_write(given: dict[str, Any]) -> list[tuple[Path, Callable[[Sequence[CodeView]], str]]]:
-    """The files that were asked for, each with the function that makes its content.
-
-    Their options are taken out of the others. A folder that does not exist is noticed before hours
-    of tests, and not after them.
-    """
-    found = []
-    for output in CODE_OUTPUTS:
-        path = given.pop(output.name)
-        if path is not None:
-            if not path.absolute().parent.is_dir():
-                raise ValueError(f"Expected --{output.name} to be in a folder, got {str(path)!r}.")
-            found.append((path, output.load()))
-    return found
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -388,17 +333,15 @@ def _in_backend(name: str | None) -> Iterator[None]:
         yield
 
 
-def _words(given: dict[str, Any], left_out: tuple[str, ...]) -> list[str]:
-    """The options that were given, as they are typed."""
-    flags = {**_CLAIM_OPTIONS, **{option.name: option.flag for option in OPTIONS}}
-    words = []
-    for name, flag in flags.items():
-        if given[name] is True:
-            words.append(flag)
-        elif given[name] not in (None, False) and name not in left_out:
-            values = given[name] if isinstance(given[name], tuple) else (given[name],)
-            words += [word for value in values for word in (flag, str(value))]
-    return words
+def _refused(given: dict[str, Any]) -> str:
+    """The first option that was given and is for one claim alone; empty if there is none."""
+    flags = {**_CLAIM_OPTIONS, **{one.name: one.flag for one in OPTIONS}}
+    words = (
+        flag
+        for name, flag in flags.items()
+        if given[name] not in (None, False, ()) and name not in _FOR_THE_ZOO
+    )
+    return next(words, "")
 
 
 def _lines_of(outcome: TargetOutcome) -> list[str]:
@@ -462,9 +405,9 @@ def _verify_zoo(
     from rdpkit.verification.blackbox.detection_rates import measure  # noqa: PLC0415
     from rdpkit.verification.outputs.tests_of_code import view_of_rate  # noqa: PLC0415
 
-    refused = _words(given, _FOR_THE_ZOO)
+    refused = _refused(given)
     if refused:
-        raise ValueError(f"Expected no {refused[0]} with --zoo: its mechanisms have their own.")
+        raise ValueError(f"Expected no {refused} with --zoo: its mechanisms have their own.")
     names = zoo.names()
     found = []
     with work_shown() as work:
@@ -472,7 +415,8 @@ def _verify_zoo(
             work.show("zoo", place, len(names), name)
             found.append(measure(name, options=options, repeats=repeats, jobs=jobs))
     words = ["rdpkit", "verify", "--zoo", "--repeats", str(repeats), "--seed", str(options.seed)]
-    replay = shlex.join([*words, *_words(given, ("seed",))])
+    kept = [one for one in OPTIONS if one.name != "seed" and given[one.name]]
+    replay = shlex.join([*words, *words_of(given, tuple(kept))])
     if output_format == "json":
         click.echo(as_json({"zoo": [rate.as_dict() for rate in found], "replay": replay}))
     else:

@@ -21,6 +21,7 @@ from rdpkit.verification.blackbox.options import (
     VIEWS,
     VerificationOptions,
     options_of_test,
+    words_of,
 )
 from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target
 from rdpkit.verification.blackbox.targets import Mechanism, TargetDescription, TargetReference
@@ -68,7 +69,7 @@ class ClaimOptions:
             "--adjacency": relation,
             "--view": self.view,
         }
-        return [word for flag, v in given.items() if v is not None for word in (flag, _typed(v))]
+        return [word for flag, v in given.items() if v is not None for word in (flag, str(v))]
 
     def completed(self, own: TargetDescription | None) -> ClaimOptions:
         """The same claim with the target's own event and adjacency where none are given.
@@ -176,7 +177,7 @@ class VerificationRequest:
         -------
         The code is the same, and draws all its randomness from ``rng``.
         """
-        words = ["rdpkit", "verify", self.target, *self.claim.words()]
+        given = {}
         for option in OPTIONS:
             value = getattr(self.options, option.name)
             if option.name in _OF_THE_RESULT:
@@ -187,9 +188,9 @@ class VerificationRequest:
                     value = 2 * (result.training + 1)
             elif option.name in _NOT_REPEATED or value == option.default:
                 continue
-            values = value if isinstance(value, tuple) else (value,)
-            words += [word for one in values for word in (option.flag, _typed(one))]
-        return shlex.join(words)
+            given[option.name] = value
+        words = [*self.claim.words(), *words_of(given, OPTIONS)]
+        return shlex.join(["rdpkit", "verify", self.target, *words])
 
 
 def request_of(
@@ -246,8 +247,3 @@ def event_option(word: str) -> Event:
             f"Expected --event to be a TOML file or an event in JSON: {error}."
         ) from None
     return event_in_file("--event", table)
-
-
-def _typed(value: Any) -> str:
-    """A value as it is typed; a float is written with all of its digits."""
-    return repr(value) if isinstance(value, float) else str(value)

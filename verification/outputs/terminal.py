@@ -11,7 +11,13 @@ from rich.console import Console
 from rich.text import Text
 
 from rdpkit.formats.text import how_many, printable
-from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness, number_of
+from rdpkit.verification.auditing.findings import (
+    Finding,
+    Reproduction,
+    Soundness,
+    number_of,
+    refuted_by_bound,
+)
 from rdpkit.verification.auditing.remedies import remedies
 from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.outputs.news import (
@@ -27,7 +33,6 @@ from rdpkit.verification.outputs.verdict import (
     claimed,
     number,
     reason,
-    refuted_by_bound,
     word,
 )
 from rdpkit.verification.outputs.view import (

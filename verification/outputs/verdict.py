@@ -5,9 +5,15 @@ from __future__ import annotations
 import math
 from enum import StrEnum
 
-from rdpkit.formats.printed_precision import agrees_rounded
 from rdpkit.formats.text import printable, rounded_down, rounded_up
-from rdpkit.verification.auditing.findings import Finding, OtherReading, Reproduction, Soundness
+from rdpkit.verification.auditing.findings import (
+    Finding,
+    OtherReading,
+    Reproduction,
+    Soundness,
+    false_by_rounding,
+    refuted_by_bound,
+)
 from rdpkit.verification.auditing.remedies import statable
 from rdpkit.verification.claims.claim import Claim
 
@@ -22,8 +28,6 @@ HALVED = 2.0
 
 _LONGEST = 14
 _DIGITS = 6
-# A claim that is false by more than this factor is not merely rounded.
-_ROUNDED = 1.02
 
 
 class ClaimVerdict(StrEnum):
@@ -82,22 +86,6 @@ def claimed(claim: Claim) -> str:
         return "inf"
     text = str(claim.epsilon)
     return text if len(text) <= _LONGEST else f"{claim.epsilon:.7g}"
-
-
-def refuted_by_bound(finding: Finding) -> bool:
-    """Whether a lower bound exceeds the claim, rather than that its code or release fails."""
-    lower, said = finding.lower, finding.claim.epsilon
-    return lower is not None and said is not None and lower.epsilon > said
-
-
-def false_by_rounding(finding: Finding) -> bool:
-    """Whether a claim is refuted, and would be proven with its last printed digit rounded up."""
-    upper, said = finding.upper, finding.claim.epsilon
-    if finding.soundness is not Soundness.REFUTED or upper is None or said is None:
-        return False
-    # A claim of 1 for 1.9 is not a matter of rounding.
-    near = upper.epsilon <= _ROUNDED * float(said)
-    return near and refuted_by_bound(finding) and agrees_rounded(upper.epsilon, said)
 
 
 def word(finding: Finding) -> str:

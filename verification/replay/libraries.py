@@ -103,7 +103,7 @@ _ALL = (
         version="0.3.1",
         what="aggregations of PipelineDP, on its local backend",
         module="of_pipelinedp",
-        needs=("numpy", "pandas"),
+        needs=("numpy", "pandas", "dp-accounting"),
     ),
     Library(
         name="python-dp",

@@ -1,43 +1,78 @@
-"""The options of checking a training."""
+"""The options of checking a training, declared as those of a test of code are."""
 
 from __future__ import annotations
 
 import dataclasses
 import secrets
-from dataclasses import dataclass
+import shlex
+from typing import Any
 
-from rdpkit import _validate
+from rdpkit.formats.records import ValueKind, choice, integer, many, number, refused
+from rdpkit.verification.blackbox.options import check_values, option, options_of, words_of
 
 CHECKS = ("step", "sampler", "accountant", "run")
 """The checks, in the order in which they are made."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingOptions:
-    """How a training is checked."""
+def _read_checks(name: str, value: Any) -> tuple[str, ...]:
+    """Names of checks, each once, in the order in which they are made."""
+    given = list(value) if isinstance(value, tuple) else value
+    found = many(choice(CHECKS), "checks").read(name, given)
+    if not found or len(set(found)) < len(found):
+        raise refused(name, "to be a list of different checks", value)
+    return tuple(check for check in CHECKS if check in found)
 
-    checks: tuple[str, ...] = CHECKS  #: Which of "step", "sampler", "accountant" and "run" are made
-    false_alarm_rate: float = 0.01
-    """How often a correct training may be rejected, by all checks together; in (0, 1)."""
-    confidence: float = 0.95  #: Of each lower bound, in (0, 1)
-    canaries: int = 1000  #: How many canaries the run has; at least 2
-    steps: int | None = None
-    """How many steps the run makes; None for those of the event, or what the time allows."""
-    seconds: float = 60.0  #: About how long all checks may take; above 0
-    seed: int | None = None
-    """All choices of the checks come from it; None for one from the operating system."""
+
+_CHECKS = ValueKind(
+    _read_checks,
+    {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"enum": list(CHECKS)}},
+)
+_BETWEEN = number("in (0, 1)", above=0.0, below=1.0)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingOptions:
+    """How a training is checked. :data:`OPTIONS` says what each field means.
+
+    Raises
+    ------
+    ValueError
+        If a value is outside of its range.
+    """
+
+    checks: tuple[str, ...] = option(
+        CHECKS,
+        _CHECKS,
+        "Which checks are made.",
+        flag="--check",
+        command_line="May be repeated.",
+        usual="all",
+    )
+    false_alarm_rate: float = option(
+        0.01,
+        _BETWEEN,
+        "How often a correct training may be rejected, by all checks together.",
+        flag="--alpha",
+    )
+    confidence: float = option(0.95, _BETWEEN, "Of each lower bound on epsilon.")
+    canaries: int = option(1000, integer(2), "How many canaries the run has.")
+    steps: int | None = option(
+        None, integer(1), "How many steps the run makes.", usual="all, or what the time allows"
+    )
+    seconds: float = option(
+        60.0,
+        number("> 0", above=0.0, maximum=1e9),
+        "About how long all checks may take.",
+    )
+    seed: int | None = option(
+        None,
+        integer(0, 2**63 - 1),
+        "All choices of the checks come from it.",
+        usual="from the operating system",
+    )
 
     def __post_init__(self) -> None:
-        for name in self.checks:
-            _validate.choice("checks", name, CHECKS)
-        _validate.open_probability("false_alarm_rate", self.false_alarm_rate)
-        _validate.open_probability("confidence", self.confidence)
-        _validate.integer("canaries", self.canaries, minimum=2)
-        if self.steps is not None:
-            _validate.integer("steps", self.steps)
-        _validate.positive("seconds", self.seconds)
-        if self.seed is not None:
-            _validate.integer("seed", self.seed, minimum=0)
+        check_values(self)
 
     @property
     def rate_of_a_check(self) -> float:
@@ -55,3 +90,13 @@ class TrainingOptions:
         if self.seed is not None:
             return self
         return dataclasses.replace(self, seed=secrets.randbits(32))
+
+
+OPTIONS = options_of(TrainingOptions)
+
+
+def replay_of(target: str, options: TrainingOptions) -> str:
+    """The command line that makes the same checks with the same choices."""
+    given = {one.name: getattr(options, one.name) for one in OPTIONS}
+    chosen = {one.name: given[one.name] for one in OPTIONS if given[one.name] != one.default}
+    return shlex.join(["rdpkit", "verify-training", target, *words_of(chosen, OPTIONS)])

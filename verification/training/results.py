@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from rdpkit.verification.training.mistakes import TrainingMistake
+from rdpkit.formats.records import as_plain
+from rdpkit.verification.blackbox.mistakes import Mistake
 
 _ROUNDING = 1e-9
+_ABOUT = {
+    "step": "the step clips each record's gradient and adds the noise",
+    "sampler": "batches are drawn as the accountant was told",
+    "accountant": "the accountant was told what the training does",
+    "run": "a run shows no more of its canaries than the claim allows",
+}
+_WIDTH = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,15 +49,7 @@ class TrainingLowerBound:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "confidence": self.confidence,
-            "given": self.given,
-            "mu": self.mu,
-            "family": self.family,
-            "kind": "lower",
-        }
+        return {**as_plain(self), "kind": "lower"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +62,7 @@ class CanaryScores:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {"inside": list(self.inside), "outside": list(self.outside)}
+        return dict(as_plain(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +77,7 @@ class CheckResult:
 
     name: str  #: Which check it is
     false_alarm_rate: float  #: How often the check rejects a correct training, at most
-    mistakes: tuple[TrainingMistake, ...] = ()  #: What is wrong; the check rejects if there is any
+    mistakes: tuple[Mistake, ...] = ()  #: What is wrong; the check rejects if there is any
     measured: tuple[tuple[str, str], ...] = ()
     """What was measured: a heading, and the value in words."""
     bounds: tuple[TrainingLowerBound, ...] = ()  #: Lower bounds on epsilon, the most telling first
@@ -170,12 +171,12 @@ class TrainingVerification:
         }
 
     @property
-    def mistakes(self) -> tuple[TrainingMistake, ...]:
+    def mistakes(self) -> tuple[Mistake, ...]:
         """What all checks found."""
         return tuple(mistake for check in self.checks for mistake in check.mistakes)
 
     def __str__(self) -> str:
-        return "\n".join(f"{heading:20}  {value}" for heading, value in self.rows())
+        return "\n".join(self.lines())
 
     def check(self, name: str) -> CheckResult:
         """The result of one check.
@@ -190,27 +191,20 @@ class TrainingVerification:
                 return check
         raise KeyError(name)
 
-    def rows(self) -> list[tuple[str, str]]:
-        """The result in words: headings, and what is said under each."""
-        found = [
-            ("training", self.name),
-            ("told", self.event),
-            ("claim", self.claim),
-            ("verdict", f"{self.verdict} (false-alarm rate {self.false_alarm_rate:g})"),
-        ]
+    def lines(self) -> list[str]:
+        """For people: the verdict, then the checks, each with what it measured."""
+        rate = f"a correct training is rejected at most once in {1.0 / self.false_alarm_rate:,.0f}"
+        found = [_row("training", self.name), _row("told", self.event), _row("claim", self.claim)]
+        if self.rejected:
+            count = len(self.mistakes)
+            what = "a mistake was found" if count == 1 else f"{count} mistakes were found"
+            found.append(_row("verdict", f"rejected: {what} ({rate})"))
+        else:
+            found.append(_row("verdict", f"not rejected ({rate}); that is no proof"))
         for check in self.checks:
-            found.append((check.name, check.skipped or check.verdict))
-            found += [("  mistake", mistake.describe()) for mistake in check.mistakes]
-            if check.inconclusive:
-                found.append(("  inconclusive", check.inconclusive))
-            found += [(f"  {heading}", value) for heading, value in check.measured]
-            found += [("  lower bound", bound.describe()) for bound in check.bounds]
-            found += [("  note", note) for note in check.notes]
-        found += [("note", note) for note in self.notes]
-        found.append(("seed", f"{self.seed}; {self.seconds:.1f} s"))
-        if not self.rejected:
-            found.append(("note", "a training that is not rejected is not proven"))
-        return found
+            found += ["", *_lines_of_check(check)]
+        found += [_row("note", note) for note in self.notes]
+        return [*found, "", _row("seed", f"{self.seed}; {self.seconds:.1f} s")]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON; the same for the same seed."""
@@ -224,3 +218,29 @@ class TrainingVerification:
             "notes": list(self.notes),
             "seed": self.seed,
         }
+
+
+def _lines_of_check(check: CheckResult) -> Iterator[str]:
+    mark = {"rejected": "FAILED", "not rejected": "passed"}.get(check.verdict, check.verdict)
+    yield f"{mark}  {check.name}: {_ABOUT.get(check.name, '')}"
+    if check.verdict == "inconclusive":
+        yield _row("  why", check.inconclusive)
+    if check.skipped:
+        yield _row("  not made", check.skipped)
+    for mistake in check.mistakes:
+        yield _row("  mistake", mistake.kind.value)
+        yield _row("", mistake.message)
+        yield _row("  what to do", mistake.advice)
+    for heading, value in check.measured:
+        yield _row(f"  {heading}", value)
+    for bound in check.bounds:
+        yield _row("  lower bound", bound.describe())
+    for note in check.notes:
+        yield _row("  note", note)
+    if not check.skipped:
+        yield _row("  false alarms", f"at most {check.false_alarm_rate:g}; {check.seconds:.1f} s")
+
+
+def _row(heading: str, value: str) -> str:
+    # A heading that fills its column is still apart from what it says.
+    return f"{heading:{_WIDTH - 2}}  {value}"

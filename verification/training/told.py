@@ -13,11 +13,10 @@ from rdpkit import (
     FixedSizeSampledGaussian,
     Gaussian,
     PoissonSampledGaussian,
-    RandomAllocationGaussian,
     Repeated,
     ShuffledGaussian,
-    TruncatedPoissonGaussian,
 )
+from rdpkit.events import RandomAllocationGaussian, TruncatedPoissonGaussian
 
 POISSON, FULL, FIXED, SHUFFLE = "poisson", "full", "fixed-size", "shuffle"
 TRUNCATED, ALLOCATED, UNKNOWN = "truncated-poisson", "random-allocation", "unknown"

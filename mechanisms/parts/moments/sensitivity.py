@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rdpkit import Adjacency, ClassMoments
+from rdpkit import Adjacency
+from rdpkit.events import ClassMoments
 
 # Squared diameters are rounded up by more than the rounding errors of their few operations.
 _UP = 1.0 + 1e-14

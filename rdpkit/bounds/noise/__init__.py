@@ -10,6 +10,7 @@ from rdpkit.bounds.noise import (
     laplace,
     mixture_of_gaussians,
     pure,
+    skellam,
 )
 
 BOUNDS: tuple[RdpBound, ...] = (
@@ -18,6 +19,7 @@ BOUNDS: tuple[RdpBound, ...] = (
     discrete_gaussian.BOUND,
     distributed_discrete_gaussian.BOUND,
     mixture_of_gaussians.BOUND,
+    skellam.BOUND,
     *pure.BOUNDS,
 )
 

@@ -29,7 +29,7 @@ from typing import Any
 from flint import arb
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Kind, OrderRange, RdpBound, every_order
+from rdpkit.bounds.base import Kind, OrderRange, RdpBound, every_order, only_without_delta
 from rdpkit.bounds.noise.formula import ball_of, moved_up, rdp_of
 from rdpkit.events import (
     AboveThreshold,
@@ -81,11 +81,6 @@ def _gumbel(event: Any, order: arb, adjacency: Adjacency) -> arb:
     return _range(moved_up(event.distance(adjacency)), order)
 
 
-def _only_without_delta(event: Any, adjacency: Adjacency) -> OrderRange:
-    """No order if there is a delta: then no Renyi divergence is bounded."""
-    return OrderRange(highest=1.0) if event.delta > 0.0 else OrderRange()
-
-
 def _only_gumbel(event: Any, adjacency: Adjacency) -> OrderRange:
     """No order if the noise is not Gumbel noise, and losses have no bounded range."""
     return OrderRange() if event.noise == "gumbel" else OrderRange(highest=1.0)
@@ -132,7 +127,7 @@ BOUNDS = (
         "Pure differential privacy",
         _KAIROUZ,
         _stated,
-        order_range=_only_without_delta,
+        order_range=only_without_delta,
     ),
     _bound("pure-dp", AboveThreshold, "Sparse vector, as pure privacy", _KAIROUZ, _sparse_vector),
     _bound("bounded-range", Exponential, "Exponential mechanism", _DONG, _exponential),

@@ -34,7 +34,7 @@ def _range(event: Any, adjacency: Adjacency) -> OrderRange:
     known = (
         isinstance(inner, ZeroConcentrated)
         and inner.adjacency is Adjacency.REPLACE_ONE
-        and inner.xi == 0.0
+        and inner.xi == inner.delta == 0.0
         and inner.rho > 0.0
     )
     return order_range(event, adjacency) if known else OrderRange(highest=1.0)

@@ -16,6 +16,9 @@ also at most what the formula gives at any larger order. The paper's theorems sa
 r(a) + c + log(m) / (a - 1), which is never less; for the Poisson distribution this is so, and
 proven, for m >= 1.
 
+The first of several runs that is good enough, where all ends with the probability g after each run
+that is not, has at most what the formula gives with m = 1/g and h = 0.
+
 Assumes
 -------
 The number of runs and the outputs that were not selected stay secret, and outputs are ordered in a
@@ -38,11 +41,11 @@ from flint import arb, ctx
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, InnerDivergences, Kind, RdpBound, every_order
-from rdpkit.bounds.selection.number_of_runs import log_inverse_parameter
 from rdpkit.conversions import DELTA
 from rdpkit.conversions import balls as conversion_balls
-from rdpkit.events import RepeatAndSelect
+from rdpkit.events import FirstAboveThreshold, RepeatAndSelect
 from rdpkit.numerics.balls import float_above, float_below
+from rdpkit.numerics.number_of_runs import log_inverse_parameter
 
 # Orders at which the free orders are searched: distances from 1, in equal steps of their logarithm.
 _GRID = 1.0 + np.geomspace(1e-4, 1e5, 181)
@@ -64,11 +67,19 @@ def _grid(inner: InnerDivergences) -> tuple[Array, Array]:
     return found
 
 
+def _log_inverse(event: Any) -> float:
+    """A float above log(1/g)."""
+    if isinstance(event, FirstAboveThreshold):
+        with ctx.workprec(128):
+            return float_above(-arb(event.stopping_probability).log())
+    return log_inverse_parameter(event.mean, event.shape)
+
+
 def _free_order(event: Any, inner: InnerDivergences) -> tuple[float, float]:
     """The order b >= 1 at which c is smallest, nearly, and c there."""
     key = ("free order", event.mean, event.shape)
     if key not in inner.remembered:
-        log_inverse = log_inverse_parameter(event.mean, event.shape)
+        log_inverse = _log_inverse(event)
 
         def cost(orders: Array, rdp: Array) -> Array:
             total = (1.0 - 1.0 / orders) * rdp + log_inverse / orders
@@ -152,7 +163,7 @@ def _best_order(event: Any, order: float, inner: InnerDivergences) -> float:
 
 def _ball_of_cost(event: Any, order: float, inner: InnerDivergences) -> arb:
     if not math.isinf(event.shape):
-        log_inverse = arb(log_inverse_parameter(event.mean, event.shape))
+        log_inverse = arb(_log_inverse(event))
         free = _free_order(event, inner)[0]
         if free == 1.0:
             return (1 + arb(event.shape)) * log_inverse
@@ -184,6 +195,20 @@ def _ball(event: Any, order: float, adjacency: Adjacency, inner: InnerDivergence
 def _inner(event: Any) -> Any:
     return event.event
 
+
+UNTIL = RdpBound(
+    id="first-above-threshold",
+    title="the first of several runs that is good enough",
+    source="Liu and Talwar 2019 for pure privacy; Renyi divergences: rdpkit, theory page: The best "
+    "of several runs",
+    kind=Kind.UPPER,
+    event_type=FirstAboveThreshold,
+    adjacencies=tuple(Adjacency),
+    order_range=every_order,
+    rdp=_rdp,
+    ball=_ball,
+    inner=_inner,
+)
 
 BOUND = RdpBound(
     id="papernot2022",

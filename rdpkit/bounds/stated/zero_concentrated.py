@@ -24,7 +24,7 @@ import numpy as np
 from flint import arb, ctx
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Array, Kind, RdpBound, every_order
+from rdpkit.bounds.base import Array, Kind, RdpBound, only_without_delta
 from rdpkit.events import ZeroConcentrated
 
 
@@ -44,7 +44,7 @@ BOUND = RdpBound(
     kind=Kind.UPPER,
     event_type=ZeroConcentrated,
     adjacencies=tuple(Adjacency),
-    order_range=every_order,
+    order_range=only_without_delta,
     rdp=_rdp,
     ball=_ball,
 )

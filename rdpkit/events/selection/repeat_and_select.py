@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import ClassVar
+
+from flint import arb, ctx
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.fields import declared, event_class, part
 from rdpkit.events.free_parameters import SMALLEST, FreeParameter, number
+from rdpkit.events.losses import Attained
+from rdpkit.events.selection.cells import BITS, Cells, cells_of, outcomes_of
+from rdpkit.numerics.number_of_runs import mean_of_power
 
 _LARGEST_SHAPE = 1e100
+# Of distributions of larger shapes, but the Poisson one, balls are too wide.
+_LARGEST_KNOWN = 1e3
 
 
 def _shape(name: str, value: object) -> float:
@@ -64,6 +72,35 @@ class RepeatAndSelect(Event):
         "above -1: truncated negative binomial. inf: Poisson",
         check=_shape,
     )
+
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """The cell of the best output, where cells that say little are best, and then by loss.
+
+        An output that is telling tells more if what is better is rarer than on the other data set.
+        """
+        found: list[Cells] = []
+        if self.shape <= _LARGEST_KNOWN or math.isinf(self.shape):
+            for cells in cells_of(self.event, adjacency):
+                with ctx.workprec(BITS):
+                    size = len(cells)
+                    for last in (0, *range(size // 2, size + 1)):
+                        found.append(self._best_of([*cells[last:][::-1], *cells[:last]]))
+        if not found:
+            raise self._no_losses(adjacency)
+        return outcomes_of(found)
+
+    def _best_of(self, cells: Cells) -> Cells:
+        """The best of the runs, the first cell being the best one."""
+        ends = [(arb(1), arb(1))]
+        for p, q in cells:
+            ends.append((ends[-1][0] - p, ends[-1][1] - q))
+        powers = [
+            [mean_of_power(s.max(arb(0)), self.mean, self.shape) for s in both] for both in ends
+        ]
+        best = [(a[0] - b[0], a[1] - b[1]) for a, b in pairwise(powers)]
+        # Without a run something is released that depends on no record.
+        none = (arb(-self.mean).exp(),) * 2
+        return [*best, none] if math.isinf(self.shape) else best
 
     def _check_together(self) -> None:
         if math.isfinite(self.shape) and self.mean < 1.0:

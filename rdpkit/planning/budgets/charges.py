@@ -64,7 +64,7 @@ def concentrated(event: Event, adjacency: Adjacency, delta: float) -> float:
 
     def of_one(leaf: Event) -> Fraction | float:
         if isinstance(leaf, ZeroConcentrated):
-            if leaf.adjacency is not adjacency or leaf.xi > 0.0:
+            if leaf.adjacency is not adjacency or leaf.xi > 0.0 or leaf.delta > 0.0:
                 return math.inf
             return Fraction(leaf.rho)
         square = _squared_mu(leaf, adjacency)

@@ -488,7 +488,7 @@ class PrivacyFilter:
         place = Path(path)
         if not place.exists():
             raise FileNotFoundError(
-                f"{place}: there is no such budget; 'rdpkit budget new' makes one."
+                f"{place}: there is no such budget; 'rdpkit ledger new' makes one."
             )
         ledger = LedgerFile(place)
         with ledger.locked():

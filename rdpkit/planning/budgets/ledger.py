@@ -79,7 +79,7 @@ class LedgerFile:
         except FileExistsError:
             raise FileExistsError(
                 f"{path} is there already, and what was spent must not be lost. A new file "
-                "needs another name; 'rdpkit budget show' and 'rdpkit ledger show' read it."
+                "needs another name; 'rdpkit ledger show' reads it."
             ) from None
         ledger = cls(path)
         with ledger.locked():

@@ -48,6 +48,8 @@ ONCE = [
     pairs.TruncatedLaplacePair(distance=0.8, reach=2.0),
     pairs.BoundedRange(epsilon=0.9),
     pairs.DiscreteGaussianPair(sigma=1.25, distance=2),
+    pairs.SkellamPair(variance=2.0, distance=1),
+    pairs.BoundedRange(epsilon=0.9, largest=0.6),
     pairs.OpposedLaplacePair(distance=0.8, sampling_probability=0.1),
     pairs.ShuffledMaximum(kind="removed", noise_multiplier=2.0, batches=3, presence=1.0),
     pairs.AllocatedPair(kind="removed", noise_multiplier=3.0, batches=2),

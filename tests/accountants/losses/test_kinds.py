@@ -74,6 +74,14 @@ def test_discrete_gaussian(sigma, distance, loss):
     check(step, loss, oracle.by_outcomes(loss, outcomes))
 
 
+@settings(max_examples=25, deadline=None)
+@given(log_uniform(0.1, 60.0), st.integers(1, 4), LOSSES)
+def test_skellam(variance, distance, loss):
+    outcomes = oracle.skellam(variance=variance, distance=distance)
+    step = pairs.SkellamPair(variance=variance, distance=distance)
+    check(step, loss, oracle.by_outcomes(loss, outcomes))
+
+
 @pytest.mark.parametrize("sigma", [127.0, 128.0])
 @pytest.mark.parametrize("m", [0, 3, 300, 1500])
 def test_both_ways_to_sum_tails_agree(monkeypatch, sigma, m):
@@ -179,11 +187,13 @@ def test_several_outcomes_several_times(masses, count, epsilon):
 
 
 @settings(max_examples=12)
-@given(log_uniform(0.05, 5.0), st.floats(-1.0, 1.0))
-def test_bounded_range(epsilon, part):
+@given(log_uniform(0.05, 5.0), st.floats(-1.0, 1.0), st.none() | st.floats(0.5, 1.0))
+def test_bounded_range(epsilon, part, most):
     loss = part * epsilon
-    found = curve(pairs.BoundedRange(epsilon=epsilon), loss, leaks_more=True)
-    exact = float(oracle.bounded_range(loss, epsilon=epsilon))
+    largest = None if most is None else most * epsilon
+    step = pairs.BoundedRange(epsilon=epsilon, largest=largest)
+    found = curve(step, loss, leaks_more=True)
+    exact = float(oracle.bounded_range(loss, epsilon=epsilon, largest=largest))
     # The best of 401 values of t is within some (epsilon / 800)^2 of the supremum.
     assert exact <= float(found.upper()) + 1e-13
     assert float(found.lower()) <= exact + 20.0 * (epsilon / 800.0) ** 2 + 1e-13
@@ -263,6 +273,7 @@ ATTAINED = [
     pairs.OpposedLaplacePair(distance=0.7, sampling_probability=0.2),
     pairs.DiscreteLaplacePair(rate=0.4, distance=3),
     pairs.DiscreteGaussianPair(sigma=3.0, distance=2),
+    pairs.SkellamPair(variance=4.0, distance=2),
     pairs.ResponsePair(noise_parameter=0.5, num_buckets=5),
     pairs.TwoOutcomes(first=0.6, second=0.45),
     pairs.StatedPair(epsilon=0.5, delta=1e-4),

@@ -13,8 +13,8 @@ from scipy.special import logsumexp
 
 import rdpkit
 from rdpkit.accountants.event_tree import UpperBounds
-from rdpkit.bounds.selection.number_of_runs import log_inverse_parameter, mean_number
 from rdpkit.numerics.balls import float_above, float_below
+from rdpkit.numerics.number_of_runs import log_inverse_parameter, mean_number
 from tests.bounds.strategies import log_uniform
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE

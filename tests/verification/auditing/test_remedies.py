@@ -63,7 +63,7 @@ def mended(found, remedy):
             if path in ("sampling", "max_batch_size"):
                 samples[path] = new.strip('"') or None
             else:
-                event = with_value(event, path, float(new))
+                event = with_value(event, path, type(value_at(event, path))(new))
         elif key == "adjacency":
             changes[key] = Adjacency(new.strip('"'))
         else:
@@ -75,8 +75,9 @@ def mended(found, remedy):
 
 def assert_mended(found, kinds):
     every = remedies(found)
-    # A weaker relation may prove a number as well.
-    assert [one.kind for one in every if one.kind != "relation" or one.kind in kinds] == kinds
+    # A weaker relation, or fewer releases, may prove a number as well.
+    others = {"relation", "count"}.difference(kinds)
+    assert [one.kind for one in every if one.kind not in others] == kinds
     for remedy in every:
         again = mended(found, remedy)
         assert again.soundness is Soundness.SOUND, remedy
@@ -167,6 +168,7 @@ steps = 300
 """
 
 
+@pytest.mark.thorough
 def test_another_sampling_is_a_remedy_only_where_it_proves_the_number():
     shuffled = 'sampling = "shuffle"'
     found = audited(TRAINING.format("1.2", shuffled)), audited(TRAINING.format("0.9", shuffled))
@@ -184,7 +186,7 @@ def test_another_sampling_comes_before_more_noise(sampling):
     assert 'sampling = "poisson"' in first.lines
     assert "proves 1.0" in first.sentence
     # A number that Poisson sampling does not prove either needs noise.
-    assert remedies(audited(TRAINING.format("0.9", sampling)))[0].kind == "noise"
+    assert remedies(audited(TRAINING.format("0.9", sampling)))[0].kind in ("count", "noise")
 
 
 MISTAKES = [
@@ -193,7 +195,9 @@ MISTAKES = [
     ("wrong relation", {"adjacency": "replace_one"}, "relation"),
     ("delta of another data set", {"delta": "1e-9"}, "delta"),
     ("another accountant", {"epsilon": "1.069", "bound": "best-rdp"}, "accountant"),
-    ("noise on the mean", {"noise": "0.016666666666666666"}, "unit"),
+    ("more steps than counted", {"steps": "3000"}, "count"),
+    ("a larger batch", {"batch": "90"}, "count"),
+    ("noise on the mean", {"noise": "0.016666666666666666", "steps": "3"}, "unit"),
 ]
 
 
@@ -206,15 +210,32 @@ def test_the_first_remedy_keeps_noise_and_number_where_one_does(about, kind):
     text = TRAINING.format(given["epsilon"], given.get("more", ""))
     text = text.replace("add_or_remove_one", given["adjacency"]).replace("1e-5", given["delta"])
     text = text.replace("noise_multiplier = 1.0", f"noise_multiplier = {given.get('noise', '1.0')}")
+    text = text.replace("steps = 300", f"steps = {given.get('steps', '300')}")
+    text = text.replace("batch_size = 60", f"batch_size = {given.get('batch', '60')}")
     if "bound" in given:
         text = text.replace("[claim.p", f'bound = "{given["bound"]}"\n[claim.p')
     found = audited(text)
-    first = remedies(found)[0]
+    # What is sought of other settings comes before all the rest, which takes longer.
+    first = remedies(found)[0] if kind in ("count", "accountant") else _of_settings(found)[0]
     assert first.kind == kind
     whole = f'[[claim]]\nid = "a"\nsource = "here"\n{text}'
     (again,) = audit(loads(ClaimsText(whole).edited("a", first.edits)))
     assert again.claim.epsilon == found.claim.epsilon
     assert again.soundness is Soundness.SOUND
+
+
+@pytest.mark.parametrize(
+    ("number", "kinds"),
+    [("3.34", ["claim", "count", "noise"]), ("1.0", ["count", "noise", "claim"])],
+)
+def test_a_composition_is_released_less_often_unless_a_digit_mends_it(number, kinds):
+    found = audited(
+        'mechanism = "repeated"\nadjacency = "add_or_remove_one"\ndelta = 1e-5\n'
+        f"epsilon = {number}\n[claim.parameters]\ncount = 10\n[claim.parameters.event]\n"
+        'mechanism = "gaussian"\nnoise_std = 4.0\nrecord_norm = 1.0\n'
+    )
+    every = {one.kind: one for one in assert_mended(found, kinds)}
+    assert every["count"].lines == ("count = 9" if number == "3.34" else "count = 1",)
 
 
 def test_several_noises_keep_their_ratio():
@@ -318,7 +339,7 @@ def test_a_false_claim_about_any_mechanism_is_mended_by_what_is_said(mechanism):
         assert found.soundness is not Soundness.SOUND
         every = remedies(found)
         assert every[-1].kind == "claim"
-        assert len(every) == 2 or obstacles(found)
+        assert "noise" in [one.kind for one in every] or obstacles(found)
         for remedy in every:
             again = mended(found, remedy)
             assert again.soundness is Soundness.SOUND, remedy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from decimal import Decimal
@@ -228,6 +229,8 @@ def test_an_underspecified_claim_lists_what_is_missing_and_its_scenarios():
     assert found.soundness is Soundness.UNPROVEN
     assert found.published is found.upper is found.slack is None
     assert "not given by the source: the noise" in found.notes
+    second_hand = dataclasses.replace(one, unread="only a quotation was")
+    assert "not in what was read: the noise" in audit_one(second_hand).notes
     ((description, side),) = found.scenarios
     assert description == "as usual"
     assert any(note.startswith("scenario: as usual: gaussian gives") for note in found.notes)

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 
-from rdpkit.verification.cli.verify_training import replay_of, verify_training
-from rdpkit.verification.training.options import TrainingOptions
+from rdpkit.verification.cli.verify_training import verify_training
+from rdpkit.verification.training.options import TrainingOptions, replay_of
 
 pytest.importorskip("opacus")
 # The fastest check: it counts, and looks at delta.

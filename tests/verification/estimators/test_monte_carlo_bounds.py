@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scipy.special import logsumexp
+from scipy.special import ive, logsumexp
 
 import rdpkit
 from rdpkit import BOUNDS, Adjacency, Kind
@@ -316,6 +316,23 @@ def poisson_sampled_anything(draw, adjacency):
 
 
 @st.composite
+def first_above_threshold(draw, adjacency):
+    """Runs that answer with one of four answers, of which some are good enough."""
+    chances = st.lists(st.floats(0.1, 1.0), min_size=4, max_size=4)
+    p, q = (np.array(found) / np.sum(found) for found in (draw(chances), draw(chances)))
+    largest = float(np.abs(np.log(p / q)).max()) + 1e-9
+    inner = rdpkit.CustomRdp(orders=(1.0001, 1e10), values=(largest, largest), adjacency=adjacency)
+    stop, good = draw(st.sampled_from([0.02, 0.3])), draw(st.integers(1, 3))
+
+    def until(run):
+        ended = stop + (1.0 - stop) * run[:good].sum()
+        return Answers(np.append(run[:good] / ended, stop * run[good:].sum() / ended))
+
+    event = rdpkit.FirstAboveThreshold(event=inner, stopping_probability=stop)
+    return event, [(until(p), until(q), 1)]
+
+
+@st.composite
 def repeat_and_select(draw, adjacency):
     """Runs that answer a question with one of four answers, of which the largest is selected."""
     chances = st.lists(st.floats(0.1, 1.0), min_size=4, max_size=4)
@@ -595,6 +612,20 @@ def fixed_size_anything(draw, adjacency):
     return sampled, releases
 
 
+@st.composite
+def skellam(draw, adjacency):
+    variance = draw(st.floats(0.5, 8.0))
+    event = rdpkit.Skellam(variance=variance, record_norm=2.0)
+    changed = draw(st.integers(-2, 2))
+    other = draw(st.integers(-2, 2)) if adjacency is Adjacency.REPLACE_ONE else 0
+
+    def weight(k):
+        return float(ive(abs(k), variance))
+
+    laws_ = [laws.on_integers(weight, x, int(9.0 * variance**0.5) + 12) for x in (changed, other)]
+    return event, [(*laws_, 1)]
+
+
 SCENARIOS = {
     rdpkit.FixedSizeSampled: fixed_size_anything,
     rdpkit.ShuffledGaussian: shuffled,
@@ -607,6 +638,7 @@ SCENARIOS = {
     rdpkit.DiscreteLaplace: partial(integers, event_type=rdpkit.DiscreteLaplace),
     rdpkit.DiscreteGaussian: partial(integers, event_type=rdpkit.DiscreteGaussian),
     rdpkit.DistributedDiscreteGaussian: of_clients,
+    rdpkit.Skellam: skellam,
     rdpkit.RandomizedResponse: randomized_response,
     rdpkit.MixtureOfGaussians: mixture_of_gaussians,
     rdpkit.Exponential: partial(scored, event_type=rdpkit.Exponential),
@@ -617,6 +649,7 @@ SCENARIOS = {
     rdpkit.ZeroConcentrated: zero_concentrated,
     rdpkit.PoissonSampled: poisson_sampled_anything,
     rdpkit.RepeatAndSelect: repeat_and_select,
+    rdpkit.FirstAboveThreshold: first_above_threshold,
     rdpkit.Gaussian: gaussian,
     rdpkit.PoissonSampledGaussian: poisson_sampled,
     rdpkit.FixedSizeSampledGaussian: fixed_size,

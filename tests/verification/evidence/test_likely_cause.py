@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
 import pytest
 
 import rdpkit
+from rdpkit.verification.evidence import likely_cause as module
 from rdpkit.verification.evidence.likely_cause import likely_cause
 from rdpkit.verification.evidence.requests import request_of
 
@@ -44,13 +46,28 @@ def named(dataset, rng):
     return "many" if len(dataset) + rng.laplace(0.0, 0.2) > 7.5 else "few"
 
 
+# Code, claim, kind, how far a record moves the output beside the noise, and the message, in which
+# "#" stands for an estimate.
 CASES = [
-    (unclipped, EVENT, "unclipped_records", r"moves the output by 1\d*; the claim allows 1\."),
-    (weak, EVENT, "too_little_noise", r"standard deviation (0\.9|1\.0)\d*; the claim says noise_s"),
-    (doubled, EVENT, "sensitivity_too_large", r"the output by (1\.[89]|2).*; the claim allows 1,"),
-    (shared, EVENT, "noise_reused", "the parts have the same noise"),
-    (weak_count, COUNT, "too_little_noise", r"noise_scale = 2, which is a standard deviation of 2"),
-]
+    (unclipped, EVENT, "unclipped_records", (1000.0, 2.0), "the output by #; the claim allows 1."),
+    (weak, EVENT, "too_little_noise", (1.0, 1.0), "deviation #; the claim says noise_std = 2"),
+    (doubled, EVENT, "sensitivity_too_large", (2.0, 2.0), "the output by #; the claim allows 1,"),
+    (shared, EVENT, "noise_reused", (1.0, 2.0), "the parts have the same noise"),
+    (
+        weak_count, COUNT, "too_little_noise", (1.0, 0.5 * math.sqrt(2.0)),
+        "noise_scale = 2, which is a standard deviation of 2.828",
+    ),
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def as_many_runs_on_a_busy_machine(monkeypatch):
+    monkeypatch.setattr(module, "_SECONDS", 600.0)
+
+
+@pytest.fixture
+def few_runs(monkeypatch):
+    monkeypatch.setattr(module, "_MOST_RUNS", 1000)
 
 
 def found(mechanism, event, **more):
@@ -62,17 +79,22 @@ def found(mechanism, event, **more):
     return likely_cause(request, result)
 
 
+@pytest.mark.usefixtures("few_runs")
 @pytest.mark.parametrize(
-    ("mechanism", "event", "kind", "message"),
+    ("mechanism", "event", "kind", "outputs", "message"),
     [*(pytest.param(*case, marks=pytest.mark.thorough) for case in CASES[:-2]), *CASES[-2:]],
 )
-def test_a_mistake_is_named(mechanism, event, kind, message):
+def test_a_mistake_is_named(mechanism, event, kind, outputs, message):
     options = {"pairs": 6} if event is EVENT else {}
     cause = found(mechanism, event, **options)
     assert cause.kind == kind
-    assert re.search(message, cause.message)
+    assert re.search(re.escape(message).replace(r"\#", "[0-9.]+(e[+]?[0-9]+)?"), cause.message)
     assert cause.advice
     assert "estimates" in cause.measured.describe()
+    shift, std = outputs
+    # Five standard errors: the numbers differ with versions of libraries.
+    assert cause.measured.shift == pytest.approx(shift, abs=5.0 * cause.measured.error_of_shift)
+    assert cause.measured.std == pytest.approx(std, rel=5.0 / math.sqrt(cause.measured.runs))
 
 
 @pytest.mark.thorough

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
 from rdpkit.verification.outputs.html.training_view import training_view
 from rdpkit.verification.outputs.terminal import explanation
 from rdpkit.verification.outputs.training_drawing import (
@@ -17,7 +18,6 @@ from rdpkit.verification.outputs.training_drawing import (
     sandwich_lines,
     training_lines,
 )
-from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
 from rdpkit.verification.training.results import (
     CanaryScores,
     CheckResult,
@@ -75,7 +75,7 @@ def test_the_explanation_has_the_drawing():
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_nothing_of_code_is_markup(text):
-    mistake = TrainingMistake(kind=TrainingMistakeKind.NO_NOISE, message=text, advice=text)
+    mistake = Mistake(kind=MistakeKind.NO_NOISE, message=text, advice=text)
     drawn = str(training_view(checked(name=text, given=text, mistakes=(mistake,))))
     assert "<script" not in drawn
     assert "<img" not in drawn

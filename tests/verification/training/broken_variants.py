@@ -7,7 +7,7 @@ from torch import nn
 from torch.utils.data import DataLoader, RandomSampler, TensorDataset
 
 from rdpkit import DPSGD
-from rdpkit.verification.training.mistakes import TrainingMistakeKind as Kind
+from rdpkit.verification.blackbox.mistakes import MistakeKind as Kind
 from rdpkit.verification.training.trainer import PrivateTraining
 from rdpkit.verification.training.zoo.parts import (
     PoissonBatches,

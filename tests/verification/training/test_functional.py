@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import rdpkit
+from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.training.checks.step import check_step
 from rdpkit.verification.training.functional import functional_training
-from rdpkit.verification.training.mistakes import TrainingMistakeKind
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.targets import training_maker
 
@@ -59,6 +59,6 @@ def test_the_step_is_checked(noise):
     maker = training_maker(lambda: make(noise))
     found = check_step(maker, TrainingOptions(seed=1, seconds=20.0))
     kinds = [mistake.kind for mistake in found.mistakes]
-    assert kinds == ([] if noise == 1.0 else [TrainingMistakeKind.NOISE_TOO_SMALL])
+    assert kinds == ([] if noise == 1.0 else [MistakeKind.NOISE_TOO_SMALL])
     # The bound sees the noise multiplier to within the spread of its estimate.
     assert f"{noise:g}"[:3] in dict(found.measured)["noise multiplier"]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs, thinned
 from rdpkit.verification.estimators.base import Array
@@ -225,7 +225,7 @@ def _of_few_levels(training: TrainingOutputs, columns: list[int]) -> list[NamedS
             name="values that were seen before",
             score=AtomSum(tables=tuple(tables)),
             family="atoms",
-            explanation=Mistake.seen(MistakeKind.COARSE_NOISE, "levels"),
+            explanation=mistake_of(MistakeKind.COARSE_NOISE, "levels"),
         )
     ]
 
@@ -248,7 +248,7 @@ def kind_scores(
             score=table,
             family="atoms",
             share=_SHARE,
-            explanation=Mistake.seen(MistakeKind.KIND_OF_RELEASE, kinds=kinds),
+            explanation=mistake_of(MistakeKind.KIND_OF_RELEASE, kinds=kinds),
         )
     ]
 
@@ -279,7 +279,7 @@ def _explained(counted: _Counted, subject: str) -> Mistake:
     weight = np.abs(counted.log_ratios) * np.sqrt(counted.p + counted.q)
     clearest = int(np.argmax(weight))
     value = counted.values[clearest]
-    return Mistake.seen(
+    return mistake_of(
         MistakeKind.CATEGORIES_TOO_LIKELY,
         "value",
         subject=subject,

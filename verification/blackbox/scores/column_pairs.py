@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.scores.standard import Standard, standard
 from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
@@ -141,7 +141,7 @@ def _explained(training: TrainingOutputs, score: PairProducts) -> Mistake:
         float(np.prod(_unit(clearest, side, signs=score.signs), axis=1).mean())
         for side in (training.p, training.q)
     )
-    return Mistake.seen(
+    return mistake_of(
         MistakeKind.COVARIANCE_OF_THE_DATA,
         "products",
         signs="the signs of " if score.signs else "",

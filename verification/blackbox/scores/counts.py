@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.scores.separation import clearness
 from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
@@ -128,4 +128,4 @@ def _summaries(
 
 def _explained(name: str, summary: OutputSummary, training: TrainingOutputs) -> Mistake:
     p, q = (float(np.mean(summary(side) / 4.0)) * 4.0 for side in (training.p, training.q))
-    return Mistake.seen(MistakeKind.SIZE_OF_RELEASE, name=name, p=p, q=q)
+    return mistake_of(MistakeKind.SIZE_OF_RELEASE, name=name, p=p, q=q)

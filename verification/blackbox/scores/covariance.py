@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.blackbox.scores.difference import directions
 from rdpkit.verification.blackbox.scores.linear import Linear, OfStandard, linear
 from rdpkit.verification.blackbox.scores.named_score import NamedScore
@@ -116,7 +116,7 @@ def _named(name: str, score: OutputScore, training: TrainingOutputs) -> NamedSco
 def _explained(name: str, score: OutputScore, training: TrainingOutputs) -> Mistake:
     some = training.thinned(_MOST_EXPLAINED)
     p, q = (float(np.median(score(side))) for side in (some.p, some.q))
-    return Mistake.seen(MistakeKind.COVARIANCE_OF_THE_DATA, "squares", name=name, p=p, q=q)
+    return mistake_of(MistakeKind.COVARIANCE_OF_THE_DATA, "squares", name=name, p=p, q=q)
 
 
 def _of_directions(training: TrainingOutputs, units: Standard) -> Quadratic | None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
+from rdpkit.verification.blackbox.mistakes import MistakeKind, mistake_of
 from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
 from rdpkit.verification.estimators.base import Array
@@ -128,7 +128,7 @@ def _named(name: str, score: BitTables, training: TrainingOutputs) -> NamedScore
         score=score,
         family="last-bits",
         share=_SHARE,
-        explanation=Mistake.seen(MistakeKind.LOW_BITS, name=name, columns=columns),
+        explanation=mistake_of(MistakeKind.LOW_BITS, name=name, columns=columns),
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
+from rdpkit.verification.blackbox.mistakes import MistakeKind, mistake_of
 from rdpkit.verification.blackbox.scores.differing_record import (
     differing_records,
     places_of_records,
@@ -156,7 +156,7 @@ def record_scores(training: TrainingOutputs) -> list[NamedScore]:
             score=found[place][1],
             family="record",
             share=_SHARE,
-            explanation=Mistake.seen(MistakeKind.EXACT_RECORD_RELEASED),
+            explanation=mistake_of(MistakeKind.EXACT_RECORD_RELEASED),
         )
         for place in np.argsort(-np.array(clear), kind="stable")
     ]

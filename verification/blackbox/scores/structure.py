@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
 from rdpkit.verification.estimators.base import Array
@@ -236,15 +236,15 @@ def _with_columns(noiseless: Noiseless, columns: NDArray[np.intp]) -> Noiseless:
 def _of_grid(grid: NoiseGrid, training: TrainingOutputs) -> Mistake:
     column = training.name(grid.column)
     kind = MistakeKind.COARSE_NOISE
-    return Mistake.seen(kind, "grid", column=column, step=grid.step, shift=grid.shift)
+    return mistake_of(kind, "grid", column=column, step=grid.step, shift=grid.shift)
 
 
 def _of_noiseless(noiseless: Noiseless, training: TrainingOutputs) -> Mistake:
     p, q = training.p, training.q
     if all((side == side[0]).all() for side in (p, q)):
-        return Mistake.seen(MistakeKind.FIXED_SEED, runs=len(p), others=len(q))
+        return mistake_of(MistakeKind.FIXED_SEED, runs=len(p), others=len(q))
     columns, gap = training.names(noiseless.columns), noiseless.gap
     if len(noiseless.columns) == 1:
-        return Mistake.seen(MistakeKind.NO_NOISE, "column", columns=columns, gap=gap)
+        return mistake_of(MistakeKind.NO_NOISE, "column", columns=columns, gap=gap)
     spread = noiseless.spread
-    return Mistake.seen(MistakeKind.NOISE_REUSED, columns=columns, spread=spread, gap=gap)
+    return mistake_of(MistakeKind.NOISE_REUSED, columns=columns, spread=spread, gap=gap)

@@ -8,14 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit import (
-    DPCDA,
-    ClassWiseDPMix,
-    FixedSizeSampledGaussian,
-    PoissonSampledGaussian,
-    Repeated,
-)
+from rdpkit import DPCDA, FixedSizeSampledGaussian, PoissonSampledGaussian, Repeated
 from rdpkit.adjacency import Adjacency
+from rdpkit.events import ClassWiseDPMix
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.zoo.base import (
     Indicators,

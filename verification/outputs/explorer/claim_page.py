@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rdpkit.formats.text import printable
-from rdpkit.verification.auditing.findings import Finding, scenario_note
+from rdpkit.verification.auditing.findings import Finding, not_given, scenario_note
 from rdpkit.verification.auditing.remedies import remedies
 from rdpkit.verification.outputs.explorer.works import WorkFindings, anchor
 from rdpkit.verification.outputs.html.page import AuditedFile
@@ -91,7 +91,7 @@ def claim_page(
     verdict = ClaimVerdict.of(finding)
     place, scale = _axis(finding)
     rows = tuple(_rows(finding, place))
-    shown = {f"not given by the source: {item}" for item in claim.missing}
+    shown = {f"{not_given(claim)}: {item}" for item in claim.missing}
     shown |= {scenario_note(text, side) for text, side in finding.scenarios}
     assumed = (text for _, side in named_sides(finding, _NAMES) for text in side.assumptions)
     return ClaimPage(

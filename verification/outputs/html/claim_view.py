@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from rdpkit.formats.text import printable
-from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
+from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness, not_given
 from rdpkit.verification.auditing.remedies import obstacles, remedies
 from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.outputs.html.axis import Axis
@@ -251,7 +251,7 @@ def _work(claim: Claim) -> tuple[tuple[str, str], ...]:
 
 def _parameters(claim: Claim) -> tuple[tuple[str, str], ...]:
     if claim.event is None:
-        return tuple(("not given by the source", printable(item)) for item in claim.missing)
+        return tuple((not_given(claim), printable(item)) for item in claim.missing)
     return tuple(parameters(claim))
 
 

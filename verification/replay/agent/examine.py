@@ -585,6 +585,8 @@ def _of_calls(tape: Tape) -> List[SeenDifference]:
         if before is None or after is None:
             call = before or after
             assert call is not None
+            if call.alone:
+                continue
             said = ["called", "not called"]
             first, second = said if after is None else said[::-1]
             found.append(_at_call("calls", call, call.primitive, first, second))

@@ -82,6 +82,10 @@ class Call:
     """What was put on the value, where that was seen."""
     origin: Any = ()
     """The numbers of the draws that the noise is made of."""
+    alone: bool = False
+    """Whether it is made for one user, or one group, by itself: where these are not in the data, it
+    is not called, which is one of its answers and no difference.
+    """
 
     @property
     def hidden(self) -> str:

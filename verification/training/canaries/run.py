@@ -9,6 +9,7 @@ import time
 import numpy as np
 
 from rdpkit import DPSGD, Event, Repeated
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.estimators.one_run.families import GAUSSIAN
 from rdpkit.verification.estimators.one_run.guesses import one_run_audit
 from rdpkit.verification.estimators.one_run.independent import RankTest
@@ -20,11 +21,6 @@ from rdpkit.verification.training.canaries.noisy_sum import noisy_sum_run
 from rdpkit.verification.training.canaries.opacus import takes_gradient_canaries
 from rdpkit.verification.training.canaries.white_box import WhiteBoxRun, white_box_run
 from rdpkit.verification.training.checks import real_events
-from rdpkit.verification.training.mistakes import (
-    TrainingMistake,
-    TrainingMistakeKind,
-    mistake_of,
-)
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CanaryScores, CheckResult, TrainingLowerBound
 from rdpkit.verification.training.told import ALLOCATED, SHUFFLE, UNKNOWN, Told, told
@@ -151,7 +147,7 @@ def _result(
     *,
     test: str,
     kind: str,
-    mistake: TrainingMistake | None,
+    mistake: Mistake | None,
 ) -> CheckResult:
     """What every run with canaries shows."""
     return CheckResult(
@@ -258,12 +254,10 @@ def _by_guesses(
     )
 
 
-def _leaks_more(
-    shown: float, accounted: float, training: PrivateTraining, updates: int
-) -> TrainingMistake:
+def _leaks_more(shown: float, accounted: float, training: PrivateTraining, updates: int) -> Mistake:
     claimed = "" if training.epsilon is None else f" and {training.epsilon:.4g} was claimed"
     return mistake_of(
-        TrainingMistakeKind.LEAKS_MORE,
+        MistakeKind.LEAKS_MORE,
         updates=updates,
         shown=shown,
         delta=training.delta,

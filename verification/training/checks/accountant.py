@@ -18,6 +18,7 @@ import rdpkit
 from rdpkit.adjacency import Adjacency
 from rdpkit.formats.numbers import how_many, rounded_down, rounded_up
 from rdpkit.pairs.claim_check import Soundness
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.estimators.error_budget import ErrorBudget
 from rdpkit.verification.training.checks import real_events
 from rdpkit.verification.training.checks.counting import (
@@ -27,11 +28,6 @@ from rdpkit.verification.training.checks.counting import (
     history_of,
 )
 from rdpkit.verification.training.checks.moment import look_at
-from rdpkit.verification.training.mistakes import (
-    TrainingMistake,
-    TrainingMistakeKind,
-    mistake_of,
-)
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult, TrainingLowerBound
 from rdpkit.verification.training.rhythm import Rhythm, rhythm_of
@@ -172,7 +168,7 @@ def _run(
 
 def _seed_mistakes(
     maker: TrainingMaker, run: Counted | None, options: TrainingOptions, *, before: int
-) -> Iterator[TrainingMistake]:
+) -> Iterator[Mistake]:
     """A seed that ``train`` sets: its first update is the same whatever was seeded before it."""
     if run is None or not run.first or not maker.repeats:
         return
@@ -182,14 +178,14 @@ def _seed_mistakes(
     seed_everything(options.known_seed + 1)
     again = count_training(fresh, until=math.inf, most=1 + before, leading=before)
     if again.first == run.first:
-        yield mistake_of(TrainingMistakeKind.NOISE_FIXED_SEED, "train")
+        yield mistake_of(MistakeKind.NOISE_FIXED_SEED, "train")
 
 
 def _count_mistakes(
     training: PrivateTraining, account: Told, steps: Counted, run: Counted | None
-) -> Iterator[TrainingMistake]:
+) -> Iterator[Mistake]:
     """More updates than the event, the history or the batches allow for."""
-    miscounted = TrainingMistakeKind.STEPS_MISCOUNTED
+    miscounted = MistakeKind.STEPS_MISCOUNTED
     if run is not None and account.updates is not None and run.updates > account.updates:
         yield mistake_of(
             miscounted,
@@ -207,7 +203,7 @@ def _count_mistakes(
         where = f"{seen} made" if counted.batches else "train() made"
         made = how_many(counted.updates, "noisy update")
         if counted.told == 0:
-            kind = TrainingMistakeKind.ACCOUNTANT_NOT_TOLD
+            kind = MistakeKind.ACCOUNTANT_NOT_TOLD
             yield mistake_of(kind, "none", where=where, made=made)
         else:
             yield mistake_of(miscounted, "history", where=where, made=made, told=counted.told)
@@ -245,7 +241,7 @@ def _both(training: PrivateTraining, account: Told, updates: int) -> str:
 
 def _batch_mistakes(
     training: PrivateTraining, account: Told, steps: Counted, level: float, rhythm: Rhythm
-) -> Iterator[TrainingMistake]:
+) -> Iterator[Mistake]:
     """Updates that are made of more records than a batch that was accounted for."""
     accumulates = rhythm.regular and rhythm.calls > 1
     if account.rate is None or not accumulates or not 0 < steps.updates < steps.batches:
@@ -262,7 +258,7 @@ def _batch_mistakes(
     )
     if above:
         yield mistake_of(
-            TrainingMistakeKind.STEPS_MISCOUNTED,
+            MistakeKind.STEPS_MISCOUNTED,
             "accumulated",
             batches=steps.batches / steps.updates,
             records=steps.records / steps.updates,
@@ -291,9 +287,7 @@ def _length(training: PrivateTraining) -> int | None:
         return None
 
 
-def _noise_mistakes(
-    training: PrivateTraining, steps: Counted, account: Told
-) -> Iterator[TrainingMistake]:
+def _noise_mistakes(training: PrivateTraining, steps: Counted, account: Told) -> Iterator[Mistake]:
     """A history that speaks of another noise or another rate than there is."""
     if not steps.history:
         return
@@ -321,18 +315,18 @@ def _noise_mistakes(
             f"the event says a sampling rate of {account.rate:.4g}, and its history {rate:.4g}"
         )
     if found:
-        kind = TrainingMistakeKind.ACCOUNTANT_NOT_TOLD
+        kind = MistakeKind.ACCOUNTANT_NOT_TOLD
         yield mistake_of(kind, "differs", found="; ".join(found))
 
 
-def _delta_mistakes(training: PrivateTraining, notes: list[str]) -> Iterator[TrainingMistake]:
+def _delta_mistakes(training: PrivateTraining, notes: list[str]) -> Iterator[Mistake]:
     count = _records(training)
     if not count:
         notes.append("the number of records is not known, so delta was not compared with it")
         return
     if training.delta >= 1.0 / count:
         yield mistake_of(
-            TrainingMistakeKind.DELTA_TOO_LARGE,
+            MistakeKind.DELTA_TOO_LARGE,
             delta=training.delta,
             count=count,
             one=1.0 / count,
@@ -345,7 +339,7 @@ def _delta_mistakes(training: PrivateTraining, notes: list[str]) -> Iterator[Tra
         )
 
 
-def _claim_mistakes(training: PrivateTraining, notes: list[str]) -> Iterator[TrainingMistake]:
+def _claim_mistakes(training: PrivateTraining, notes: list[str]) -> Iterator[Mistake]:
     """A claim that does not follow from the event."""
     if training.epsilon is None:
         return
@@ -362,7 +356,7 @@ def _claim_mistakes(training: PrivateTraining, notes: list[str]) -> Iterator[Tra
     if found.soundness is Soundness.REFUTED:
         assert found.lower is not None
         yield mistake_of(
-            TrainingMistakeKind.CLAIM_TOO_SMALL,
+            MistakeKind.CLAIM_TOO_SMALL,
             "event",
             claimed=training.epsilon,
             delta=training.delta,
@@ -378,7 +372,7 @@ def _claim_mistakes(training: PrivateTraining, notes: list[str]) -> Iterator[Tra
 
 def _printed_mistakes(
     training: PrivateTraining, account: Told, steps: Counted, notes: list[str]
-) -> Iterator[TrainingMistake]:
+) -> Iterator[Mistake]:
     """What the accountant itself says of the whole training."""
     ask = getattr(training.accountant, "get_epsilon", None)
     if ask is None or training.adjacency is not Adjacency.ADD_OR_REMOVE_ONE:
@@ -402,7 +396,7 @@ def _printed_mistakes(
     least = real_events.at_least(training, event, confidence=1.0, given="")
     if least is not None and printed < least.epsilon * (1.0 - 1e-4):
         yield mistake_of(
-            TrainingMistakeKind.CLAIM_TOO_SMALL,
+            MistakeKind.CLAIM_TOO_SMALL,
             "printed",
             printed=printed,
             updates=account.updates,

@@ -13,13 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.training.checks.effects import CLEAR
 from rdpkit.verification.training.checks.trials import Trials
-from rdpkit.verification.training.mistakes import (
-    TrainingMistake,
-    TrainingMistakeKind,
-    mistake_of,
-)
 from rdpkit.verification.training.state import Held
 from rdpkit.verification.training.trainer import Batch
 
@@ -27,9 +23,7 @@ _DIFFERS = 1e-5
 _SHOWN = 3
 
 
-def carried_mistakes(
-    trials: Trials, one: Batch, other: Batch, *, seed: int
-) -> Iterator[TrainingMistake]:
+def carried_mistakes(trials: Trials, one: Batch, other: Batch, *, seed: int) -> Iterator[Mistake]:
     """State that changes with the batch, not with the noise, and that the next update shows."""
     after = {}
     for name, batch, noise in (
@@ -53,7 +47,7 @@ def carried_mistakes(
     shown = [place for place in clean if _shows(trials, one, place, after["other"][place], seed)]
     if shown:
         names = ", ".join(shown[:_SHOWN]) + (" and others" if len(shown) > _SHOWN else "")
-        yield mistake_of(TrainingMistakeKind.STATE_HOLDS_DATA, names=names)
+        yield mistake_of(MistakeKind.STATE_HOLDS_DATA, names=names)
 
 
 def _alike(one: dict[str, Held], other: dict[str, Held]) -> bool:

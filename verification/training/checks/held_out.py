@@ -7,17 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rdpkit.formats.numbers import how_many
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.training.checks.records import (
     Key,
     keys_of_batch,
     keys_of_records,
     parts_of,
     repeated_records,
-)
-from rdpkit.verification.training.mistakes import (
-    TrainingMistake,
-    TrainingMistakeKind,
-    mistake_of,
 )
 from rdpkit.verification.training.trainer import PrivateTraining
 
@@ -28,7 +24,7 @@ _SHOWN = 5
 class Contents:
     """What is known of the content of records."""
 
-    mistakes: tuple[TrainingMistake, ...] = ()  # Held-out records that are trained on
+    mistakes: tuple[Mistake, ...] = ()  # Held-out records that are trained on
     measured: tuple[tuple[str, str], ...] = ()  # What was compared
     notes: tuple[str, ...] = ()  # What could not be compared, and records that are there twice
 
@@ -85,10 +81,10 @@ def _drawn(training: PrivateTraining, parts: int | None, until: float) -> Iterat
 
 def _mistake(
     both: int, kept: list[Key], places: list[int], trained: list[Key] | None
-) -> Iterator[TrainingMistake]:
+) -> Iterator[Mistake]:
     where = "in the batches of the loader"
     if places:
         shown = ", ".join(map(str, places[:_SHOWN])) + (", ..." if len(places) > _SHOWN else "")
         where = f"among the {len(trained or ())} training records, at position {shown}"
     count = how_many(len(kept), "held-out record")
-    yield mistake_of(TrainingMistakeKind.HELD_OUT_IN_TRAINING, both=both, kept=count, where=where)
+    yield mistake_of(MistakeKind.HELD_OUT_IN_TRAINING, both=both, kept=count, where=where)

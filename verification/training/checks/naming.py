@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rdpkit.formats.numbers import how_many
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.training.checks.effects import (
     CLEAR,
     MOVED,
@@ -20,11 +21,6 @@ from rdpkit.verification.training.checks.effects import (
     Effects,
 )
 from rdpkit.verification.training.checks.noise import NoiseMeasured
-from rdpkit.verification.training.mistakes import (
-    TrainingMistake,
-    TrainingMistakeKind,
-    mistake_of,
-)
 from rdpkit.verification.training.told import Told
 from rdpkit.verification.training.trainer import PrivateTraining
 
@@ -91,7 +87,7 @@ def _total(distances: dict[str, float], without: frozenset[str] = frozenset()) -
     return math.sqrt(sum(value**2 for name, value in distances.items() if name not in without))
 
 
-def dependence_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
+def dependence_mistakes(evidence: StepEvidence) -> Iterator[Mistake]:
     """A record that changes more than its own contribution, or what has no noise."""
     moved = {
         name
@@ -101,13 +97,13 @@ def dependence_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
     }
     bare = [name for name in evidence.noise.missing() if name in moved]
     if bare:
-        yield mistake_of(TrainingMistakeKind.NO_NOISE_ON_PARAMETERS, names=_names(bare))
+        yield mistake_of(MistakeKind.NO_NOISE_ON_PARAMETERS, names=_names(bare))
     normalised = _batch_norms(evidence.training)
     if normalised:
-        yield mistake_of(TrainingMistakeKind.BATCH_STATISTICS, "layers", names=_names(normalised))
+        yield mistake_of(MistakeKind.BATCH_STATISTICS, "layers", names=_names(normalised))
         return
     if any(effect.buffers > 0.0 for effect in evidence.effects):
-        yield mistake_of(TrainingMistakeKind.BUFFERS_HOLD_DATA)
+        yield mistake_of(MistakeKind.BUFFERS_HOLD_DATA)
     worst = _least_additive(evidence)
     # What is not clipped says more than that it is also averaged, or left over.
     said = bare or evidence.divided or _grown(evidence)
@@ -185,24 +181,22 @@ def _microbatches(training: PrivateTraining) -> int:
     return int(getattr(training.event, "microbatch_size", 1))
 
 
-def _not_additive(evidence: StepEvidence, one: Effect, other: Effect) -> TrainingMistake:
+def _not_additive(evidence: StepEvidence, one: Effect, other: Effect) -> Mistake:
     """Why one record's effect depends on the others of its batch."""
     probe = evidence.probe
     lengths = [effect.length for effect in (one, other)]
     mixes, same = _mixes(evidence), _same_for_copies(evidence)
     if mixes and same:
-        return mistake_of(TrainingMistakeKind.CLIPPED_AFTER_AVERAGING)
+        return mistake_of(MistakeKind.CLIPPED_AFTER_AVERAGING)
     if same:
         few, many = map(len, probe.bases)
         ratio = lengths[0] / max(lengths[1], 1e-300)
         return mistake_of(
-            TrainingMistakeKind.BATCH_DEPENDENT_SCALE, "records", ratio=ratio, few=few, many=many
+            MistakeKind.BATCH_DEPENDENT_SCALE, "records", ratio=ratio, few=few, many=many
         )
     if not mixes:
-        return mistake_of(TrainingMistakeKind.NO_CLIPPING, "left_over")
-    return mistake_of(
-        TrainingMistakeKind.BATCH_STATISTICS, "effects", one=lengths[0], other=lengths[1]
-    )
+        return mistake_of(MistakeKind.NO_CLIPPING, "left_over")
+    return mistake_of(MistakeKind.BATCH_STATISTICS, "effects", one=lengths[0], other=lengths[1])
 
 
 def _mixes(evidence: StepEvidence) -> bool:
@@ -239,7 +233,7 @@ def _same_for_copies(evidence: StepEvidence) -> bool:
     return change < _COPIES * usual + ROUNDED * rounding
 
 
-def clipping_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
+def clipping_mistakes(evidence: StepEvidence) -> Iterator[Mistake]:
     """Records that move an update further than was told."""
     if not evidence.effects or evidence.distance() <= evidence.allowed:
         return
@@ -247,7 +241,7 @@ def clipping_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
         return
     grown = _grown(evidence)
     if _unlimited(evidence):
-        yield mistake_of(TrainingMistakeKind.NO_CLIPPING, "grows", growth=_growth(evidence))
+        yield mistake_of(MistakeKind.NO_CLIPPING, "grows", growth=_growth(evidence))
         return
     if not grown and (worst := _least_additive(evidence)) is not None:
         if _so_again(evidence, worst[1]):
@@ -259,7 +253,7 @@ def clipping_mistakes(evidence: StepEvidence) -> Iterator[TrainingMistake]:
             return
     outside = grown or ([] if _clipped_apart(evidence) else _left_out(evidence))
     if outside:
-        yield mistake_of(TrainingMistakeKind.UNCLIPPED_PARAMETERS, names=_names(outside))
+        yield mistake_of(MistakeKind.UNCLIPPED_PARAMETERS, names=_names(outside))
         return
     yield _too_small(evidence)
 
@@ -378,12 +372,12 @@ def _optimizer_groups(training: PrivateTraining) -> list[set[str]]:
     ]
 
 
-def _too_small(evidence: StepEvidence) -> TrainingMistake:
+def _too_small(evidence: StepEvidence) -> Mistake:
     told = evidence.account.noise_multiplier
     assert told is not None
     seen = 1.0 / evidence.distance()
     why = _why_too_small(evidence, seen / told)
-    return mistake_of(TrainingMistakeKind.NOISE_TOO_SMALL, seen=seen, told=told, why=why)
+    return mistake_of(MistakeKind.NOISE_TOO_SMALL, seen=seen, told=told, why=why)
 
 
 def _why_too_small(evidence: StepEvidence, share: float) -> str:

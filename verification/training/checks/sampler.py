@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rdpkit.formats.numbers import how_many
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.estimators.error_budget import ErrorBudget
 from rdpkit.verification.training.checks.held_out import Contents, look_at_contents
 from rdpkit.verification.training.checks.sampling import inclusion_tests
@@ -25,11 +26,6 @@ from rdpkit.verification.training.checks.sampling.draws import (
 )
 from rdpkit.verification.training.checks.sampling.evidence import TESTS, DrawEvidence, evidence_of
 from rdpkit.verification.training.checks.sampling.naming import mistakes_of_draws
-from rdpkit.verification.training.mistakes import (
-    TrainingMistake,
-    TrainingMistakeKind,
-    mistake_of,
-)
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult
 from rdpkit.verification.training.rhythm import Rhythm, rhythm_of
@@ -107,7 +103,7 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
             fixed = _same_start(
                 maker, draws, seen, options, time.perf_counter() + budget, calls=rhythm.calls
             )
-            if fixed is not None and not _named(mistakes, TrainingMistakeKind.REPEATED_BATCHES):
+            if fixed is not None and not _named(mistakes, MistakeKind.REPEATED_BATCHES):
                 mistakes.append(fixed)
             known_start = fixed is not None
         else:
@@ -162,7 +158,7 @@ def _without_draws(contents: Contents, options: TrainingOptions, began: float) -
     )
 
 
-def _named(mistakes: list[TrainingMistake], *kinds: TrainingMistakeKind) -> bool:
+def _named(mistakes: list[Mistake], *kinds: MistakeKind) -> bool:
     return any(mistake.kind in kinds for mistake in mistakes)
 
 
@@ -174,7 +170,7 @@ def _same_start(
     until: float,
     *,
     calls: int,
-) -> TrainingMistake | None:
+) -> Mistake | None:
     """Whether another training, with other global seeds, draws the same batches."""
     seed_everything(options.known_seed + 1)
     second = maker.fresh()
@@ -191,7 +187,7 @@ def _same_start(
     if p >= seen.level or same < _MOST * compared:
         return None
     batches = how_many(compared, "batch", "batches")
-    return mistake_of(TrainingMistakeKind.REPEATED_BATCHES, "start", same=same, compared=batches)
+    return mistake_of(MistakeKind.REPEATED_BATCHES, "start", same=same, compared=batches)
 
 
 def _independent(draws: Draws, in_epochs: bool) -> list[Positions]:

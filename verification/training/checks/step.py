@@ -18,6 +18,7 @@ import numpy as np
 import rdpkit
 from rdpkit import Event, _validate
 from rdpkit.formats.numbers import how_many
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.estimators.error_budget import ErrorBudget
 from rdpkit.verification.training.batches import size
 from rdpkit.verification.training.checks.after_noise import (
@@ -41,11 +42,6 @@ from rdpkit.verification.training.checks.noise import (
     shared_noise,
 )
 from rdpkit.verification.training.checks.trials import Trials
-from rdpkit.verification.training.mistakes import (
-    TrainingMistake,
-    TrainingMistakeKind,
-    mistake_of,
-)
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult, TrainingLowerBound
 from rdpkit.verification.training.rhythm import Rhythm, rhythm_of, splits_batches
@@ -150,7 +146,7 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     evidence = _evidence(moment, level, divided=scale is not None and scale.divided)
     mistakes = [*_carried(moment, options.known_seed)]
     if scale is not None:
-        drowned = TrainingMistakeKind.CLIPPED_AFTER_NOISE
+        drowned = MistakeKind.CLIPPED_AFTER_NOISE
         mistakes.append(mistake_of(drowned, ratio=scale.ratio) if scaled else _scale_mistake(scale))
     if changed is None:
         mistakes += [
@@ -159,7 +155,7 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
             *(laws := _laws(moment, level, options.known_seed, notes)),
         ]
         # Entries that are the same noise are no independent evidence of what comes again.
-        if TrainingMistakeKind.NOISE_SHARED not in {one.kind for one in laws}:
+        if MistakeKind.NOISE_SHARED not in {one.kind for one in laws}:
             mistakes += _repetition_mistakes(
                 maker, moment, level, options.known_seed, notes, until=until
             )
@@ -221,7 +217,7 @@ def _rhythm_notes(rhythm: Rhythm) -> list[str]:
     return [f"an update is made from {rhythm.calls} calls of step(batch), and seen as a whole"]
 
 
-def _carried(moment: Moment, seed: int) -> Iterator[TrainingMistake]:
+def _carried(moment: Moment, seed: int) -> Iterator[Mistake]:
     """What a step keeps of its batch, where each record is told to be in one update at a time."""
     if moment.account.sampling == UNKNOWN or not moment.found:
         return
@@ -241,7 +237,7 @@ def _later_mistakes(
     notes: list[str],
     *,
     until: float,
-) -> Iterator[TrainingMistake]:
+) -> Iterator[Mistake]:
     """The same at later moments of a training that goes on."""
     updates = first.account.updates or 1
     if updates < 2 or not first.found:
@@ -289,17 +285,17 @@ def _later_mistakes(
         notes.append(f"steps were looked at up to update {reached} of {updates}, and not later")
 
 
-def _mistakes_of_moment(first: Moment, moment: Moment, level: float) -> Iterator[TrainingMistake]:
+def _mistakes_of_moment(first: Moment, moment: Moment, level: float) -> Iterator[Mistake]:
     """What is wrong later, and was not at the beginning."""
     if moment.noise.nowhere:
-        yield mistake_of(TrainingMistakeKind.NO_NOISE)
+        yield mistake_of(MistakeKind.NO_NOISE, "updates")
         return
     evidence = _evidence(moment, level)
     found = list(clipping_mistakes(evidence))
     further = moment.farthest / max(first.farthest, 1e-300)
     same_noise = abs(moment.noise.typical / first.noise.typical - 1.0) < _SAME_NOISE
     if found and same_noise and further > 1.0 + _SAME_NOISE:
-        yield mistake_of(TrainingMistakeKind.NO_CLIPPING, "later", further=further)
+        yield mistake_of(MistakeKind.NO_CLIPPING, "later", further=further)
         return
     yield from found
     yield from dependence_mistakes(evidence)
@@ -319,7 +315,7 @@ def _advance(training: PrivateTraining, calls: int, each: int, *, until: float) 
     return made
 
 
-def _one_of_a_kind(mistakes: list[TrainingMistake]) -> tuple[TrainingMistake, ...]:
+def _one_of_a_kind(mistakes: list[Mistake]) -> tuple[Mistake, ...]:
     """The first mistake of each kind; noise that is too small is said only where nothing else is.
 
     A gradient that is not clipped, or noise that is missing somewhere, makes noise too small as
@@ -327,7 +323,7 @@ def _one_of_a_kind(mistakes: list[TrainingMistake]) -> tuple[TrainingMistake, ..
     """
     named = {mistake.kind: mistake for mistake in reversed(mistakes)}
     found = list(named.values())[::-1]
-    others = [one for one in found if one.kind is not TrainingMistakeKind.NOISE_TOO_SMALL]
+    others = [one for one in found if one.kind is not MistakeKind.NOISE_TOO_SMALL]
     return tuple(others or found)
 
 
@@ -359,12 +355,12 @@ def _without_noise(
     first, second = (trials.observed(batches[0]).vector for _ in range(2))
     mistakes, inconclusive = [], ""
     if length <= _DROWNS * moved or float((np.abs(entries) > 1e-6).mean()) <= _FILLED:
-        mistakes.append(mistake_of(TrainingMistakeKind.NO_NOISE))
+        mistakes.append(mistake_of(MistakeKind.NO_NOISE, "updates"))
     else:
         if float(np.linalg.norm(first - second)) < 0.5 * length:
-            mistakes.append(mistake_of(TrainingMistakeKind.NOISE_REPEATED, "all"))
+            mistakes.append(mistake_of(MistakeKind.NOISE_REPEATED, "all"))
         if _noise_of_another_start(maker, moment, vectors[0], options) <= 0.5 * length:
-            mistakes.append(mistake_of(TrainingMistakeKind.NOISE_FIXED_SEED, "update"))
+            mistakes.append(mistake_of(MistakeKind.NOISE_FIXED_SEED, "update"))
         elif not mistakes:
             inconclusive = _DRAWN_BEFORE
     return CheckResult(
@@ -439,10 +435,10 @@ def _other_scale(
     return None
 
 
-def _scale_mistake(scale: _Scale) -> TrainingMistake:
+def _scale_mistake(scale: _Scale) -> Mistake:
     cause = "divided by the number of records in the batch" if scale.divided else "not constant"
     return mistake_of(
-        TrainingMistakeKind.BATCH_DEPENDENT_SCALE,
+        MistakeKind.BATCH_DEPENDENT_SCALE,
         "noise",
         ratio=scale.ratio,
         batches=scale.batches,
@@ -450,22 +446,22 @@ def _scale_mistake(scale: _Scale) -> TrainingMistake:
     )
 
 
-def _laws(moment: Moment, level: float, seed: int, notes: list[str]) -> tuple[TrainingMistake, ...]:
+def _laws(moment: Moment, level: float, seed: int, notes: list[str]) -> tuple[Mistake, ...]:
     """What is wrong with the law of the noise, where it is that of the noise that was added."""
     found = tuple(_law_mistakes(moment.noise, level))
-    of_another_law = any(one.kind is TrainingMistakeKind.NOISE_NOT_GAUSSIAN for one in found)
+    of_another_law = any(one.kind is MistakeKind.NOISE_NOT_GAUSSIAN for one in found)
     if of_another_law and bends_sometimes(moment, seed):
         notes.append(_CURVED)
         return ()
     return found
 
 
-def _law_mistakes(noise: NoiseMeasured, rate: float) -> Iterator[TrainingMistake]:
+def _law_mistakes(noise: NoiseMeasured, rate: float) -> Iterator[Mistake]:
     alike = shared_noise(noise, between=rate, within=rate)
     if alike is not None:
-        yield mistake_of(TrainingMistakeKind.NOISE_SHARED, alike=alike)
+        yield mistake_of(MistakeKind.NOISE_SHARED, alike=alike)
         return
-    kind = TrainingMistakeKind.NOISE_NOT_GAUSSIAN
+    kind = MistakeKind.NOISE_NOT_GAUSSIAN
     distance = not_gaussian(noise, rate)
     if distance is not None:
         yield mistake_of(kind, "distance", distance=distance)
@@ -481,7 +477,7 @@ def _repetition_mistakes(
     notes: list[str],
     *,
     until: float,
-) -> Iterator[TrainingMistake]:
+) -> Iterator[Mistake]:
     """Noise that comes again in another step, or when training is started again."""
     runs: list[list[tuple[Vector, NoiseMeasured]]] = []
     for start in range(2 if maker.repeats else 1):
@@ -502,13 +498,13 @@ def _repetition_mistakes(
     pair = repeated([one for one, _ in runs[0]], [noise for _, noise in runs[0]], **rates)
     if pair is not None:
         one, other = (place + 1 for place in pair)
-        yield mistake_of(TrainingMistakeKind.NOISE_REPEATED, "two", one=one, other=other)
+        yield mistake_of(MistakeKind.NOISE_REPEATED, "two", one=one, other=other)
     if not maker.repeats:
         notes.append("no second training could be made, so a fixed seed was not looked for")
         return
     starts = [runs[0][0], runs[1][0]]
     if repeated([one for one, _ in starts], [noise for _, noise in starts], **rates) is not None:
-        yield mistake_of(TrainingMistakeKind.NOISE_FIXED_SEED, "start")
+        yield mistake_of(MistakeKind.NOISE_FIXED_SEED, "start")
 
 
 def _started_anew(maker: TrainingMaker, notes: list[str]) -> PrivateTraining:

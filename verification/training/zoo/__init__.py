@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from importlib import resources
 from types import MappingProxyType
 
-from rdpkit.verification.training.mistakes import TrainingMistakeKind
+from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.training.trainer import TrainingMaker
 from rdpkit.verification.training.zoo import accounting, clipping, noise, sampling
 from rdpkit.verification.training.zoo.base import TrainingZooEntry
@@ -24,7 +24,7 @@ def _entries() -> dict[str, TrainingZooEntry]:
     table = tomllib.loads(resources.files(__name__).joinpath("mistakes.toml").read_text("utf-8"))
     found = {}
     for name, row in table.items():
-        kinds = tuple(map(TrainingMistakeKind, row.pop("kinds")))
+        kinds = tuple(map(MistakeKind, row.pop("kinds")))
         broken, fixed = code.pop(name)
         found[name] = TrainingZooEntry(name=name, kinds=kinds, broken=broken, fixed=fixed, **row)
     assert not code, f"trainings without a row: {', '.join(code)}"

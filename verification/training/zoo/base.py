@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rdpkit.verification.training.mistakes import TrainingMistakeKind
+from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.training.trainer import PrivateTraining
 
 Trainings = dict[str, tuple[Callable[[], PrivateTraining], Callable[[], PrivateTraining]]]
@@ -21,7 +21,7 @@ class TrainingZooEntry:
     correction: str  # What the repaired training does instead
     seen_in: str  # Where the mistake was reported
     check: str  # The check that finds it: "step", "sampler", "accountant" or "run"
-    kinds: tuple[TrainingMistakeKind, ...]  # What says what is wrong, the most exact name first
+    kinds: tuple[MistakeKind, ...]  # What says what is wrong, the most exact name first
     style: str  # How the training is written: "opacus", "torch" or "numpy"
     broken: Callable[[], PrivateTraining]  # Makes the training with the mistake
     fixed: Callable[[], PrivateTraining]  # Makes it without

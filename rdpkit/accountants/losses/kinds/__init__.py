@@ -20,6 +20,7 @@ from rdpkit.accountants.losses.kinds.response import RESPONSE, STATED, TWO_OUTCO
 from rdpkit.accountants.losses.kinds.sampled import replacement, sampled
 from rdpkit.accountants.losses.kinds.sampled_gaussian import SAMPLED_GAUSSIAN
 from rdpkit.accountants.losses.kinds.shuffled_maximum import SHUFFLED_MAXIMUM
+from rdpkit.accountants.losses.kinds.skellam import SKELLAM
 from rdpkit.accountants.losses.kinds.truncated_laplace import TRUNCATED_LAPLACE
 from rdpkit.accountants.losses.steps import FiniteSum, ProfileStep
 from rdpkit.events import pairs
@@ -48,6 +49,7 @@ _KINDS: Mapping[type[Any], LossKind] = {
     pairs.OpposedLaplacePair: OPPOSED_LAPLACE,
     pairs.DiscreteLaplacePair: DISCRETE_LAPLACE,
     pairs.DiscreteGaussianPair: DISCRETE_GAUSSIAN,
+    pairs.SkellamPair: SKELLAM,
     pairs.ResponsePair: RESPONSE,
     pairs.TwoOutcomes: TWO_OUTCOMES,
     pairs.Outcomes: OUTCOMES,

@@ -6,6 +6,9 @@ mechanisms with one t the worst has losses at both ends alone, t with probabilit
 times 1 - e^(l - t), which is largest at t = (epsilon + l) / 2. So with u = e^((l - epsilon)/2) the
 curve above all of them is (1 - u)^2 / (1 - e^-epsilon) for -epsilon <= l <= epsilon. The relation
 is symmetric, and so is the curve.
+
+If no loss exceeds m, then t is at most m. The divergence is concave in t, and for larger l, where
+(epsilon + l) / 2 is above m, it is that of t = m.
 """
 
 from __future__ import annotations
@@ -15,11 +18,19 @@ import math
 import numpy as np
 from flint import arb
 
-from rdpkit.accountants.losses.guide import Guide
-from rdpkit.accountants.losses.kinds.base import Curve, LossKind, moved, normalised, piece
+from rdpkit.accountants.losses.guide import Array, Guide
+from rdpkit.accountants.losses.kinds.base import (
+    Curve,
+    LossKind,
+    guide_of_curve,
+    mirrored,
+    moved,
+    normalised,
+    piece,
+)
 from rdpkit.events.pairs import BoundedRange
 
-_POINTS = 1500
+_POINTS, _FEWER_POINTS = 1500, 301
 
 
 def _curve(step: BoundedRange, leaks_more: bool) -> Curve:
@@ -34,15 +45,33 @@ def _curve(step: BoundedRange, leaks_more: bool) -> Curve:
 
         return piece(loss, -epsilon, lambda: -loss.expm1(), within)
 
-    return height
+    return height if step.largest is None else mirrored(_limited(step, leaks_more, height))
+
+
+def _limited(step: BoundedRange, leaks_more: bool, height: Curve) -> Curve:
+    """The curve to the right of 0 where no loss exceeds the largest one."""
+    epsilon, top = moved(step.epsilon, leaks_more), _largest(step, leaks_more)
+    likely = (top - epsilon).expm1() / (-epsilon).expm1()
+
+    def right(loss: arb) -> arb:
+        def beyond() -> arb:
+            return piece(loss, top, lambda: -likely * (loss - top).expm1(), lambda: arb(0))
+
+        return piece(loss, 2 * top - epsilon, lambda: height(loss), beyond)
+
+    return right
 
 
 def _largest(step: BoundedRange, leaks_more: bool) -> arb:
-    return moved(step.epsilon, leaks_more)
+    epsilon = moved(step.epsilon, leaks_more)
+    return epsilon if step.largest is None else epsilon.min(moved(step.largest, leaks_more))
 
 
 def _guide(step: BoundedRange, reach: float) -> Guide:
     """The density of the loss is e^((l - epsilon)/2) / 2 / (1 - e^-epsilon)."""
+    if step.largest is not None:
+        top = min(step.largest, step.epsilon)
+        return guide_of_curve(_curve(step, True), np.linspace(-top, top, _FEWER_POINTS), reach)
     epsilon = step.epsilon
     far = min(2.0 * epsilon, 2.0 * reach + 2.0)
     losses = epsilon - np.linspace(far, 0.0, _POINTS)
@@ -53,4 +82,9 @@ def _guide(step: BoundedRange, reach: float) -> Guide:
     return Guide(losses=losses, log_masses=normalised(log_masses), places=losses)
 
 
-BOUNDED_RANGE = LossKind(curve=_curve, guide=_guide, largest=_largest)
+def _atoms(step: BoundedRange) -> Array:
+    """Losses that are as large as they may be."""
+    return np.empty(0) if step.largest is None else np.array([-step.largest, step.largest])
+
+
+BOUNDED_RANGE = LossKind(curve=_curve, guide=_guide, largest=_largest, atoms=_atoms)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rdpkit
+from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.training.canaries.run import check_run, of_updates
-from rdpkit.verification.training.mistakes import TrainingMistakeKind
 from rdpkit.verification.training.opacus import opacus_training
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.targets import training_maker
@@ -94,7 +94,7 @@ def test_full_batches_of_opacus():
 @pytest.mark.thorough
 def test_noise_that_is_half_of_what_was_told():
     result = check_run(_made(sigma=1.0, told_sigma=2.0), _options())
-    assert [one.kind for one in result.mistakes] == [TrainingMistakeKind.LEAKS_MORE]
+    assert [one.kind for one in result.mistakes] == [MistakeKind.LEAKS_MORE]
     assert result.bounds[0].epsilon > 0.0
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from rdpkit import DPSGD
+from rdpkit.verification.blackbox.mistakes import MistakeKind as Kind
 from rdpkit.verification.training.checks.accountant import check_accountant
-from rdpkit.verification.training.mistakes import TrainingMistakeKind as Kind
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult
 from rdpkit.verification.training.targets import training_maker

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from rdpkit import DPSGD
+from rdpkit.verification.blackbox.mistakes import MistakeKind as Kind
 from rdpkit.verification.training.checks.sampler import check_sampler
 from rdpkit.verification.training.checks.sampling import size_tests
 from rdpkit.verification.training.checks.sampling.inclusion_tests import tail
-from rdpkit.verification.training.mistakes import TrainingMistakeKind as Kind
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult
 from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rdpkit
+from rdpkit.verification.blackbox.mistakes import MistakeKind as Kind
 from rdpkit.verification.training.checks.noise import (
     NoiseMeasured,
     cut_off,
@@ -13,7 +14,6 @@ from rdpkit.verification.training.checks.noise import (
     shared_noise,
 )
 from rdpkit.verification.training.checks.step import check_step, with_noise
-from rdpkit.verification.training.mistakes import TrainingMistakeKind as Kind
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.targets import training_maker
 from tests.verification.training import loops

@@ -6,8 +6,8 @@ import pytest
 pytest.importorskip("opacus")
 
 import rdpkit
+from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.training import batches, zoo
-from rdpkit.verification.training.mistakes import TrainingMistakeKind
 from rdpkit.verification.training.options import CHECKS
 from rdpkit.verification.training.updates import observe
 
@@ -22,7 +22,7 @@ def test_an_entry_says_what_it_is(name):
     assert entry.check in CHECKS
     assert entry.style in ("opacus", "torch", "numpy")
     assert entry.kinds
-    assert set(entry.kinds) <= set(TrainingMistakeKind)
+    assert set(entry.kinds) <= set(MistakeKind)
     assert entry.seen_in.startswith("after ")
     assert any(character.isdigit() for character in entry.seen_in)
     for text in (entry.mistake, entry.correction):

@@ -18,6 +18,7 @@ _TAPS = {
     "jax_privacy": "jax_privacy",
     "opacus": "opacus",
     "opendp": "opendp",
+    "pipeline_dp": "pipeline_dp",
     "pydp": "pydp",
     "snsql": "snsql",
     "snsynth": "snsynth",

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import inspect
 from contextlib import ExitStack, contextmanager
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Dict, Iterator
 
 from ..generators import replaced
 from ..tape import current
+from .pipeline_dp import partition
 
-_METHODS = ("quick_result", "result", "add_noise", "should_keep")
-_OF_A_NUMBER = ("add_noise", "should_keep")
+_OF_A_NUMBER = ("add_noise", "should_keep", "noised_value_if_should_keep")
+_METHODS = ("quick_result", "result", "compute_quantiles", *_OF_A_NUMBER)
 _PARAMETERS = ("epsilon", "delta", "l0_sensitivity", "linf_sensitivity", "sensitivity",
-               "diversity", "scale")  # fmt: skip
+               "diversity", "scale", "std", "threshold", "max_partitions_contributed")  # fmt: skip
+_SCALES = {"LaplaceMechanism": ("laplace", "diversity"), "GaussianMechanism": ("normal", "std")}
 
 
 @contextmanager
@@ -44,18 +47,41 @@ def _called(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
         stated = {
             key: one
             for key in _PARAMETERS
-            for one in [getattr(self, key, None)]
+            for one in [given.get(key, getattr(self, key, None))]
             if isinstance(one, (int, float))
         }
+        group = partition()
         return tape.call(
-            "%s.%s" % (type(self).__name__, name),
+            "%s.%s%s" % (type(self).__name__, name, group),
             lambda: draw(self, *args, **given),
             parameters=stated,
-            value=args[0] if args and name in _OF_A_NUMBER else None,
+            value=_hidden(self, name, args),
             sensitivity=stated.get("sensitivity"),
-            declared=(float(stated["epsilon"]), float(stated.get("delta", 0.0)))
-            if "epsilon" in stated
-            else None,
+            alone=bool(group) and name in _OF_A_NUMBER[1:],
+            **_loss(type(self).__name__, name, stated),
         )
 
     return call
+
+
+def _hidden(self: Any, name: str, args: Any) -> Any:
+    """The number that noise is put on, or that decides; that which is kept shows no noise."""
+    if name == "compute_quantiles":
+        # Whether the counts of its nodes moved, in whatever order they are written.
+        tree = hashlib.sha256(bytes(sorted(self.serialize().to_bytes())))
+        return [float(int.from_bytes(tree.digest()[:6], "big"))]
+    if not args or name not in _OF_A_NUMBER:
+        return None
+    return args[0] if name == "add_noise" else [args[0]]
+
+
+def _loss(kind: str, name: str, stated: Dict[str, Any]) -> Dict[str, Any]:
+    """From what accounting takes what a call spent."""
+    if kind in _SCALES and name == "add_noise":
+        family, scale = _SCALES[kind]
+        return {"family": family, "scale": float(stated[scale])}
+    if "epsilon" not in stated:
+        return {}
+    # A user is in some groups, each of which has a part of the budget.
+    groups = stated.get("max_partitions_contributed", 1)
+    return {"declared": (stated["epsilon"] / groups, stated.get("delta", 0.0) / groups)}

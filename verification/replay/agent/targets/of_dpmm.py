@@ -13,6 +13,7 @@ import functools
 import sys
 from typing import Any
 
+import pandas
 from dpmm.models.base.mbi import FactoredInference
 from dpmm.models.mst import MSTGM
 from dpmm.models.priv_bayes import PrivBayesGM
@@ -25,7 +26,8 @@ _DOMAIN = {name: {"categories": list(one)} for name, one in _TABLE.items()}
 _MIXED = {"x": [0.0, 1.0], "size": ["small", "large"]}
 _OF_MIXED = {"x": {"lower": 0.0, "upper": 1.0}, "size": {"categories": ["small", "large"]}}
 _CODES = {"a": [0, 1, 2], "b": [0, 1, 2, 3]}
-_OF_DOMAINS = ("https://github.com/sassoftware/dpmm/issues/18",)
+_ISSUES = "https://github.com/sassoftware/dpmm/issues/"
+_OF_DOMAINS, _OF_CATEGORIES = (_ISSUES + "18",), (_ISSUES + "24",)
 _DELTA = 1e-5
 _SAMPLED = 200
 _ITERATIONS = 5
@@ -49,6 +51,10 @@ FactoredInference.estimate = _few_iterations(FactoredInference.estimate)
 
 def _generated(kind: Any, data: Any, domain: Any = None, bins: float = 0.0, **given: Any) -> Any:
     """Rows that a pipeline generates; ``bins`` is its epsilon for bins, a part of the claim."""
+    return _of_frame(kind, data.frame, domain, bins, **given)
+
+
+def _of_frame(kind: Any, frame: Any, domain: Any, bins: float = 0.0, **given: Any) -> Any:
     settings = {"n_iters": _ITERATIONS, **given}
     pipeline = kind(
         epsilon=CLAIMED - bins,
@@ -58,8 +64,14 @@ def _generated(kind: Any, data: Any, domain: Any = None, bins: float = 0.0, **gi
         n_bins="auto" if bins else 4,
         gen_kwargs=settings,
     )
-    pipeline.fit(data.frame, domain=domain)
+    pipeline.fit(frame, domain=domain)
     return pipeline.generate(n_records=_SAMPLED)
+
+
+def _with_public_records(data: Any) -> Any:
+    """The records, after some with each category."""
+    public = pandas.DataFrame({"colour": _TABLE["colour"] * 2, "size": _TABLE["size"] * 3})
+    return pandas.concat([public, data.frame], ignore_index=True)
 
 
 def _of_model(kind: Any, data: Any, domain: Any) -> Any:
@@ -74,9 +86,14 @@ def priv_bayes(data: Any, rng: Any) -> Any:
     return _generated(PrivBayesPipeline, data, _DOMAIN)
 
 
-@target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
+@target(REMOVE, _TABLE, delta=_DELTA, summary=counted, reported=_OF_CATEGORIES)
 def priv_bayes_from_data(data: Any, rng: Any) -> Any:
     return _generated(PrivBayesPipeline, data)
+
+
+@target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
+def priv_bayes_with_public_records(data: Any, rng: Any) -> Any:
+    return _of_frame(PrivBayesPipeline, _with_public_records(data), _DOMAIN)
 
 
 @target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
@@ -84,9 +101,14 @@ def mst(data: Any, rng: Any) -> Any:
     return _generated(MSTPipeline, data, _DOMAIN)
 
 
-@target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
+@target(REMOVE, _TABLE, delta=_DELTA, summary=counted, reported=_OF_CATEGORIES)
 def mst_from_data(data: Any, rng: Any) -> Any:
     return _generated(MSTPipeline, data)
+
+
+@target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
+def mst_with_public_records(data: Any, rng: Any) -> Any:
+    return _of_frame(MSTPipeline, _with_public_records(data), _DOMAIN)
 
 
 @target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
@@ -94,9 +116,14 @@ def aim(data: Any, rng: Any) -> Any:
     return _generated(AIMPipeline, data, _DOMAIN)
 
 
-@target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
+@target(REMOVE, _TABLE, delta=_DELTA, summary=counted, reported=_OF_CATEGORIES)
 def aim_from_data(data: Any, rng: Any) -> Any:
     return _generated(AIMPipeline, data)
+
+
+@target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
+def aim_with_public_records(data: Any, rng: Any) -> Any:
+    return _of_frame(AIMPipeline, _with_public_records(data), _DOMAIN)
 
 
 @target(REMOVE, _MIXED, delta=_DELTA, summary=counted)

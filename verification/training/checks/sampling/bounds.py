@@ -10,11 +10,11 @@ from scipy import stats
 
 import rdpkit
 from rdpkit import Event
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
 from rdpkit.verification.training.checks import real_events
 from rdpkit.verification.training.checks.sampling.evidence import DrawEvidence
 from rdpkit.verification.training.checks.sampling.inclusion_tests import Favoured
 from rdpkit.verification.training.checks.sampling.naming import in_order_of_data
-from rdpkit.verification.training.mistakes import TrainingMistake, TrainingMistakeKind
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import TrainingLowerBound
 from rdpkit.verification.training.told import POISSON, UNKNOWN, told
@@ -26,13 +26,13 @@ class Found:
     """What the check of the sampler found."""
 
     seen: DrawEvidence  # What tests say
-    mistakes: tuple[TrainingMistake, ...]  # What was named
+    mistakes: tuple[Mistake, ...]  # What was named
     known: bool  # Whether every start draws the same batches
 
     @property
-    def kinds(self) -> set[TrainingMistakeKind]:
+    def kinds(self) -> set[MistakeKind]:
         """The kinds of mistakes, without held-out records, which change no sampling."""
-        return {one.kind for one in self.mistakes} - {TrainingMistakeKind.HELD_OUT_IN_TRAINING}
+        return {one.kind for one in self.mistakes} - {MistakeKind.HELD_OUT_IN_TRAINING}
 
 
 def bounds_of_draws(
@@ -75,7 +75,7 @@ def _really(training: PrivateTraining, found: Found, confidence: float) -> tuple
         return _poisson(noise, seen.least_rate(confidence), updates)
     if found.known or (in_order_of_data(seen) and seen.once):
         return real_events.known(noise, times=epochs), "who attacks knows the batches"
-    if TrainingMistakeKind.REPEATED_BATCHES in kinds:
+    if MistakeKind.REPEATED_BATCHES in kinds:
         # Equal batches with fresh noise are one batch with the mean of the noise.
         less = noise / math.sqrt(epochs)
         if seen.once:
@@ -84,18 +84,18 @@ def _really(training: PrivateTraining, found: Found, confidence: float) -> tuple
         else:
             event = real_events.poisson(less, rate=seen.least_rate(confidence), updates=batches)
         return event, f"all {epochs} epochs have the same batches"
-    if TrainingMistakeKind.SHUFFLED in kinds:
+    if MistakeKind.SHUFFLED in kinds:
         size = seen.same[1]
         return (
             real_events.shuffled(noise, batch=size, records=size * batches, epochs=epochs),
             f"every epoch is a shuffled order in {batches} batches",
         )
-    if TrainingMistakeKind.UNEQUAL_RATES in kinds and account.sampling == POISSON:
+    if MistakeKind.UNEQUAL_RATES in kinds and account.sampling == POISSON:
         rate = max(_least(one, confidence) for one in seen.favoured)
         return _poisson(noise, rate, updates)
-    if kinds == {TrainingMistakeKind.SAMPLING_RATE} and account.sampling == POISSON:
+    if kinds == {MistakeKind.SAMPLING_RATE} and account.sampling == POISSON:
         return _poisson(noise, seen.least_rate(confidence), updates)
-    if kinds == {TrainingMistakeKind.FIXED_SIZE}:
+    if kinds == {MistakeKind.FIXED_SIZE}:
         event = rdpkit.DPSGD(
             noise_multiplier=noise,
             dataset_size=seen.draws.records,

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rdpkit.formats.numbers import how_many
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.training.checks.sampling.evidence import DrawEvidence
 from rdpkit.verification.training.checks.sampling.inclusion_tests import Distinct
-from rdpkit.verification.training.mistakes import (
-    TrainingMistake,
-    TrainingMistakeKind,
-    mistake_of,
-)
 from rdpkit.verification.training.told import (
     ALLOCATED,
     FIXED,
@@ -35,7 +31,7 @@ _WORDS = {
 }
 
 
-def mistakes_of_draws(seen: DrawEvidence, account: Told) -> Iterator[TrainingMistake]:
+def mistakes_of_draws(seen: DrawEvidence, account: Told) -> Iterator[Mistake]:
     """Everything that was accounted for differently."""
     if account.sampling == UNKNOWN:
         return
@@ -57,12 +53,12 @@ def mistakes_of_draws(seen: DrawEvidence, account: Told) -> Iterator[TrainingMis
         yield _order(seen, account)
     # Batches that come again are one draw, which says little of rates.
     rates = [] if _comes_again(seen) else list(_rates(seen, account))
-    uneven = any(mistake.kind is TrainingMistakeKind.UNEQUAL_RATES for mistake in rates)
+    uneven = any(mistake.kind is MistakeKind.UNEQUAL_RATES for mistake in rates)
     # With records that come more often, sizes vary less.
     yield from _repeats(seen, in_order=in_order)
     found = list(_BY_SAMPLING[account.sampling](seen, account, in_order))
     if uneven:
-        found = [one for one in found if one.kind is not TrainingMistakeKind.NOT_POISSON]
+        found = [one for one in found if one.kind is not MistakeKind.NOT_POISSON]
     yield from found
     yield from _twice(seen)
     yield from rates
@@ -83,24 +79,24 @@ def in_order_of_data(seen: DrawEvidence) -> bool:
     return seen.adjacent[0] < seen.level and seen.adjacent[1] > _BLOCKS
 
 
-def _other(account: Told) -> TrainingMistakeKind:
+def _other(account: Told) -> MistakeKind:
     """The kind of a mistake in how batches are drawn that has no name of its own."""
     poisson = account.sampling == POISSON
-    return TrainingMistakeKind.NOT_POISSON if poisson else TrainingMistakeKind.OTHER_SAMPLING
+    return MistakeKind.NOT_POISSON if poisson else MistakeKind.OTHER_SAMPLING
 
 
-def _order(seen: DrawEvidence, account: Told) -> TrainingMistake:
+def _order(seen: DrawEvidence, account: Told) -> Mistake:
     share = seen.adjacent[1]
     return mistake_of(_other(account), "in_order", share=share, told=_told(account))
 
 
-def _repeats(seen: DrawEvidence, *, in_order: bool) -> Iterator[TrainingMistake]:
+def _repeats(seen: DrawEvidence, *, in_order: bool) -> Iterator[Mistake]:
     again = seen.repeats
     if again is None or not again.again:
         return
     first, place, second, later = again.pairs[0]
     yield mistake_of(
-        TrainingMistakeKind.REPEATED_BATCHES,
+        MistakeKind.REPEATED_BATCHES,
         "epochs",
         compared=again.compared,
         again=again.batches,
@@ -115,37 +111,37 @@ def _repeats(seen: DrawEvidence, *, in_order: bool) -> Iterator[TrainingMistake]
     )
 
 
-def _twice(seen: DrawEvidence) -> Iterator[TrainingMistake]:
+def _twice(seen: DrawEvidence) -> Iterator[Mistake]:
     batches, most = seen.twice
     if batches:
         yield mistake_of(
-            TrainingMistakeKind.RECORD_TWICE,
+            MistakeKind.RECORD_TWICE,
             batches=how_many(batches, "batch", "batches"),
             all=len(seen.draws.batches),
             most=most,
         )
 
 
-def _of_poisson(seen: DrawEvidence, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
+def _of_poisson(seen: DrawEvidence, account: Told, in_order: bool) -> Iterator[Mistake]:
     """Told Poisson samples."""
-    sizes, told, kind = seen.draws.sizes, _told(account), TrainingMistakeKind.NOT_POISSON
+    sizes, told, kind = seen.draws.sizes, _told(account), MistakeKind.NOT_POISSON
     apart = _apart(seen)
     same = seen.same[0] < seen.level and seen.all_the_same
     if in_order:
         yield from _last(seen)
     elif apart is not None and seen.once:
-        way = (TrainingMistakeKind.SHUFFLED, "poisson") if same else (kind, "apart")
+        way = (MistakeKind.SHUFFLED, "poisson") if same else (kind, "apart")
         of = f"{seen.same[1]}" if same else f"{int(sizes.min())} to {int(sizes.max())}"
         yield mistake_of(*way, sizes=of, expected=apart.expected, told=told)
         yield from _last(seen)
     elif same:
         size, times = seen.same[1:]
-        fixed = TrainingMistakeKind.FIXED_SIZE
+        fixed = MistakeKind.FIXED_SIZE
         yield mistake_of(fixed, times=times, batches=len(sizes), size=size, told=told)
         yield from _last(seen)
     elif seen.cap[0] < seen.level:
         size, times = seen.cap[1:]
-        cut = TrainingMistakeKind.TRUNCATED
+        cut = MistakeKind.TRUNCATED
         yield mistake_of(cut, size=size, times=times, batches=len(sizes), told=told)
     elif min(seen.spread[0], seen.spread[1]) < seen.level and not _comes_again(seen):
         more = "less" if seen.spread[0] < seen.level else "more"
@@ -160,36 +156,36 @@ def _apart(seen: DrawEvidence) -> Distinct | None:
     return found if found is not None and found.apart < seen.level else None
 
 
-def _of_fixed(seen: DrawEvidence, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
+def _of_fixed(seen: DrawEvidence, account: Told, in_order: bool) -> Iterator[Mistake]:
     """Told samples of fixed size, drawn anew for each batch."""
     if in_order:
         yield from _last(seen)
         return
     apart = _apart(seen)
     if apart is not None and seen.once:
-        kind, told = TrainingMistakeKind.SHUFFLED, _told(account)
+        kind, told = MistakeKind.SHUFFLED, _told(account)
         yield mistake_of(kind, "fixed", expected=apart.expected, told=told)
     yield from _sizes(seen, account)
 
 
-def _of_shuffled(seen: DrawEvidence, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
+def _of_shuffled(seen: DrawEvidence, account: Told, in_order: bool) -> Iterator[Mistake]:
     """Told parts of a shuffled order."""
     if not in_order and seen.draws.known and not seen.once and not seen.twice[0]:
-        yield mistake_of(TrainingMistakeKind.OTHER_SAMPLING, "shuffled", told=_told(account))
+        yield mistake_of(MistakeKind.OTHER_SAMPLING, "shuffled", told=_told(account))
         return
     yield from _sizes(seen, account)
 
 
-def _of_allocated(seen: DrawEvidence, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
+def _of_allocated(seen: DrawEvidence, account: Told, in_order: bool) -> Iterator[Mistake]:
     """Told random allocation."""
     same = seen.same[0] < seen.level and seen.all_the_same
     if in_order or not seen.draws.known:
         return
     if not seen.once:
-        yield mistake_of(TrainingMistakeKind.OTHER_SAMPLING, "allocated", told=_told(account))
+        yield mistake_of(MistakeKind.OTHER_SAMPLING, "allocated", told=_told(account))
     elif same:
         yield mistake_of(
-            TrainingMistakeKind.SHUFFLED,
+            MistakeKind.SHUFFLED,
             "allocated",
             times=seen.same[2],
             batches=len(seen.draws.sizes),
@@ -198,27 +194,27 @@ def _of_allocated(seen: DrawEvidence, account: Told, in_order: bool) -> Iterator
         )
 
 
-def _of_truncated(seen: DrawEvidence, account: Told, in_order: bool) -> Iterator[TrainingMistake]:
+def _of_truncated(seen: DrawEvidence, account: Told, in_order: bool) -> Iterator[Mistake]:
     """Told Poisson samples that are cut."""
     largest, most = int(seen.draws.sizes.max()), account.largest_batch
     if most is not None and largest > most:
-        kind = TrainingMistakeKind.OTHER_SAMPLING
+        kind = MistakeKind.OTHER_SAMPLING
         yield mistake_of(kind, "largest", largest=largest, most=most)
     apart = _apart(seen)
     if not in_order and apart is not None and seen.once:
-        kind, told = TrainingMistakeKind.SHUFFLED, _told(account)
+        kind, told = MistakeKind.SHUFFLED, _told(account)
         yield mistake_of(kind, "truncated", expected=apart.expected, told=told)
         yield from _last(seen)
 
 
-def _sizes(seen: DrawEvidence, account: Told) -> Iterator[TrainingMistake]:
+def _sizes(seen: DrawEvidence, account: Told) -> Iterator[Mistake]:
     """Batches that should all have one size."""
     smallest, largest = int(seen.draws.sizes.min()), int(seen.draws.sizes.max())
     if seen.partial is not None:
         yield from _last(seen)
     elif smallest < largest:
         yield mistake_of(
-            TrainingMistakeKind.OTHER_SAMPLING,
+            MistakeKind.OTHER_SAMPLING,
             "sizes",
             smallest=smallest,
             largest=largest,
@@ -226,13 +222,13 @@ def _sizes(seen: DrawEvidence, account: Told) -> Iterator[TrainingMistake]:
         )
 
 
-def _last(seen: DrawEvidence) -> Iterator[TrainingMistake]:
+def _last(seen: DrawEvidence) -> Iterator[Mistake]:
     if seen.partial is not None:
         common, end = seen.partial
-        yield mistake_of(TrainingMistakeKind.PARTIAL_BATCH, end=end, common=common)
+        yield mistake_of(MistakeKind.PARTIAL_BATCH, end=end, common=common)
 
 
-def _rates(seen: DrawEvidence, account: Told) -> Iterator[TrainingMistake]:
+def _rates(seen: DrawEvidence, account: Told) -> Iterator[Mistake]:
     """Records that are in batches more often than was accounted for."""
     rate = account.rate
     if rate is None:
@@ -248,7 +244,7 @@ def _rates(seen: DrawEvidence, account: Told) -> Iterator[TrainingMistake]:
     ]
     if more:
         yield mistake_of(
-            TrainingMistakeKind.SAMPLING_RATE,
+            MistakeKind.SAMPLING_RATE,
             mean=seen.rate * seen.draws.records,
             records=how_many(seen.draws.records, "record"),
             seen=seen.rate,
@@ -257,7 +253,7 @@ def _rates(seen: DrawEvidence, account: Told) -> Iterator[TrainingMistake]:
     if uneven:
         worst = max(uneven, key=lambda one: one.rate)
         yield mistake_of(
-            TrainingMistakeKind.UNEQUAL_RATES,
+            MistakeKind.UNEQUAL_RATES,
             records=how_many(worst.records, "record"),
             often=worst.rate,
             seen=seen.rate,
@@ -265,7 +261,7 @@ def _rates(seen: DrawEvidence, account: Told) -> Iterator[TrainingMistake]:
         )
 
 
-def _dependence(seen: DrawEvidence, account: Told) -> Iterator[TrainingMistake]:
+def _dependence(seen: DrawEvidence, account: Told) -> Iterator[Mistake]:
     """Records whose places in batches depend on each other."""
     p, (one, other), both, mean = seen.pair
     if seen.adjacent[0] < seen.level:

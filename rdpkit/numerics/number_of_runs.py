@@ -6,7 +6,9 @@ h = 0 the logarithmic distribution. Its mean is
 
     h (1 - g) / (g (1 - g^h)),    for h = 0:  (1/g - 1) / log(1/g),
 
-and falls with g from infinity to 1.
+and falls with g from infinity to 1. The mean of s^K is, with t = 1 - (1 - g) s,
+
+    (t^-h - 1) / (g^-h - 1),    for h = 0:  log(t) / log(g).
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from rdpkit.numerics.balls import float_below
 _HALVINGS = 200
 
 
-def mean_number(log_inverse: float, shape: float) -> arb:
+def mean_number(log_inverse: float | arb, shape: float) -> arb:
     """A ball around the mean, where ``log_inverse`` is log(1/g)."""
     if log_inverse == 0.0:
         return arb(1)
@@ -65,3 +67,37 @@ def log_inverse_parameter(
             else:
                 low = middle
         return high
+
+
+@lru_cache(maxsize=256)
+def _log_inverse_ball(mean: float, shape: float, bits: int) -> arb:
+    """A ball around log(1/g), which the float is a few units in the last place above."""
+    high = arb(log_inverse_parameter(mean, shape))
+    low = high * (1 - 16 * arb(math.ulp(1.0)))
+    for _ in range(bits):
+        middle = ((low + high) / 2).mid()
+        found = mean_number(middle, shape)
+        if found < mean:
+            low = middle
+        elif found > mean:
+            high = middle
+        else:
+            break
+    return low.union(high)
+
+
+def mean_of_power(
+    s: arb,  # In [0, 1]
+    mean: float,
+    shape: float,  # inf for the Poisson distribution
+) -> arb:
+    """A ball around the mean of s^K."""
+    if math.isinf(shape):
+        return (arb(mean) * (s - 1)).exp()
+    if mean == 1.0:
+        return s
+    x = _log_inverse_ball(mean, shape, ctx.prec)
+    t = (-x).exp() - (-x).expm1() * (1 - s)
+    if shape == 0.0:
+        return -t.log() / x
+    return (-arb(shape) * t.log()).expm1() / (arb(shape) * x).expm1()
