@@ -519,7 +519,8 @@ def _picking_and_escaped(*tapes: Tape) -> Tuple[List[str], List[str]]:
         for call in tape.calls:
             one = call.places[0] if call.places else Place("", 0, "")
             line = one.file, one.line
-            arrays[line] = arrays.get(line, True) and np.ndim(call.answer) > 0
+            several = isinstance(call.answer, list) or getattr(call.answer, "ndim", 0) > 0
+            arrays[line] = arrays.get(line, True) and several
     found: Tuple[List[str], List[str]] = ([], [])
     for line in sorted(lines):
         if not makes_seed(*line):

@@ -90,9 +90,8 @@ class Call:
     @property
     def hidden(self) -> str:
         """What it hides, and by which noise, in words that can be compared."""
-        value = np.asarray(self.value) if isinstance(self.value, (list, tuple)) else self.value
-        shown = value.tobytes() if isinstance(value, np.ndarray) else value
-        return repr((shown, self.parameters))
+        is_array = isinstance(self.value, np.ndarray)
+        return repr((self.value.tobytes() if is_array else self.value, self.parameters))
 
 
 @dataclass
