@@ -38,6 +38,8 @@ _FRESH_RUNS = 3
 _ROUNDING = 1e-9
 # Differences that come of a branch that one run took and the other one did not.
 _OF_BRANCHES = ("structure", "value", "error", "calls", "message")
+# What lines that have to do with a budget or a sensitivity have in common.
+_OF_BUDGETS = ("eps", "sens", "scale", "sigma", "std", "rho", "delta", "budget")
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
 Target = Callable[[ExaminedData, np.random.Generator], Any]
@@ -744,8 +746,8 @@ def _budget_lines(call: Optional[Call]) -> List[str]:
     found = []
     for depth, at in enumerate(() if call is None else call.places[:10]):
         near = assigned_before(at.file, at.line) if not depth else []
-        for one in [at, *near, *assigned_before(at.file, at.line, 1)]:
-            if one in near or "eps" in one.code():
+        for one in [at, *near, *assigned_before(at.file, at.line)]:
+            if one in near or any(word in one.code().lower() for word in _OF_BUDGETS):
                 found.append(shown(one))
     return found
 

@@ -80,6 +80,11 @@ def _function_at(file: str, line: int) -> Any:
             statements.append(node)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             assigned.setdefault(node.id, []).append(node.lineno)
+        if isinstance(node, ast.Assign) and node.value.lineno != node.lineno:
+            # Names on several lines, which are computed on the last one.
+            for one in (one for part in node.targets for one in ast.walk(part)):
+                if isinstance(one, ast.Name):
+                    assigned.setdefault(one.id, []).append(node.value.lineno)
     return assigned, statements
 
 

@@ -189,6 +189,6 @@ def parting_before(places: List[Place], file: str) -> Optional[Place]:
 
 
 def _branch(line: Line) -> Optional[Place]:
-    """The line, unless it is a loop: how often one over records runs differs in any case."""
+    """The line, unless it begins a function or a loop: that over records is longer in any case."""
     place = Place(*line, "")
-    return None if place.code().startswith(("for ", "async for ")) else place
+    return None if place.code().startswith(("for ", "async ", "def ", "@")) else place
