@@ -280,8 +280,8 @@ def examined(
     # A number may differ by what such noise hides. Anything else may not.
     possible = [one for one in found if escaped and one.kind == "value"]
     found = [one for one in found if one not in possible]
-    for one in possible:
-        one.origins = list(dict.fromkeys([*one.origins, *origins]))
+    for difference in possible:
+        difference.origins = list(dict.fromkeys([*difference.origins, *origins]))
     return {
         "usable": True,
         "differences": [one.plain() for one in found[:_MOST_DIFFERENCES]],

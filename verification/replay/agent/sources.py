@@ -185,7 +185,7 @@ def parting_before(places: List[Place], file: str) -> Optional[Place]:
     folder = os.path.dirname(file)
     near = [one for one in places if one.file == file]
     near += [one for one in places if file and os.path.dirname(one.file) == folder]
-    return ([*near, *places] or [None])[0]
+    return next(iter([*near, *places]), None)
 
 
 def _branch(line: Line) -> Optional[Place]:
