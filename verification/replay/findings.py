@@ -55,8 +55,8 @@ _SENTENCES = {
     DifferenceKind.VALUE: ("a released number follows from one record, past all noise", ""),
     DifferenceKind.CALLS: (
         "whether noise is drawn follows from one record",
-        "private code may do so where a noisy comparison decides: a threshold that leaves groups "
-        "out, permute-and-flip, a search that stops",
+        "private code may do so where a noisy comparison decides: a stability histogram, "
+        "permute-and-flip, a search that stops",
     ),
     DifferenceKind.PARAMETER: (
         "a parameter of the noise follows from one record",

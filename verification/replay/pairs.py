@@ -32,6 +32,8 @@ _LADDER = (*range(2, 13), 15, 16, 20, 25, 30, 32, 50, 64, 100)
 _RANDOM = 24
 # How many records the user who differs has, where a user may have several.
 _OF_A_USER = 5
+# In how many of the first pairs they have different categories.
+_SPREAD = 3
 # How far beyond its range a value lies, in lengths of the range.
 _BEYOND = 1000.0
 
@@ -167,21 +169,23 @@ class DataSpace:
             else:
                 sides = ([record], [other])
                 verb = "its place in D' has a record that is replaced, and D has"
-            first, second = ([*self._owned(rest), *self._of_a_user(one)] for one in sides)
+            spread = len(found) < len(self.own) + _SPREAD
+            first, second = ([*self._owned(rest), *self._of_a_user(one, spread)] for one in sides)
             found.append(
                 RecordPair(
                     first=tuple(first),
                     second=tuple(second),
                     columns=self.columns,
-                    words=f"{verb} {words}{self._several}",
+                    words=f"{verb} {words}{self._several(spread)}",
                     beyond=beyond,
                 )
             )
         return found
 
-    @property
-    def _several(self) -> str:
-        return f", {_OF_A_USER} times from one user" if self.user else ""
+    def _several(self, spread: bool) -> str:
+        several = any(len(one.categories) > 1 for one in self.columns)
+        among = " with categories in turn" if spread and several else ""
+        return f", {_OF_A_USER} times from one user{among}" if self.user else ""
 
     def _owned(self, rest: list[Record]) -> list[Record]:
         """The other records, two of each user where records have users."""
@@ -189,11 +193,24 @@ class DataSpace:
             return rest
         return [{**one, self.user: f"user {place // 2}"} for place, one in enumerate(rest)]
 
-    def _of_a_user(self, record: list[Record]) -> list[Record]:
-        """The records of the user that differs."""
+    def _of_a_user(self, record: list[Record], spread: bool) -> list[Record]:
+        """The records of the user that differs: equal ones, or spread over all categories."""
         if not self.user:
             return record
-        return [{**one, self.user: "somebody"} for one in record for _ in range(_OF_A_USER)]
+        return [
+            {**one, **(self._turned(one, place) if spread else {}), self.user: "somebody"}
+            for one in record
+            for place in range(_OF_A_USER)
+        ]
+
+    def _turned(self, record: Record, by: int) -> Record:
+        """Its categories, so many places further in their lists."""
+        return {
+            one.name: one.categories[(one.categories.index(record[one.name]) + by) % many]
+            for one in self.columns
+            for many in [len(one.categories)]
+            if many > 1
+        }
 
     def _recipes(
         self, rng: np.random.Generator

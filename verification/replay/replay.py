@@ -165,6 +165,7 @@ class _Examined:
         self.error = ""
         self.most_spent: Spent | None = None
         self.keeps_state = False
+        self.samples = False
 
     def look_at(self, number: int, pair: RecordPair) -> None:
         """Record and replay on one pair."""
@@ -181,6 +182,7 @@ class _Examined:
             return
         self.usable += 1
         self.keeps_state = self.keeps_state or found["keeps_state"]
+        self.samples = self.samples or found["samples"]
         finding = self._finding(number, pair, found)
         if finding is not None:
             self.findings.append(finding)
@@ -280,7 +282,7 @@ class _Examined:
         epsilon, _ = _claimed(self._claim)
         if spent is None or spent.epsilon <= epsilon * _ROUNDING:
             return []
-        if found["unseen"]:
+        if self.samples:
             # Records that are sampled, for one, spend less than what all draws together do.
             return []
         bare = spent.released

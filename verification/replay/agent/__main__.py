@@ -42,7 +42,7 @@ def described(target: Any) -> Dict[str, Any]:
     found["adjacency"] = getattr(found["adjacency"], "value", found["adjacency"])
     if found["user"]:
         # Whoever names it says that it is a column.
-        found["columns"] = {**found["columns"], found["user"]: []}
+        found["columns"] = {**(found["columns"] or {}), found["user"]: []}
     return {name: one for name, one in found.items() if one is not None and not callable(one)}
 
 

@@ -25,17 +25,21 @@ from .generators import generator, replaced, tapped_generators
 from .noise import plain
 from .releases import CLOSED, MORE_PARTS, parts_of, same
 from .slices import assigned_before, makes_seed, picks_records, shown
-from .sources import Watch, first_common, is_examined, parting
-from .tape import Call, Place, Recording, Tape, place_here
+from .sources import Watch, first_common, is_examined, parting_before, partings
+from .tape import TIES, Call, Place, Recording, Tape, place_here
 from .taps import tapped_libraries
 
 _MOST_DIFFERENCES, _MOST_YIELDED = 40, 5_000
 # How often whole numbers have to be the same before their noise counts as fixed.
 _MORE_RUNS = 24
+# Runs with other noise, after which values that are the same follow from the data alone.
+_FRESH_RUNS = 3
 # Values and sensitivities are computed in floats; a difference within this part of one is rounding.
 _ROUNDING = 1e-9
 # Differences that come of a branch that one run took and the other one did not.
 _OF_BRANCHES = ("structure", "value", "error", "calls", "message")
+# What lines that have to do with a budget or a sensitivity have in common.
+_OF_BUDGETS = ("eps", "sens", "scale", "sigma", "std", "rho", "delta", "budget")
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
 Target = Callable[[ExaminedData, np.random.Generator], Any]
@@ -240,7 +244,7 @@ def examined(
     distance = 2 if len(first) == len(second) else 1
     recorded = run_once(target, first, Tape(distance=distance), seed)
     control = run_once(target, first, Tape(earlier=recorded.tape), seed)
-    replayed = run_once(target, second, Tape(earlier=recorded.tape), seed)
+    replayed = _replayed(target, second, recorded, seed)
     if recorded.error and replayed.error:
         return {"usable": False, "error": recorded.error}
     fixed: List[SeenDifference] = []
@@ -269,11 +273,15 @@ def examined(
     if MORE_PARTS in recorded.parts:
         unseen.append("the release has more parts than are compared")
     parts |= {one.what for one in found if one.kind in ("value", "structure")}
+    # A sample that nobody has to draw tells nothing.
+    found = [
+        one for one in found if one.kind != "calls" or "%s:%d" % (one.file, one.line) not in picking
+    ]
     # A number may differ by what such noise hides. Anything else may not.
     possible = [one for one in found if escaped and one.kind == "value"]
     found = [one for one in found if one not in possible]
-    for one in possible:
-        one.origins = list(dict.fromkeys([*one.origins, *origins]))
+    for difference in possible:
+        difference.origins = list(dict.fromkeys([*difference.origins, *origins]))
     return {
         "usable": True,
         "differences": [one.plain() for one in found[:_MOST_DIFFERENCES]],
@@ -283,8 +291,23 @@ def examined(
         "calls": calls,
         "released": _released(recorded),
         "keeps_state": any(kind == "calls" for kind, _ in noise),
+        "samples": bool(noise) or (again and _samples(target, second, replayed.tape, seed)),
         "unseen": unseen,
     }
+
+
+def _replayed(target: Target, data: ExaminedData, recorded: Run, seed: int) -> Run:
+    """The run with the noise of another one, drawn in the order in which less differs."""
+    found = run_once(target, data, Tape(earlier=recorded.tape), seed)
+    least = len(_differences(recorded, found))
+    orders = map(found.tape.reordered, TIES if least else ())
+    for order in list(orders):
+        if not least:
+            break
+        other = run_once(target, data, Tape(earlier=recorded.tape, order=order), seed)
+        if len(_differences(recorded, other)) < least:
+            found, least = other, len(_differences(recorded, other))
+    return found
 
 
 def _fixed(
@@ -350,6 +373,24 @@ def draws(name: str, directory: Optional[str], data: ExaminedData, seed: int) ->
             code = "" if place is None else place.code()
             found.append([call.primitive, line, code, repr(np.ravel(call.answer)[:9])])
     return {"draws": found, "seeded": _seeding_lines(importing) + _seeding_lines(run.tape)}
+
+
+def _samples(target: Target, data: ExaminedData, replayed: Tape, seed: int) -> bool:
+    """Whether what noise hides is another value with other draws, as that of a sample is.
+
+    It is asked of D', which may lack the record that differs: a sample of the records of one user
+    alone makes nobody else more private.
+    """
+    if not replayed.escaped and all(one.followed for one in replayed.draws):
+        return False
+    runs = [
+        {
+            key: call.value
+            for key, call in run_once(target, data, Tape(), seed + one).tape.numbered()
+        }
+        for one in range(_FRESH_RUNS)
+    ]
+    return any(not _equal(one[key], runs[0].get(key)) for one in runs[1:] for key in one)
 
 
 def _seeding_lines(tape: Tape) -> List[str]:
@@ -430,11 +471,13 @@ def _with_sources(
                 values[place, part] = value
         watch = Watch(values)
         # The noise of the first run comes back, so that all values are those that were seen.
+        tape = Tape(earlier=runs[0].tape, order=runs[side].tape.order)
         with watch:
-            run_once(target, one, Tape(earlier=runs[0].tape), seed)
+            run_once(target, one, tape, seed)
         sides.append(watch)
-    branch = parting(*sides)
+    branches = partings(*sides)
     for place, difference in enumerate(found):
+        branch = parting_before(branches, difference.file)
         if branch is not None and difference.kind in _OF_BRANCHES:
             difference.branch = shown(branch)
         _add_source(difference, place, sides)
@@ -465,18 +508,21 @@ def _add_source(difference: SeenDifference, place: int, sides: List[Watch]) -> N
             return
 
 
-def _picking_and_escaped(tape: Tape) -> Tuple[List[str], List[str]]:
+def _picking_and_escaped(*tapes: Tape) -> Tuple[List[str], List[str]]:
     """The lines whose draws were not seen to be put on a value.
 
     Those that choose which records are taken, which hides nothing, are told from the others.
     """
-    places = [one.place for one in tape.draws if not one.followed]
-    lines = {(one.file, one.line) for one in [*places, *tape.escaped] if one is not None}
+    places = [one.place for tape in tapes for one in tape.draws if not one.followed]
+    places += [one for tape in tapes for one in tape.escaped]
+    lines = {(one.file, one.line) for one in places if one is not None}
     arrays: Dict[Tuple[str, int], bool] = {}
-    for call in tape.calls:
-        for one in call.places[:1]:
+    for tape in tapes:
+        for call in tape.calls:
+            one = call.places[0] if call.places else Place("", 0, "")
             line = one.file, one.line
-            arrays[line] = arrays.get(line, True) and np.ndim(call.answer) > 0
+            several = isinstance(call.answer, list) or getattr(call.answer, "ndim", 0) > 0
+            arrays[line] = arrays.get(line, True) and several
     found: Tuple[List[str], List[str]] = ([], [])
     for line in sorted(lines):
         if not makes_seed(*line):
@@ -696,11 +742,12 @@ def _described(before: Optional[Call], after: Optional[Call], uneven: Any) -> Di
 
 
 def _budget_lines(call: Optional[Call]) -> List[str]:
-    """The lines that led to a call and name a budget, or assign what these read."""
+    """The lines that a call's noise and value are computed of, and those that name a budget."""
     found = []
-    for at in () if call is None else call.places[:10]:
-        for one in [at, *assigned_before(at.file, at.line, 1)]:
-            if "eps" in one.code():
+    for depth, at in enumerate(() if call is None else call.places[:10]):
+        near = assigned_before(at.file, at.line) if not depth else []
+        for one in [at, *near, *assigned_before(at.file, at.line)]:
+            if one in near or any(word in one.code().lower() for word in _OF_BUDGETS):
                 found.append(shown(one))
     return found
 

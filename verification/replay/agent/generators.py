@@ -171,7 +171,7 @@ def _with_taps(base: type) -> type:
 
     if issubclass(base, np.random.RandomState):
         body["__init__"] = made
-        body["seed"] = _seeding(base.seed)  # type: ignore[attr-defined]
+        body["seed"] = _seeding(base.seed)
     return _LikeItsBase(base.__name__, (base,), body)
 
 

@@ -80,6 +80,11 @@ def _function_at(file: str, line: int) -> Any:
             statements.append(node)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             assigned.setdefault(node.id, []).append(node.lineno)
+        if isinstance(node, ast.Assign) and node.value.lineno != node.lineno:
+            # Names on several lines, which are computed on the last one.
+            for one in (one for part in node.targets for one in ast.walk(part)):
+                if isinstance(one, ast.Name):
+                    assigned.setdefault(one.id, []).append(node.value.lineno)
     return assigned, statements
 
 
@@ -179,8 +184,11 @@ def _chooses(node: ast.expr, line: int) -> bool:
 
 
 def _is_index(name: str, nodes: List[Any]) -> bool:
-    """Whether a name is read only as an index of what is read itself, or to be counted."""
-    reads, indices, counts = set(), set(), set()
+    """Whether a name is read only as an index of what is read itself, or to be counted.
+
+    The same is asked of the name of a loop over it.
+    """
+    reads, indices, counts, loops = set(), set(), set(), {}
     for node in nodes:
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
             reads.add(node)
@@ -190,4 +198,11 @@ def _is_index(name: str, nodes: List[Any]) -> bool:
             counts.add(node.value)
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in _COUNTS:
             counts.update(node.args)
-    return bool(reads & indices) and reads <= indices | counts
+        elif isinstance(node, (ast.comprehension, ast.For)) and isinstance(node.target, ast.Name):
+            loops[node.iter] = node.target.id
+    over = {one for one in reads & set(loops) if loops[one] != name}
+    return (
+        bool(reads & indices or over)
+        and reads <= indices | counts | over
+        and all(_is_index(loops[one], nodes) for one in over)
+    )

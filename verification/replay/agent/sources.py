@@ -23,7 +23,8 @@ from .tape import Place
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _STANDARD = sysconfig.get_paths()["stdlib"]
 # Packages whose lines are never at fault, and whose loops are long.
-_LARGE = ("numpy", "pandas", "scipy", "sklearn", "torch", "jax", "jaxlib", "joblib")
+_LARGE = ("numpy", "pandas", "scipy", "sklearn", "torch", "jax", "jaxlib", "joblib", "sqlalchemy",
+          "antlr4", "networkx")  # fmt: skip
 _SECONDS = 2.0
 _FEW_MEMBERS, _MOST_MEMBERS, _MOST_LINES = 8, 2_000, 200_000
 
@@ -166,22 +167,28 @@ def first_common(one: List[Line], other: List[Line]) -> Optional[Place]:
     return None
 
 
-def parting(one: Watch, other: Watch) -> Optional[Place]:
-    """The line at which two runs part: a step of one alone, or where their ways first differ."""
+def partings(one: Watch, other: Watch) -> List[Place]:
+    """The lines at which two runs part: steps of one alone, or where their ways first differ."""
+    found = []
     for side, opposite in ((one, other), (other, one)):
         reached = {line for step in opposite.steps for line in step}
         for start, end in side.steps:
             if start in reached and (start, end) not in opposite.steps:
-                place = _branch(start)
-                if place is not None:
-                    return place
-    for before, (first, second) in zip(one.way, zip(one.way[1:], other.way[1:])):
-        if first != second:
-            return _branch(before)
-    return None
+                found.append(_branch(start))
+    ways = zip(one.way, zip(one.way[1:], other.way[1:]))
+    found += [_branch(before) for before, (first, second) in ways if first != second][:1]
+    return [place for place in found if place is not None]
+
+
+def parting_before(places: List[Place], file: str) -> Optional[Place]:
+    """Of lines at which two runs part, the first one of a file, or of its folder."""
+    folder = os.path.dirname(file)
+    near = [one for one in places if one.file == file]
+    near += [one for one in places if file and os.path.dirname(one.file) == folder]
+    return next(iter([*near, *places]), None)
 
 
 def _branch(line: Line) -> Optional[Place]:
-    """The line, unless it is a loop: how often one over records runs differs in any case."""
+    """The line, unless it begins a function or a loop: that over records is longer in any case."""
     place = Place(*line, "")
-    return None if place.code().startswith(("for ", "async for ")) else place
+    return None if place.code().startswith(("for ", "async ", "def ", "@")) else place

@@ -20,9 +20,13 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
+import numpy as np
+
 _HERE = os.path.dirname(os.path.abspath(__file__))
 # Methods of Python's generators call each other.
 _OF_DRAWS = (random.__file__, secrets.__file__)
+TIES = ("own", "first", "last")
+"""Which of several calls that hid the same is taken."""
 _MOST_FRAMES = 60
 _MOST_CALLS = 200_000
 
@@ -83,6 +87,12 @@ class Call:
     is not called, which is one of its answers and no difference.
     """
 
+    @property
+    def hidden(self) -> str:
+        """What it hides, and by which noise, in words that can be compared."""
+        is_array = isinstance(self.value, np.ndarray)
+        return repr((self.value.tobytes() if is_array else self.value, self.parameters))
+
 
 @dataclass
 class Draw:
@@ -107,6 +117,8 @@ class Tape:
     earlier: Optional[Tape] = None
     distance: int = 1
     """In how many records the data sets of the two runs differ: 2 where one is replaced."""
+    order: Dict[Any, Any] = field(default_factory=dict)
+    """Which call of the earlier run answers which of this one, where that is another one."""
     calls: List[Call] = field(default_factory=list)
     escaped: List[Place] = field(default_factory=list)
     """Where noise was used in a way that is not followed: in a product of two draws, say."""
@@ -146,7 +158,7 @@ class Tape:
         key = (primitive, places[0] if places else None)
         number = self._numbers[key]
         self._numbers[key] += 1
-        before = None if self.earlier is None else self.earlier._index.get((key, number))
+        before = self._before((key, number))
         self._local.inside = True
         try:
             # Kept as they are now: the examined code may change its arrays later.
@@ -167,6 +179,12 @@ class Tape:
         self.calls.append(call)
         self._index[key, number] = call
         return copied(answer)
+
+    def _before(self, key: Any) -> Optional[Call]:
+        """The call of the earlier run that answers a call of this one."""
+        if self.earlier is None:
+            return None
+        return self.earlier._index.get(self.order.get(key, key))
 
     @property
     def is_quiet(self) -> bool:
@@ -216,9 +234,53 @@ class Tape:
     def matched(self) -> List[Tuple[Optional[Call], Optional[Call]]]:
         """The calls of the earlier run beside those of this one; None where there is none."""
         assert self.earlier is not None
-        keys = list(self.earlier._index)
-        keys += [key for key in self._index if key not in self.earlier._index]
-        return [(self.earlier._index.get(key), self._index.get(key)) for key in keys]
+        ordered = {self.order.get(key, key): call for key, call in self._index.items()}
+        keys = [*self.earlier._index, *(key for key in ordered if key not in self.earlier._index)]
+        return [(self.earlier._index.get(key), ordered.get(key)) for key in keys]
+
+    def reordered(self, ties: str) -> Dict[Any, Any]:
+        """The order in which the earlier run has calls that hide the same.
+
+        Which of several draws of the same noise hides which value may follow from the data: from
+        the order in which records name groups, say. So a call is matched with one that hid the same
+        value, and the others with what is left, in their order. Of several such calls it is that
+        with its own number, the first or the last one: ``ties`` is one of ``TIES``.
+        """
+        assert self.earlier is not None
+        moved: Dict[Any, List[Any]] = {}
+        left: Dict[Any, List[Any]] = {}
+        for index, places in ((self._index, moved), (self.earlier._index, left)):
+            other = self.earlier._index if places is moved else self._index
+            for (key, number), call in index.items():
+                same = other.get((key, number))
+                if call.value is None:
+                    continue
+                if ties != "own" or same is None or same.hidden != call.hidden:
+                    places.setdefault(key, []).append((number, call.hidden))
+        found = {}
+        turned = -1 if ties == "last" else 1
+        for key, calls in moved.items():
+            found.update(_matched(key, calls[::turned], left.get(key, [])[::turned]))
+        return found
+
+
+def _matched(key: Any, calls: List[Any], earlier: List[Any]) -> Dict[Any, Any]:
+    """For numbered calls the earlier ones that hid the same, and else those that are left."""
+    rest, found = list(earlier), {}
+    open_calls = []
+    for number, hidden in calls:
+        same = next((one for one in rest if one[1] == hidden), None)
+        if same is None:
+            open_calls.append(number)
+        else:
+            rest.remove(same)
+            found[key, number] = (key, same[0])
+    for number, one in zip(sorted(open_calls), sorted(rest)):
+        found[key, number] = (key, one[0])
+    # What has none is matched with no call at all.
+    for number in sorted(open_calls)[len(rest) :]:
+        found[key, number] = (key, -1 - number)
+    return found
 
 
 def place_here() -> Optional[Place]:

@@ -165,3 +165,14 @@ def test_generators_are_as_before_afterwards():
     Taps.close()
     assert (np.random.default_rng, np.random.normal, random.Random.random) == before
     assert type(np.random.default_rng(0)) is np.random.Generator
+
+
+@pytest.mark.parametrize("labels", [([1, 0, 0], [0, 0, 1]), ([1, 0, 2], [1, 1, 2]), ([0, 1], [0])])
+def test_noise_may_be_drawn_in_the_order_in_which_records_name_groups(labels):
+    def counted(data, rng):
+        groups = dict.fromkeys([*data.labels.tolist(), 0, 1, 2])
+        found = {one: (data.labels == one).sum() + rng.laplace(scale=1.0) for one in groups}
+        return [found[one] for one in (0, 1, 2)]
+
+    pair = [data(*[0.5] * len(one), labels=one) for one in labels]
+    assert kinds(counted, pair) == []

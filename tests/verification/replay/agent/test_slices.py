@@ -53,6 +53,8 @@ def test_a_file_that_is_no_python_has_no_lines(tmp_path):
     [
         (True, "taken = rng.random(len(x)) < 0.5 #\n    return x[taken].sum() / taken.sum()"),
         (True, "places = rng.choice(len(x), 3) #\n    return x[places]"),
+        (True, "places = rng.choice(len(x), 3) #\n    return [x[one] for one in places]"),
+        (False, "places = rng.choice(len(x), 3) #\n    return [one for one in places]"),
         (True, "return x[torch.rand(len(x)) < 0.5].sum() #"),
         (True, "return [one for one in x if rng.random() < 0.5] #"),
         # Randomised responses, in which the draw is the noise.
@@ -68,7 +70,7 @@ def test_draws_that_only_choose_records(tmp_path, picks, code):
     path = tmp_path / "draws.py"
     path.write_text(f"def release(x, rng):\n    {code}\n")
     line = next(n for n, text in enumerate(path.read_text().splitlines(), 1) if "#" in text)
-    many = "one for" not in code and "else" not in code
+    many = "return [one for one in x" not in code and "else" not in code
     assert picks_records(str(path), line, many) is picks
 
 

@@ -64,8 +64,8 @@ def _built(construct: Callable[..., None]) -> Callable[..., None]:
     def init(self: Any, *args: Any, **given: Any) -> None:
         construct(self, *args, **given)
         if current() is not None:
-            named = "monotonic" if given.get("monotonic") else "sensitivity"
-            self._stated_at = _stating_line(sys._getframe(1), named)
+            self._stated_at = _stating_line(sys._getframe(1), "sensitivity")
+            self._monotonic_at = _stating_line(sys._getframe(1), "monotonic")
             _BUILT.append(self)
 
     return init
@@ -144,7 +144,7 @@ def _randomise(draw: Callable[..., Any]) -> Callable[..., Any]:
             value=_as_number(self, value),
             sensitivity=stated.get("sensitivity"),
             length=_length(stated, _LENGTHS.get(kind, "euclidean")),
-            stated_at=getattr(self, "_stated_at", None),
+            stated_at=_stated_at(self),
             **_loss(self, kind),
         )
 
@@ -154,6 +154,13 @@ def _randomise(draw: Callable[..., Any]) -> Callable[..., Any]:
 def _length(stated: Dict[str, Any], usual: str) -> str:
     """How a move is measured: of a monotonic utility, no candidate may rise while another falls."""
     return "spread" if stated.get("monotonic") else usual
+
+
+def _stated_at(mechanism: Any) -> Optional[Place]:
+    """The line that states the sensitivity, or that the utility is monotonic."""
+    name = "_monotonic_at" if getattr(mechanism, "monotonic", False) else "_stated_at"
+    found: Optional[Place] = getattr(mechanism, name, None)
+    return found
 
 
 def _as_number(mechanism: Any, value: Any) -> Any:
@@ -223,7 +230,7 @@ def _over_the_range(mechanism: Any, bounds: Any) -> Dict[str, Any]:
         "sensitivity": stated["sensitivity"],
         "length": _length(stated, "largest"),
         "declared": (float(mechanism.epsilon), 0.0),
-        "stated_at": getattr(mechanism, "_stated_at", None),
+        "stated_at": _stated_at(mechanism),
     }
 
 
