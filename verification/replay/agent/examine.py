@@ -323,6 +323,9 @@ def _fixed(
         # What is chosen among candidates comes twice by chance; a sum with noise does not.
         if _moved(call.value, call.answer) is None or _is_stated(call):
             continue
+        if call.family == "categorical" and np.size(call.value) == 1:
+            # There is one candidate alone.
+            continue
         other = numbered.get(key)
         calls.setdefault(call.key, call)
         equal = other is not None and _equal(call.answer, other.answer)

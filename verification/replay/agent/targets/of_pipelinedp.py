@@ -45,12 +45,11 @@ def _aggregated(
     noise: Any = _LAPLACE,
     *,
     epsilon: float = CLAIMED,
-    accountant: Any = dp.NaiveBudgetAccountant,
     missing: bool = False,
     **given: Any,
 ) -> Any:
     """Metrics of partitions, of those that are selected by default."""
-    budget = accountant(total_epsilon=epsilon, total_delta=_DELTA)
+    budget = dp.NaiveBudgetAccountant(total_epsilon=epsilon, total_delta=_DELTA)
     engine = dp.DPEngine(budget, dp.LocalBackend())
     asked = given if "max_contributions" in given else {**_EACH, **given}
     if "min_sum_per_partition" not in given:
@@ -69,12 +68,6 @@ def counts(data: Any, rng: Any) -> Any:
 @target(REMOVE, CLASSES, delta=_DELTA, user="user")
 def counts_with_gaussian_noise(data: Any, rng: Any) -> Any:
     return _aggregated(data, [dp.Metrics.COUNT], _PUBLIC, _GAUSSIAN)
-
-
-@target(REMOVE, CLASSES, delta=_DELTA, user="user")
-def counts_by_distributions_of_losses(data: Any, rng: Any) -> Any:
-    metrics = [dp.Metrics.COUNT, dp.Metrics.PRIVACY_ID_COUNT]
-    return _aggregated(data, metrics, _PUBLIC, _GAUSSIAN, accountant=dp.PLDBudgetAccountant)
 
 
 @target(REMOVE, CLASSES, delta=_DELTA, user="user")
