@@ -18,6 +18,7 @@ from typing import Any
 
 from flint import arb, ctx
 
+from rdpkit._validate import LARGEST_INTEGER
 from rdpkit.adjacency import Adjacency
 from rdpkit.events import Composed, EpsilonDelta, Event, Repeated, ZeroConcentrated
 from rdpkit.events.composition import released_counts
@@ -28,20 +29,26 @@ from rdpkit.numerics.balls import float_above, float_below
 def without_deltas(event: Event, adjacency: Adjacency) -> tuple[Event, arb]:
     """The event without the deltas of guarantees that are stated, and p."""
     rest: list[Event] = []
-    left_out = False
+    counts = released_counts(event)
+    countable = all(count <= LARGEST_INTEGER for count in counts.values())
+    if not countable or not any(_has_delta(leaf, adjacency) for leaf in counts):
+        return event, arb(0)
     with ctx.workprec(128):
         log_kept = arb(0)
         leaf: Any
-        for leaf, count in released_counts(event).items():
+        for leaf, count in counts.items():
             found = leaf
-            stated = isinstance(leaf, EpsilonDelta | ZeroConcentrated)
-            if stated and leaf.adjacency is adjacency and leaf.delta > 0.0:
+            if _has_delta(leaf, adjacency):
                 log_kept += count * (-arb(leaf.delta)).log1p()
-                found, left_out = replace(leaf, delta=0.0), True
+                found = replace(leaf, delta=0.0)
             rest.append(Repeated(event=found, count=count) if count > 1 else found)
-        if not left_out:
-            return event, arb(0)
         return Composed(events=tuple(rest)), -log_kept.expm1()
+
+
+def _has_delta(leaf: Event, adjacency: Adjacency) -> bool:
+    """Whether it is a guarantee that is stated under this relation, with a delta."""
+    stated = isinstance(leaf, EpsilonDelta | ZeroConcentrated)
+    return stated and leaf.adjacency is adjacency and leaf.delta > 0.0
 
 
 def target_of_rest(target: Target, p: arb) -> Target | None:

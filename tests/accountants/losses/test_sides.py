@@ -161,8 +161,14 @@ def test_under_zero_out_the_special_record_is_in_the_second_data_set_of_every_ev
     fixed = rdpkit.FixedSizeSampledGaussian(
         noise_std=1.0, record_norm=1.0, sample_size=10, population_size=100, release="sum"
     )
-    (releases,) = {one.releases for one in attained_alternatives(sampled() + fixed, ZERO)}
-    assert {step.kind for step, _ in releases} == {"removed", "added"}
+    both = sampled() + fixed
+    for bound in ("pld-upper", "pair-lower"):
+        found = rdpkit.epsilon(both, delta=1e-5, adjacency=ZERO, bound=bound).epsilon
+        alone = [
+            rdpkit.epsilon(one, delta=1e-5, adjacency=ZERO, bound=bound).epsilon
+            for one in (sampled(), fixed)
+        ]
+        assert max(alone) < found < sum(alone)
     assert fixed.neighbours(ZERO, ()).second.groups[-1].label == -1
 
 

@@ -98,7 +98,7 @@ def test_streams_have_these_probabilities(name, ratio, moved, both_ways, stream)
 
     def chance(rise, fall):
         low = law.cdf(at - (stream.centre - root) - rise, scale=ratio) ** stream.first
-        one = law.sf(at - stream.place + fall, scale=ratio)
+        one = np.maximum(law.sf(at - stream.place + fall, scale=ratio), 1e-300)
         enough = stats.nbinom.cdf(stream.missed, stream.above, one)
         return float(weights @ (low * enough))
 

@@ -58,7 +58,7 @@ def test_a_claim_about_one_order_needs_no_delta():
         (
             "mechanism",
             "'Gaussian'",
-            "one of 'above_threshold', 'canonical_noise', 'class_moments', ",
+            "one of 'above_threshold', 'bounded_laplace', 'canonical_noise', ",
         ),
         ("mechanism", "'Gaussian'", "'unmodelled', got 'Gaussian'"),
         ("adjacency", None, "one of 'add_or_remove_one', 'replace_one', 'zero_out', got None"),
