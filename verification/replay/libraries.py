@@ -290,31 +290,39 @@ def _replayed(
     called = f"{library.requirement} {name}"
     command = f"rdpkit verify --library {called} --seed {options.seed}"
     with ProcessAgent(target, python=str(python)) as agent:
-        began = time.perf_counter()
         try:
-            said: dict[str, Any] = agent.ask({"do": "describe"}, seconds=_INSTALL_SECONDS)
+            return _asked(agent, called, command, options, processes=processes)
         except AgentError as error:
             # A release may lack what another one has; the other targets are examined all the same.
             return not_examined(called, str(error), seed=options.seed, command=command)
-        imported = time.perf_counter() - began
-        claim = dp_claim(
-            epsilon=said["epsilon"], delta=said.get("delta", 0.0), adjacency=said["adjacency"]
-        )
-        return replay(
-            agent,
-            DataSpace.of(
-                said["columns"],
-                records=options.records or said.get("records"),
-                any_values=said.get("any_values", False),
-                user=said.get("user", ""),
-            ),
-            claim,
-            name=called,
-            seed=options.seed,
-            seconds=options.time_budget or SECONDS,
-            false_alarm_rate=options.false_alarm_rate,
-            because=said.get("because", ""),
-            reported=said.get("reported", ()),
-            command=command,
-            processes=processes and imported < _QUICK_IMPORT,
-        )
+
+
+def _asked(
+    agent: ProcessAgent, called: str, command: str, options: VerificationOptions, *, processes: bool
+) -> ReplayResult:
+    """Replay what a target says of itself."""
+    assert options.seed is not None
+    began = time.perf_counter()
+    said: dict[str, Any] = agent.ask({"do": "describe"}, seconds=_INSTALL_SECONDS)
+    imported = time.perf_counter() - began
+    claim = dp_claim(
+        epsilon=said["epsilon"], delta=said.get("delta", 0.0), adjacency=said["adjacency"]
+    )
+    return replay(
+        agent,
+        DataSpace.of(
+            said["columns"],
+            records=options.records or said.get("records"),
+            any_values=said.get("any_values", False),
+            user=said.get("user", ""),
+        ),
+        claim,
+        name=called,
+        seed=options.seed,
+        seconds=options.time_budget or SECONDS,
+        false_alarm_rate=options.false_alarm_rate,
+        because=said.get("because", ""),
+        reported=said.get("reported", ()),
+        command=command,
+        processes=processes and imported < _QUICK_IMPORT,
+    )

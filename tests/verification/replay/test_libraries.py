@@ -45,6 +45,10 @@ def wrong(data, rng):
     return len(data)
 
 @target(REMOVE)
+def ends(data, rng):
+    __import__("os")._exit(3)
+
+@target(REMOVE)
 def gone(data, rng):
     return 0
 
@@ -72,10 +76,11 @@ def test_all_targets_are_replayed_in_a_process_and_share_the_rate(made_up):
     assert {name: one.verdict for name, one in found.items()} == {
         "right": ReplayVerdict.NOTHING_FOUND,
         "wrong": ReplayVerdict.REFUTED,
+        "ends": ReplayVerdict.NOT_EXAMINED,
         "gone": ReplayVerdict.NOT_EXAMINED,
     }
-    assert sum(one.false_alarm_rate for one in found.values()) == pytest.approx(0.05 * 2 / 3)
-    assert told[-1][:2] == (3, 3)
+    assert sum(one.false_alarm_rate for one in found.values()) == pytest.approx(0.05 * 2 / 4)
+    assert told[-1][:2] == (4, 4)
     assert "--library made-up==1 wrong" in found["wrong"].command
     with pytest.raises(ValueError, match="TARGET"):
         replay_library(made_up, names=["nothing"], options=options, python=Path(sys.executable))
@@ -103,7 +108,7 @@ def test_an_interrupted_run_goes_on_unless_the_library_has_changed(made_up, monk
     again = CliRunner().invoke(main, words)
     assert again.exit_code == 1, again.output
     assert (asked.count("right"), asked.count("wrong")) == (1, 2)
-    assert len(json.loads(again.stdout)["targets"]) == 3
+    assert len(json.loads(again.stdout)["targets"]) == 4
     # It has ended, so that the next one begins anew.
     CliRunner().invoke(main, words)
     assert asked.count("right") == 2
