@@ -105,12 +105,12 @@ def claimed_epsilon_option() -> click.Option:
     )
 
 
-def delta_option() -> click.Option:
+def delta_option(*, required: bool = True) -> click.Option:
     """The option ``--delta``."""
     return click.Option(
         ["--delta"],
         type=NUMBER,
-        required=True,
+        required=required,
         help="The delta of (epsilon, delta)-differential privacy, in (0, 1); smaller than one over "
         "the number of records, for example 1e-5.",
     )

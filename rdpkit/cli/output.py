@@ -40,7 +40,12 @@ _REPORT = (
     "'rdpkit --debug' and the rest of your command print."
 )
 # Distributions whose modules have other names.
-_DISTRIBUTIONS = {"PIL": "pillow", "flint": "python-flint", "sklearn": "scikit-learn"}
+_DISTRIBUTIONS = {
+    "PIL": "pillow",
+    "flint": "python-flint",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}
 
 
 def _format_settings(*formats: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from rdpkit.cli.guarantees import about_one_event
 from rdpkit.cli.output import one_line_errors, to_file_option
 from rdpkit.cli.progress import work_shown
 from rdpkit.events import Event
+from rdpkit.formats.files import write_whole
 from rdpkit.formats.text import how_many, printable, rounded_up
 from rdpkit.pairs.claim_check import Soundness
 from rdpkit.verification.auditing.findings import Finding
@@ -131,6 +132,8 @@ class _EventsAndClaims(EventCommands):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command for a mechanism or a file."""
+        if cmd_name.endswith((".yaml", ".yml")):
+            return _of_entry(cmd_name)
         return (
             _of_claims(cmd_name) if _holds_claims(cmd_name) else super().get_command(ctx, cmd_name)
         )
@@ -165,6 +168,65 @@ def _of_claims(name: str) -> click.Command:
             raise click.exceptions.Exit(1)
 
     return command
+
+
+def _of_entry(name: str) -> click.Command:
+    """The command for an entry of the registry of deployments, followed by what was released."""
+
+    def run(source: str, given: dict[str, Any], **values: Any) -> None:
+        _certify_entry(Path(name), event_of(source, given, values["adjacency"]), **values)
+
+    return about_one_event(
+        name,
+        run,
+        lambda: [delta_option(required=False), claimed_epsilon_option(), _entry_option()],
+        text=f"A certificate of what {name} states, an entry of the OpenDP Deployments Registry. "
+        "It does not say what was released: EVENT does. What it states is not given again.",
+        example="-o certified.yaml",
+        formats=list,
+    )
+
+
+def _entry_option() -> click.Option:
+    return click.Option(
+        ["-o", "--output"],
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        required=True,
+        help="Write the entry here, with a note about its certificate, which is written beside it. "
+        "It may be the entry itself.",
+    )
+
+
+def _certify_entry(
+    path: Path,
+    event: Event,
+    *,
+    adjacency: str,
+    delta: float | None,
+    claimed_epsilon: str | None,
+    output: Path,
+) -> None:
+    # Imported here because other questions need no registry and no audit.
+    from rdpkit.verification.auditing.certified import certificate_of  # noqa: PLC0415
+    from rdpkit.verification.auditing.driver import findings_about  # noqa: PLC0415
+    from rdpkit.verification.claims import deployments  # noqa: PLC0415
+    from rdpkit.verification.outputs.view import statement  # noqa: PLC0415
+
+    if output.suffix not in (".yaml", ".yml"):
+        raise ValueError(f"Expected --output to end in .yaml or .yml, got {str(output)!r}.")
+    entry, relation = deployments.read_entry(path), Adjacency.parse(adjacency)
+    claim = deployments.claim_of_entry(entry, event, relation, delta=delta, epsilon=claimed_epsilon)
+    (finding,) = findings_about([claim])
+    certificate = output.with_suffix(".certificate.json")
+    content = certificate_of(finding)
+    noted = deployments.with_note(entry, deployments.note_about(entry, content, certificate.name))
+    write_whole(certificate, content)
+    write_whole(output, noted)
+    click.echo(printable(f"{statement(claim)}: {finding.soundness.value}"))
+    click.echo(printable(f"wrote {certificate} and {output}"), err=True)
+    if finding.soundness is Soundness.REFUTED:
+        raise click.exceptions.Exit(1)
 
 
 certify = about_one_event(

@@ -112,10 +112,13 @@ def evaluation(finding: Finding) -> list[tuple[str, str]]:
     trusted, and what the promise leaves out. What nobody states is said to be not stated.
     """
     claim = finding.claim
-    assumed = dict.fromkeys(text for _, side in named_sides(finding) for text in side.assumptions)
+    sides = [side for _, side in named_sides(finding)]
+    assumed = dict.fromkeys(text for side in sides for text in side.assumptions)
     per_user = getattr(claim.event, "examples_per_user", 1)
     unit = f"all {per_user} records of a user" if per_user > 1 else "one record"
     given = [f"{name} = {value}" for name, value in parameters(claim)]
+    if claim.event is None:
+        given = [f"{NOT_STATED}: {', '.join(claim.missing) or 'what an event would need'}"]
     about = {
         "its training was checked": finding.training,
         "the release was compared with its manifest": claim.release,
@@ -129,7 +132,10 @@ def evaluation(finding: Finding) -> list[tuple[str, str]]:
         ("Promise", statement(claim)),
         ("Does it hold", f"{finding.soundness.value}, by the audit"),
         ("Mechanism and its parameters", ", ".join([claim.mechanism, *given])),
-        ("Assumed", "; ".join(assumed) or "nothing beyond the mechanism"),
+        (
+            "Assumed",
+            "; ".join(assumed) or ("nothing beyond the mechanism" if sides else NOT_STATED),
+        ),
         ("Left out by the source", "; ".join(claim.missing) or "nothing that the audit needs"),
         ("Implementation", seen or "not looked at"),
         ("Who has to be trusted, and who sees the data", NOT_STATED),

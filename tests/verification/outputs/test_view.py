@@ -105,8 +105,13 @@ def test_an_evaluation_says_what_nobody_states():
     users = text(mechanism='"dpsgd"', parameters={**steps, "examples_per_user": "3"})
     (found,) = audit_claims(loads(users))
     assert dict(evaluation(found))["Unit of privacy"] == "all 3 records of a user"
-    left = dict(evaluation(underspecified()))["Left out by the source"]
-    assert left != "nothing that the audit needs"
+
+
+def test_an_evaluation_of_what_cannot_be_computed_says_that_it_is_not_stated():
+    answers = dict(evaluation(underspecified()))
+    assert answers["Left out by the source"] != "nothing that the audit needs"
+    assert answers["Assumed"] == NOT_STATED
+    assert f"{NOT_STATED}: sigma" in answers["Mechanism and its parameters"]
 
 
 def test_an_underspecified_claim_lists_what_is_missing():
