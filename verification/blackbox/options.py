@@ -203,7 +203,7 @@ class VerificationOptions:
         number("in (0, 86400]", above=0.0, maximum=86400.0),
         "Make fewer runs if they would take more seconds than this.",
         metavar="SECONDS",
-        usual=f"{TIME_BUDGET:g}, and no limit if samples is given",
+        usual=f"{TIME_BUDGET:g}; no limit if samples is given; 15 for a replay",
     )
     scores: tuple[str, ...] = option(
         (),
@@ -252,7 +252,8 @@ def read_options(
         value = given.get(one.name)
         if value is not None and value != ():
             values[one.name] = one.checked(value, one.flag if by_flag else one.name)
-    if "samples" not in values and "time_budget" not in values:
+    # A replay has a time of its own.
+    if not {"samples", "time_budget"} & {*values} and not values.get("replay"):
         values["time_budget"] = TIME_BUDGET
     return VerificationOptions(**values)
 
@@ -275,6 +276,6 @@ def options_of_test(
                 f"{did_you_mean(name, known)}"
             )
     values = {name: value for name, value in given.items() if value is not None}
-    if "samples" not in values and "time_budget" not in values:
+    if not {"samples", "time_budget"} & {*values} and not values.get("replay"):
         values |= {"samples": SUITE_SAMPLES, "time_budget": SUITE_SECONDS}
     return VerificationOptions(**values)

@@ -175,7 +175,8 @@ def verify(
         raise ValueError("Expected no --evidence with --zoo: it measures how often claims fall.")
     if evidence is not None and (given["replay"] or library):
         raise ValueError("Expected no --evidence with a replay: its tests are of one pair each.")
-    options = read_options(given, by_flag=True)
+    replays = given["replay"] or library is not None
+    options = read_options({**given, "replay": replays}, by_flag=True)
     with _in_backend(backend):
         if library is not None:
             views = replayed_library(

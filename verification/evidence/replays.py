@@ -59,7 +59,7 @@ def replay_of(
             claim,
             name=request.target,
             seed=options.seed,
-            seconds=min(options.time_budget or SECONDS, SECONDS),
+            seconds=options.time_budget or SECONDS,
             false_alarm_rate=options.false_alarm_rate,
             because=str(getattr(mechanism, "because", "")),
             command=command
