@@ -101,8 +101,7 @@ def check(claim: Any, hints: Any) -> None:
         shown = found > epsilon if below else found <= epsilon
     elif "order" in hints:
         order, delta = number(hints["order"]), number(claim["delta"], 1)
-        implied = _implied(divergence(release, relation, order), order, epsilon, delta)
-        shown = not below and implied
+        shown = not below and _implied(divergence(release, relation, order), order, epsilon, delta)
     else:
         every = ways(release, relation, below)
         given = zip(every, listed(hints["ways"], len(every), len(every)))

@@ -56,15 +56,14 @@ class Enclosed(NamedTuple):
         return Enclosed(low >> self.bits, -(-high >> self.bits), self.bits)
 
     def __truediv__(self, other: Enclosed) -> Enclosed:
-        """The quotient by a number that is certainly positive."""
+        """The quotient by a number that is certainly positive; it is among those of ends."""
         require(other.lo > 0, "a divisor is not certainly positive: too few digits")
-        low = (self.lo << self.bits) // (other.hi if self.lo >= 0 else other.lo)
-        high = -((-self.hi << self.bits) // (other.lo if self.hi >= 0 else other.hi))
-        return Enclosed(low, high, self.bits)
+        ends = [(a << self.bits) // b for a in self[:2] for b in other[:2]]
+        return Enclosed(min(ends), max(ends) + 1, self.bits)
 
-    def positive(self) -> Enclosed:
-        """The larger one of the number and 0."""
-        return Enclosed(max(self.lo, 0), max(self.hi, 0), self.bits)
+    def larger(self, other: Enclosed) -> Enclosed:
+        """The larger one of two numbers."""
+        return Enclosed(max(self.lo, other.lo), max(self.hi, other.hi), self.bits)
 
     def at(self, bits: int) -> Enclosed:
         """The same number, with other bits."""
@@ -73,8 +72,8 @@ class Enclosed(NamedTuple):
 
     def root(self) -> Enclosed:
         """The square root of a number that is at least 0."""
-        low, high, _ = self.positive()
-        return Enclosed(isqrt(low << self.bits), isqrt(high << self.bits) + 1, self.bits)
+        low, high = (isqrt(max(end, 0) << self.bits) for end in self[:2])
+        return Enclosed(low, high + 1, self.bits)
 
     def exp(self) -> Enclosed:
         """The exponential, by squares of e^r, or of e^-r, for r = x / 2^k below 2^-16.
@@ -114,11 +113,6 @@ def of(value: Union[int, Fraction], bits: int) -> Enclosed:
     return Enclosed(scaled // value.denominator, -(-scaled // value.denominator), bits)
 
 
-def total(numbers: list[Enclosed]) -> Enclosed:
-    """The sum of some numbers, at least one."""
-    return sum(numbers[1:], numbers[0])
-
-
 def _series(first: int, factor: int, divisor: int, stride: int, work: int) -> Enclosed:
     """Bounds on x + x f / d + x f^2 / (d (d + s)) + ..., where f lies between two neighbours.
 
@@ -149,8 +143,7 @@ def _area(n: int, bits: int) -> Enclosed:
 def _half_area(bits: int) -> Enclosed:
     """The integral from 0 on; what is beyond x, where x^2 >= 2 bits, is less than one unit."""
     work = 3 * bits + 64
-    found = _area(isqrt(2 * bits) + 1 << work, work).at(bits)
-    return Enclosed(found.lo, found.hi + 1, bits)
+    return _area(isqrt(2 * bits) + 1 << work, work).at(bits) + Enclosed(0, 1, bits)
 
 
 def normal_tail(x: Enclosed) -> Enclosed:
@@ -168,11 +161,3 @@ def normal_tail(x: Enclosed) -> Enclosed:
         low, high = share.lo >> more + 1, (share.hi >> more + 1) + 1
     low, high = (low, high) if x.lo >= 0 else (-high, -low)
     return Enclosed(max(half - high - (2 * (x.hi - x.lo) + 4) // 5, 0), half - low, bits)
-
-
-def laplace_tail(x: Enclosed) -> Enclosed:
-    """P(L > x) for Laplace noise of scale 1, which falls by at most 1/2 a unit."""
-    far, width = Enclosed(-abs(x.lo), -abs(x.lo), x.bits), x.hi - x.lo
-    low, high, _ = far.exp() * of(Fraction(1, 2), x.bits)
-    low, high = (low, high) if x.lo >= 0 else ((1 << x.bits) - high, (1 << x.bits) - low)
-    return Enclosed(max(low - width, 0), high, x.bits)

@@ -25,7 +25,7 @@ from bisect import bisect
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact
 from fractions import Fraction
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .intervals import of, require, spend
 from .pairs import Pair, curve, event
@@ -150,9 +150,7 @@ def from_above(pair: Pair, places: list[int], step: Fraction, digits: int) -> Ma
     return Masses(step, digits, places[0], [_spread(places, masses)], [last])
 
 
-def from_below(
-    pair: Pair, places: list[int], step: Fraction, digits: int, starts: list[int]
-) -> Masses:
+def from_below(pair: Pair, places: list[int], step: Fraction, digits: int, starts: Any) -> Masses:
     """What lies between the events of a pair that begin at ``starts``, labelled with places."""
     require(len(starts) == len(places) and starts == sorted(starts), "events do not shrink")
     bits, unit = _bits(places, step, digits), 10**digits
@@ -164,12 +162,11 @@ def from_below(
 
 def _bits(places: list[int], step: Fraction, digits: int) -> int:
     """Binary digits, more where e^loss, or one over it, multiplies what is off."""
-    far = int(max(-places[0], places[-1]) * step)
-    require(far < 10**5, "a loss is too large")
+    far, width = int(max(-places[0], places[-1]) * step), places[-1] - places[0] + 1
+    require(far < 10**5 and 0 < width <= MOST_PLACES, "a loss is too large, or a grid too long")
     return 7 * digits // 2 + 64 + 4 * len(str(step.denominator)) + 3 * far // 2
 
 
 def _spread(places: list[int], masses: list[int]) -> list[int]:
-    require(0 < places[-1] - places[0] + 1 <= MOST_PLACES, "the grid has too many places")
     known = dict(zip(places, masses))
     return [known.get(k, 0) for k in range(places[0], places[-1] + 1)]

@@ -34,7 +34,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import Any, NamedTuple, Optional
 
-from .intervals import Enclosed, laplace_tail, normal_tail, of, require, total
+from .intervals import Enclosed, normal_tail, of, require
 
 FINE = 4000
 
@@ -112,7 +112,7 @@ def _outcomes(first: list[Enclosed], epsilon: Fraction, delta: Fraction = Fracti
 
 def curve(pair: Pair, t: Enclosed) -> Enclosed:
     """The height of a curve at t."""
-    one, bits, plain = of(1, t.bits), t.bits, pair._replace(side=1)
+    none, one, bits, plain = of(0, t.bits), of(1, t.bits), t.bits, pair._replace(side=1)
     require(pair.kind != "batches", "only events of batches are known")
     if t.lo <= 0:
         return Enclosed((one - t).lo, max(one.hi, (one - t).hi), bits)
@@ -123,17 +123,17 @@ def curve(pair: Pair, t: Enclosed) -> Enclosed:
         q = of(pair.rate, bits)
         return q * curve(plain._replace(rate=Fraction(1)), (t - one + q) / q)
     if pair.kind == "outcomes":
-        return total([(p.at(bits) - t * q.at(bits)).positive() for p, q in zip(*pair.given)])
+        parts = ((p.at(bits) - t * q.at(bits)).larger(none) for p, q in zip(*pair.given))
+        return sum(parts, none)
     if pair.kind == "laplace":
         far = of(-pair.given[0], bits).exp()
-        both = (one - t).positive(), one - (t * far).root()
-        return Enclosed(max(one.lo for one in both), max(one.hi for one in both), bits)
+        return none.larger(one - t).larger(one - (t * far).root())
     sides = [_centres(one, bits) for one in pair.given]
     x = _place(sides, t)
     p, q = (TAILS["normal"](one, x) for one in pair.given)
-    ratio, found = (_density(sides[0], x)[0] / _density(sides[1], x)[0]).positive(), p - t * q
+    ratio, found = (_density(sides[0], x)[0] / _density(sides[1], x)[0]).larger(none), p - t * q
     most = Enclosed(ratio.hi, ratio.hi, bits)
-    wrong = (t - ratio).positive() * q + (most - t).positive() / most * (one - p)
+    wrong = (t - ratio).larger(none) * q + (most - t).larger(none) / most * (one - p)
     return Enclosed(max(found.lo, 0), min(max((found + wrong).hi, 0), one.hi), bits)
 
 
@@ -147,12 +147,12 @@ def event(pair: Pair, start: int, bits: int) -> tuple[Enclosed, Enclosed]:
 
 
 def _of_normal(parts: Any, x: Enclosed) -> Enclosed:
-    return total([w * normal_tail(x - a) for a, w in _centres(parts, x.bits)])
+    return sum((w * normal_tail(x - a) for a, w in _centres(parts, x.bits)), of(0, x.bits))
 
 
 def _of_outcomes(probabilities: Any, x: Enclosed) -> Enclosed:
-    kept = [p.at(x.bits) for i, p in enumerate(probabilities) if i << x.bits > x.lo]
-    return total([of(0, x.bits), *kept])
+    kept = (p.at(x.bits) for i, p in enumerate(probabilities) if i << x.bits > x.lo)
+    return sum(kept, of(0, x.bits))
 
 
 def _of_batches(given: tuple[int, Fraction, Fraction], x: Enclosed) -> Enclosed:
@@ -166,7 +166,11 @@ def _of_batches(given: tuple[int, Fraction, Fraction], x: Enclosed) -> Enclosed:
 
 
 def _of_laplace(centre: Fraction, x: Enclosed) -> Enclosed:
-    return laplace_tail(x - of(centre, x.bits))
+    """e^-x / 2 from 0 on; up to there 1 - e^x / 2, which is nowhere more than the tail."""
+    far, half = x - of(centre, x.bits), of(Fraction(1, 2), x.bits)
+    if far.lo >= 0:
+        return half * (of(0, x.bits) - far).exp()
+    return of(1, x.bits) - half * far.exp()
 
 
 TAILS: dict[str, Any] = {"normal": _of_normal, "outcomes": _of_outcomes}
@@ -179,22 +183,19 @@ def _centres(parts: Any, bits: int) -> list[tuple[Enclosed, Enclosed]]:
 
 def _density(parts: list[tuple[Enclosed, Enclosed]], x: Enclosed) -> tuple[Enclosed, Enclosed]:
     """A density at x, but for the common factor f(x), and its slope."""
-    half = of(Fraction(1, 2), x.bits)
+    half, none = of(Fraction(1, 2), x.bits), of(0, x.bits)
     values = [w * ((x - half * a) * a).exp() for a, w in parts]
-    return total(values), total([v * a for v, (a, _) in zip(values, parts)])
+    return sum(values, none), sum((v * a for v, (a, _) in zip(values, parts)), none)
 
 
 def _place(sides: list[list[tuple[Enclosed, Enclosed]]], t: Enclosed) -> Enclosed:
-    """About where the ratio is t, by Newton's method for its logarithm."""
+    """About where the ratio is t, by Newton's method for its logarithm, while work is left."""
     bits, x = t.bits, 0
-    far = moved = max(a.hi for one in sides for a, _ in one) + (isqrt(2 * bits) + 2 << bits)
-    for _ in range(2000):
-        if abs(moved) >> bits // 4 == 0:
-            break
+    far = last = max(a.hi for one in sides for a, _ in one) + (isqrt(2 * bits) + 2 << bits)
+    while abs(x - last) >> bits // 4:
         (p, dp), (q, dq) = (_density(one, Enclosed(x, x, bits)) for one in sides)
         q, dq = t * q, t * dq
         slope = (dp.lo << bits) // max(p.lo, 1) - (dq.lo << bits) // max(q.lo, 1)
         moved = (q.lo - p.lo << 2 * bits + 1) // (max(p.lo + q.lo, 1) * max(slope, 1))
-        moved = min(max(x + moved, -far), far) - x
-        x += moved
+        x, last = min(max(x + moved, -far), far), x
     return Enclosed(x, x, bits)

@@ -133,7 +133,6 @@ def _pair(given: dict[str, Any], relation: str, below: bool) -> Any:
     sampled = known([[given]], "q") and (relation == ADD or kind == "gaussian")
     require(rate == 1 or sampled, "samples of this are not known")
     if kind == "shuffled-gaussian":
-        require(below, "shuffled batches are known from below only")
         return _of_shuffled(given, relation)
     if kind == "fixed-size-gaussian":
         q = Fraction(whole(given["sampled"], given["of"] - (relation != REPLACE)), given["of"])
@@ -186,8 +185,7 @@ def _merged(way: Way) -> Way:
     counts: dict[Pair, int] = {}
     for pair, n in way:
         counts[pair] = counts.get(pair, 0) + n
-    every = [one for one in counts if one.kind == "normal" and one.rate == 1]
-    alone = [one for one in every if len(one.given[0]) == 1]
+    alone = [p for p in counts if p.kind == "normal" and p.rate == 1 and len(p.given[0]) == 1]
     if alone:
         counts[shift(sum(counts.pop(one) * one.given[0][0][0] for one in alone))] = 1
     return tuple((pair, whole(n)) for pair, n in counts.items())
@@ -200,17 +198,15 @@ def divergence(release: Release, relation: str, a: Fraction) -> Fraction:
     return sum((one["count"] * _divergence(one, relation, a) for one in part), Fraction(0))
 
 
-def _divergence(given: dict[str, Any], relation: str, a: Fraction) -> Fraction:
+def _divergence(given: dict[str, Any], relation: str, a: Fraction) -> Any:
     require(given["rate"] == 1, "no Renyi divergence is known for samples")
-    if given["kind"] == "gaussian":
-        return Fraction(a / 2 * (given["distance"] / given["noise"]) ** 2)
-    if given["kind"] == "zero-concentrated":
-        return Fraction(a * given["rho"])
-    if given["kind"] == "renyi":
-        require(a == given["order"], "the divergence of another order is stated")
-        return Fraction(given["divergence"])
-    require(given["kind"] == "gaussian-synthesis", f"no Renyi divergence of {given['kind']}")
-    return Fraction(_of_synthesis(given, relation, a))
+    if known([[given]], "linear"):
+        rho = given["rho"] if "rho" in given else (given["distance"] / given["noise"]) ** 2 / 2
+        return a * rho
+    if given["kind"] == "gaussian-synthesis":
+        return _of_synthesis(given, relation, a)
+    require(given["kind"] == "renyi" and a == given["order"], "known of another order, or none")
+    return given["divergence"]
 
 
 def _of_synthesis(given: dict[str, Any], relation: str, a: Fraction) -> Any:

@@ -129,7 +129,7 @@ function halfArea(bits) {
   }
   return halves.get(bits);
 }
-/* Tails of noise: normal, which falls by at most 0.4 a unit, and Laplace, by at most 1/2. */
+/* Tails of noise: normal, which falls by at most 0.4 a unit. */
 function normalTail(x) {
   const { bits } = x, half = 1n << (bits - 1n), n = size(x.lo), square = (n * n) >> bits;
   let [low, high] = [half - 1n, half];
@@ -143,11 +143,10 @@ function normalTail(x) {
   const fall = (2n * (x.hi - x.lo) + 4n) / 5n;
   return new Enclosed(most(half - high - fall, 0n), half - low, bits);
 }
+/* Laplace: e^-x / 2 from 0 on, and below it 1 - e^x / 2, which is nowhere above the tail. */
 function laplaceTail(x) {
-  const end = -size(x.lo), one = 1n << x.bits, width = x.hi - x.lo;
-  const near = new Enclosed(end, end, x.bits).exp().times(of(HALF, x.bits));
-  const [low, high] = x.lo >= 0n ? [near.lo, near.hi] : [one - near.hi, one - near.lo];
-  return new Enclosed(most(low - width, 0n), high, x.bits);
+  const half = (y) => of(HALF, x.bits).times(y.exp());
+  return x.lo >= 0n ? half(of(ZERO, x.bits).minus(x)) : of(ONE, x.bits).minus(half(x));
 }
 
 /* Pairs: a kind, what P and Q are, a bound on losses, the rate of a sample, and a side: -1 if members
@@ -253,7 +252,7 @@ function density(parts, x) {
 function placeOf(sides, t) {
   const { bits } = t, far = most(...sides.flat().map(([a]) => a.hi)) + ((isqrt(2n * bits) + 2n) << bits);
   let x = 0n, moved = far;
-  for (let i = 0; i < 2000 && size(moved) >> (bits / 4n); i++) {
+  while (size(moved) >> (bits / 4n)) {
     const [[p, dp], [q0, dq0]] = sides.map((one) => density(one, new Enclosed(x, x, bits)));
     const [q, dq] = [t.times(q0), t.times(dq0)];
     const slope = floor(dp.lo << bits, most(p.lo, 1n)) - floor(dq.lo << bits, most(q.lo, 1n));
@@ -470,10 +469,7 @@ function pairFor(given, relation, below) {
   const { kind, rate } = given, sampled = rate.below(ONE);
   need(!sampled || relation === ADD || kind === "gaussian", "samples of this are not known");
   need(!sampled || allAre([[given]], "q"), "samples of this are not known");
-  if (kind === "shuffled-gaussian") {
-    need(below, "shuffled batches are known from below only");
-    return batches(given, relation);
-  }
+  if (kind === "shuffled-gaussian") return batches(given, relation);
   const far = kind.endsWith("gaussian") ? given.distance.over(given.noise) : ZERO;
   const square = far.times(far), quarter = square.times(new Fraction(1n, 4n));
   if (kind === "fixed-size-gaussian") {
