@@ -47,8 +47,9 @@ def without_deltas(event: Event, adjacency: Adjacency) -> tuple[Event, arb]:
 
 def _has_delta(leaf: Event, adjacency: Adjacency) -> bool:
     """Whether it is a guarantee that is stated under this relation, with a delta."""
-    stated = isinstance(leaf, EpsilonDelta | ZeroConcentrated)
-    return stated and leaf.adjacency is adjacency and leaf.delta > 0.0
+    if not isinstance(leaf, EpsilonDelta | ZeroConcentrated):
+        return False
+    return leaf.adjacency is adjacency and leaf.delta > 0.0
 
 
 def target_of_rest(target: Target, p: arb) -> Target | None:

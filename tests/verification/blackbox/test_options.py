@@ -32,6 +32,7 @@ def test_what_is_not_given_has_its_default():
     # A number of runs is a limit of its own: a replay must not depend on time.
     assert read_options({"samples": 500}) == VerificationOptions(samples=500)
     assert read_options({"samples": 500, "time_budget": 2}).time_budget == 2.0
+    assert read_options({"replay": True}) == VerificationOptions(replay=True)
 
 
 def test_a_seed_is_kept_or_drawn():
