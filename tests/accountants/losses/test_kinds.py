@@ -9,7 +9,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 from flint import arb, ctx
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rdpkit.accountants import loss_distributions as losses
@@ -176,7 +176,9 @@ def test_outcomes(masses, loss):
 
 
 @settings(max_examples=20, deadline=None)
-@given(MASSES.filter(overlap), st.integers(1, 4), st.floats(0.0, 4.0))
+@given(MASSES.filter(overlap), st.integers(1, 4), st.floats(0.0, 4.0, allow_subnormal=False))
+@example([(1, 1), (1, 1)], 2, 0.0)
+@example([(1, 3), (1, 3)], 3, 1e-14)
 def test_several_outcomes_several_times(masses, count, epsilon):
     step, exact = several_outcomes(masses)
     releases = ((step, count),)

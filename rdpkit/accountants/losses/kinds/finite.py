@@ -48,7 +48,9 @@ def has_few_sums(releases: tuple[tuple[Any, int], ...]) -> bool:
 
 def _is_short(step: Any) -> bool:
     """Whether a pair of several outcomes has two at most that both members have."""
-    return isinstance(step, Outcomes) and len(finite_outcomes(step, False)) <= _PAIR
+    if not isinstance(step, Outcomes):
+        return False
+    return sum(min(both) > 0.0 for both in zip(step.first, step.second, strict=True)) <= _PAIR
 
 
 def _outcomes(step: Any, leaks_more: bool) -> list[tuple[arb, arb]]:

@@ -52,11 +52,18 @@ def _nested(step: Outcomes, leaks_more: bool) -> list[tuple[arb, arb]]:
 
 
 def finite_outcomes(step: Outcomes, leaks_more: bool) -> list[tuple[arb, arb]]:
-    """Probabilities of the outcomes that both members have, moved to one side."""
+    """Probabilities of the outcomes that both members have, moved to one side.
+
+    Moved masses leak less only as long as their losses fall: outcomes whose losses are too close
+    for that are one outcome.
+    """
     nested = _nested(step, leaks_more)
     moved_masses = [(a - b, c - d) for (b, d), (a, c) in pairwise(nested)]
     both = zip(step.first, step.second, moved_masses, strict=True)
-    return [masses for p, q, masses in both if p > 0.0 and q > 0.0]
+    found = [masses for p, q, masses in both if p > 0.0 and q > 0.0]
+    if leaks_more or all(a * d >= c * b for (a, b), (c, d) in pairwise(found)):
+        return found
+    return [(sum((a for a, _ in found), arb(0)), sum((b for _, b in found), arb(0)))]
 
 
 def _losses(step: Outcomes) -> Array:
