@@ -29,14 +29,12 @@ from rdpkit.verification.blackbox.tested_claim import dp_claim
 from rdpkit.verification.replay.agents import AgentError, ProcessAgent, end_agents
 from rdpkit.verification.replay.findings import ReplayResult, not_examined
 from rdpkit.verification.replay.pairs import DataSpace
-from rdpkit.verification.replay.replay import SECONDS, Progress, replay
+from rdpkit.verification.replay.replay import QUICK_IMPORT, SECONDS, Progress, replay
 
 _TARGETS = Path(__file__).parent / "agent" / "targets"
 _INSTALLED = "installed.json"
 _INSTALL_SECONDS = 1_800.0
 _SECONDS_BETWEEN_ENDS = 0.1
-# Processes are compared where the library is imported in that many seconds: two more import it.
-_QUICK_IMPORT = 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,5 +322,5 @@ def _asked(
         because=said.get("because", ""),
         reported=said.get("reported", ()),
         command=command,
-        processes=processes and imported < _QUICK_IMPORT,
+        processes=processes and imported < QUICK_IMPORT,
     )

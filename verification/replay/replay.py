@@ -45,7 +45,7 @@ _FEWER_RUNS = 2_000
 _ONE_ANSWER, _IMPORT = 60.0, 180.0
 # New processes are compared where an import takes no longer, in seconds. What they show is of no
 # pair of data sets, and runs in one process do not show it.
-_QUICK_IMPORT, _PROCESSES = 4.0, -1
+QUICK_IMPORT, _PROCESSES = 4.0, -1
 # How often a finding is looked for again with its lines.
 _ATTEMPTS = 3
 _ROUNDING = 1.0 + 1e-9
@@ -102,7 +102,7 @@ def replay(
         if progress is not None:
             progress(number, len(pairs), "replaying")
         examined.look_at(number, pair)
-    if processes and isinstance(agent, ProcessAgent) and imported < _QUICK_IMPORT:
+    if processes and isinstance(agent, ProcessAgent) and imported < QUICK_IMPORT:
         examined.compare_processes(agent, pairs[0])
     findings = sorted(examined.findings, key=lambda one: one.weight)
     findings = examined.with_sources(findings, until=began + (1.0 - _FOR_TESTS) * seconds)
