@@ -28,28 +28,26 @@ from rdpkit.numerics.balls import float_above, float_below
 
 def without_deltas(event: Event, adjacency: Adjacency) -> tuple[Event, arb]:
     """The event without the deltas of guarantees that are stated, and p."""
-    rest: list[Event] = []
-    counts = released_counts(event)
-    countable = all(count <= LARGEST_INTEGER for count in counts.values())
-    if not countable or not any(_has_delta(leaf, adjacency) for leaf in counts):
+    counts, stated = released_counts(event), set()
+    leaf: Any
+    for leaf, count in counts.items():
+        if count > LARGEST_INTEGER:
+            return event, arb(0)
+        known = isinstance(leaf, EpsilonDelta | ZeroConcentrated)
+        if known and leaf.adjacency is adjacency and leaf.delta > 0.0:
+            stated.add(leaf)
+    if not stated:
         return event, arb(0)
+    rest: list[Event] = []
     with ctx.workprec(128):
         log_kept = arb(0)
-        leaf: Any
         for leaf, count in counts.items():
             found = leaf
-            if _has_delta(leaf, adjacency):
+            if leaf in stated:
                 log_kept += count * (-arb(leaf.delta)).log1p()
                 found = replace(leaf, delta=0.0)
             rest.append(Repeated(event=found, count=count) if count > 1 else found)
         return Composed(events=tuple(rest)), -log_kept.expm1()
-
-
-def _has_delta(leaf: Event, adjacency: Adjacency) -> bool:
-    """Whether it is a guarantee that is stated under this relation, with a delta."""
-    if not isinstance(leaf, EpsilonDelta | ZeroConcentrated):
-        return False
-    return leaf.adjacency is adjacency and leaf.delta > 0.0
 
 
 def target_of_rest(target: Target, p: arb) -> Target | None:

@@ -7,8 +7,8 @@ import pytest
 from benchmarks.walk import EVENTS, passed
 
 # Unless the answer is exact, loss distributions and Renyi divergences are both asked: a grid may be
-# far too coarse, and then divergences say more.
-MOST = {"a Gaussian": (61, 15), "100 Poisson samples": (258, 36)}
+# far too coarse, and then divergences say more. Deltas that are stated are looked for first.
+MOST = {"a Gaussian": (61, 15), "100 Poisson samples": (260, 37)}
 
 
 @pytest.mark.thorough

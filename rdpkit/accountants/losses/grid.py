@@ -28,6 +28,8 @@ from rdpkit.numerics.fourier import DOUBLE, TINY, Composition, Factor, Format, U
 
 Indices = np.ndarray[tuple[int], np.dtype[np.int64]]
 _BITS = 96
+# Points are looked up in a table of all between them, unless that is so many times as long.
+_SPARSE = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,13 +171,22 @@ def beyond(parts: Sequence[tuple[Tilted, int]], grid: Grid, edge: int, *, above:
     distance = -edge
     for (part, count), end in zip(parts, ends, strict=True):
         offsets = np.abs(part.indices - end)
-        table = geometric(-arb(rate), int(offsets.max()) + 1)
-        inner = float(np.dot(part.masses, table[offsets]))
+        inner = float(np.dot(part.masses, _falling(arb(rate), offsets)))
         inner = _up(inner, part.masses.size) * (1.0 + 8.0 * U) + part.masses.size * TINY
         exponent += count * arb(inner).log()
         distance += count * end
     exponent += arb(rate) * sign * distance
     return arb(exponent.exp().upper())
+
+
+def _falling(rate: arb, offsets: Indices) -> Array:
+    """e^(-rate k) for integers k, as accurate as :func:`rdpkit.numerics.fourier.geometric`."""
+    size = int(offsets.max()) + 1
+    if size <= _SPARSE * offsets.size:
+        return geometric(-rate, size)[offsets]
+    # A table of all that lies between a few far ones could be of any size.
+    with ctx.workprec(_BITS):
+        return np.array([float((-rate * int(k)).exp()) for k in offsets])
 
 
 def _best_rate(parts: Sequence[tuple[Tilted, int]], edge: int, sign: int) -> float:

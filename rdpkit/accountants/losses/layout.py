@@ -464,6 +464,8 @@ def _edges(
         pieces = np.minimum(np.ceil(gaps / widest), _MOST_CELLS / 10).astype(np.int64)
         inner = np.concatenate([[0.0], np.cumsum(pieces)])
         places = np.interp(np.arange(min(int(inner[-1]), _MOST_CELLS) + 1), inner, places)
+    if float(np.abs(losses[first :: max(last - first, 1)]).max()) / w > 2.0**62:
+        raise NoLossDistributionError("The losses are too far apart for one grid.")
     edges = np.round(places / w).astype(np.int64)
     ends = [math.floor(float(losses[first]) / w), math.ceil(float(losses[last]) / w)]
     extra: list[int] = [*ends]
