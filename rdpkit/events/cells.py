@@ -103,7 +103,8 @@ def _cut(above: Callable[[arb], arb], moved: arb, places: list[arb]) -> Cells:
 def outcomes_of(found: list[Cells]) -> Attained:
     """Pairs of a handful of outcomes, where floats say how likely each of them is."""
     kept: list[Losses] = []
-    for cells in found:
+    for every in found:
+        cells = [one for one in every if not one[0] == one[1] == 0]
         merged = [one for one in cells if all(_is_known(mass) for mass in one)]
         if len(merged) < len(cells) or len(merged) < 2:
             continue

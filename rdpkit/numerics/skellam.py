@@ -19,7 +19,7 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
-MOST = 1e9
+MOST = 1e7
 """The largest variance: beyond it there are too many integers to list."""
 # Floats are listed as far as probabilities of e^-720 are.
 _LISTED = 720.0
@@ -73,7 +73,8 @@ def _tails(variance: float, bits: int) -> tuple[arb, ...]:
 def log_masses(variance: float) -> NDArray[np.float64]:
     """Logarithms of the probabilities of 0, 1, 2 and so on, in floats, but for a common summand."""
     last = _reach(_LISTED, variance)
-    ratio, ratios = 0.0, []
+    # Nearly the ratio that far out, of which an error shrinks with each step.
+    ratio, ratios = math.exp(-math.asinh((last + 65) / variance)), []
     for j in range(last + 64, 0, -1):
         ratio = 1.0 / (2.0 * j / variance + ratio)
         ratios.append(ratio)

@@ -117,3 +117,15 @@ def test_noise_that_is_too_large_to_list():
 def test_a_vector_shorter_than_one_is_no_record():
     event = rdpkit.Skellam(variance=1.0, record_norm=0.9)
     assert rdpkit.delta(event, epsilon=0.0, adjacency=ADDED).delta == 0.0
+
+
+@pytest.mark.parametrize("variance", [1e5, 1e6, 2e6, 5e6, 1e7])
+@pytest.mark.parametrize("norm", [1.0, 30.0])
+def test_large_noise_is_nearly_gaussian(variance, norm):
+    event = rdpkit.Skellam(variance=variance, record_norm=norm)
+    gaussian = rdpkit.Gaussian(noise_std=variance**0.5, record_norm=norm)
+    for delta in (1e-5, 1e-12):
+        asked = {"delta": delta, "adjacency": "add_or_remove_one"}
+        upper, near = rdpkit.epsilon(event, **asked), rdpkit.epsilon(gaussian, **asked)
+        assert rdpkit.lower_bound(event, **asked)[0].epsilon <= upper.epsilon
+        assert upper.epsilon == pytest.approx(near.epsilon, rel=1e-2)

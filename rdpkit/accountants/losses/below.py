@@ -82,6 +82,8 @@ def _cells(
     if between:
         # The two cells without an end may have any label, and a far one takes a wide window.
         exact = np.clip(exact, edges[0], edges[-1])
+    if not float(np.abs(exact).max()) < 2.0**62:
+        raise NoLossDistributionError("The losses are too far apart for one grid.")
     labels = np.round(exact).astype(np.int64)
     return _Cells(labels=labels, exact=exact, first=first, second=second)
 

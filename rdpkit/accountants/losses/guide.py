@@ -283,7 +283,8 @@ def _by_conversion(total: Sum, log_delta: float, unit: float) -> tuple[float, fl
         added = tilt * math.log(tilt / (tilt + 1.0)) - math.log1p(tilt) if tilt > 0.0 else 0.0
         return (total.cumulant(tilt) - log_delta + added) / tilt
 
-    start = math.log(unit * math.sqrt(-2.0 * log_delta))
+    # A delta of nearly 1 says nothing about where to begin.
+    start = math.log(unit * math.sqrt(max(-2.0 * log_delta, 1e-12)))
     found = lowest(converted, start, width=1.0, rounds=40)
     asked = max(converted(found), 0.0)
     if math.exp(found) * asked > _STEEPEST:

@@ -24,10 +24,10 @@ Theorem 8, for one answer; the sum over several: rdpkit, theory page "Selections
 
 from __future__ import annotations
 
-import math
+from functools import lru_cache
 from typing import Any
 
-from flint import arb
+from flint import arb, ctx
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Kind, RdpBound, every_order
@@ -45,14 +45,23 @@ def _divergence(event: Any, order: arb, adjacency: Adjacency) -> arb:
     most = min(event.most_above, event.queries)
     if most <= _MOST:
         # The largest term is taken out, so that no power is too large for a ball.
-        exponents = [
-            arb(math.comb(event.queries, j)).log() + j * (order - 1) * one for j in range(most + 1)
-        ]
+        choices = _choices(event.queries, most, ctx.prec)
+        exponents = [each + j * (order - 1) * one for j, each in enumerate(choices)]
         top = max(exponents, key=lambda exponent: float(exponent.mid()))
         whole = sum([(exponent - top).exp() for exponent in exponents], arb(0))
         found = at_threshold + (top + whole.log()) / (order - 1)
     together: arb = order * arb(event.sensitivity) ** 2 * _jointly(event) / 2
     return together.min(found)
+
+
+@lru_cache(maxsize=16)
+def _choices(queries: int, most: int, bits: int) -> list[arb]:
+    """Log C(k, j) for j up to ``most``, as balls with so many bits."""
+    found, last = [arb(0)], 1
+    for j in range(1, most + 1):
+        last = last * (queries - j + 1) // j
+        found.append(arb(last).log())
+    return found
 
 
 def _jointly(event: Any) -> arb:

@@ -179,6 +179,8 @@ def test_outcomes(masses, loss):
 @given(MASSES.filter(overlap), st.integers(1, 4), st.floats(0.0, 4.0, allow_subnormal=False))
 @example([(1, 1), (1, 1)], 2, 0.0)
 @example([(1, 3), (1, 3)], 3, 1e-14)
+@example([(3, 0), (1, 1)], 2, 0.0)
+@example([(1, 0), (7, 1), (0, 1)], 4, 0.56)
 def test_several_outcomes_several_times(masses, count, epsilon):
     step, exact = several_outcomes(masses)
     releases = ((step, count),)

@@ -19,7 +19,7 @@ from flint import arb, arb_poly
 
 from rdpkit.accountants.losses.guide import Array, Guide
 from rdpkit.accountants.losses.kinds.base import Curve, LossKind, largest_of, moved_probability
-from rdpkit.accountants.losses.kinds.outcomes import finite_outcomes
+from rdpkit.accountants.losses.kinds.outcomes import finite_outcomes, infinite_outcomes
 from rdpkit.accountants.losses.kinds.response import _response, _two
 from rdpkit.accountants.losses.steps import FiniteSum
 from rdpkit.events.pairs import Outcomes, ResponsePair, SampledPair, StatedPair, TwoOutcomes
@@ -102,7 +102,7 @@ def finite_sum(
         totals = [(arb(0), arb(0))]
         for p, q, _ in found:
             totals.append((totals[-1][0] + p, totals[-1][1] + q))
-        rest = infinite(step)
+        rest = _infinite(step, leaks_more)
 
         def height(loss: arb) -> arb:
             place, grown = float(loss.mid()), loss.exp()
@@ -121,9 +121,20 @@ def finite_sum(
         each = [(kind_of(one).largest(one, leaks_more), n) for one, n in step.releases]
         return sum((n * loss for loss, n in each if loss is not None), arb(0))
 
+    def _infinite(step: FiniteSum, leaks_more: bool) -> arb:
+        alone = [
+            (
+                infinite_outcomes(one, False)
+                if isinstance(one, Outcomes) and not leaks_more
+                else kind_of(one).infinite(one),
+                n,
+            )
+            for one, n in step.releases
+        ]
+        return -sum([n * (-each).log1p() for each, n in alone], arb(0)).expm1()
+
     def infinite(step: FiniteSum) -> arb:
-        logs = [n * (-kind_of(one).infinite(one)).log1p() for one, n in step.releases]
-        return -sum(logs, arb(0)).expm1()
+        return _infinite(step, True)
 
     def atoms(step: FiniteSum) -> Array:
         return np.unique([loss for _, _, loss in _all_sums(step, True) if math.isfinite(loss)])

@@ -15,9 +15,12 @@ from flint import arb
 
 from rdpkit.accountants.losses.guide import Array, Guide
 from rdpkit.accountants.losses.kinds.base import Curve, LossKind, Tails, largest_of, normalised
+from rdpkit.events.losses import NoLossDistributionError
 
 # Losses have probabilities of their own where at most so many integers matter.
 _FEW = 3000
+# How far from the best integer a threshold may be.
+_MOST_STEPS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,17 +36,28 @@ class LatticeLaw:
     log_densities: Callable[[Array, Any], Array]  # The same, but for a common summand
 
 
+def height_at(law: LatticeLaw, step: Any, loss: arb, m: int) -> arb:
+    """P(k <= m) - e^loss Q(k <= m), for the integer m."""
+    return law.at_most(m, step) - loss.exp() * law.at_most(m - step.distance, step)
+
+
 def lattice_kind(law: LatticeLaw) -> LossKind:
     """The kind of the pairs of a distribution."""
 
     def curve(step: Any, leaks_more: bool) -> Curve:
         def height(loss: arb) -> arb:
             m = law.threshold(float(loss.mid()), step)
-            found = [
-                law.at_most(near, step) - loss.exp() * law.at_most(near - step.distance, step)
-                for near in (m - 1, m, m + 1)
-            ]
-            return largest_of(found)
+            found = {near: height_at(law, step, loss, near) for near in (m - 1, m, m + 1)}
+            # Heights rise up to the best integer and then fall, so that it is among three of which
+            # the one in the middle is largest. A threshold in floats may be beside it.
+            for _ in range(_MOST_STEPS):
+                up = found[m + 1] > found[m]
+                if not up and not found[m - 1] > found[m]:
+                    return largest_of(list(found.values()))
+                m += 1 if up else -1
+                ends = (m - 1, m, m + 1)
+                found = {n: found.get(n, height_at(law, step, loss, n)) for n in ends}
+            raise NoLossDistributionError("Floats do not say where a loss is exceeded.")
 
         return height
 

@@ -66,6 +66,13 @@ def finite_outcomes(step: Outcomes, leaks_more: bool) -> list[tuple[arb, arb]]:
     return [(sum((a for a, _ in found), arb(0)), sum((b for _, b in found), arb(0)))]
 
 
+def infinite_outcomes(step: Outcomes, leaks_more: bool) -> arb:
+    """Probability of the outcomes that only the first member has, moved to one side."""
+    alone = [p for p, q in zip(step.first, step.second, strict=True) if q == 0.0]
+    moved = 1 + arb(_KNOWN if leaks_more else -_KNOWN)
+    return sum([arb(p) * moved for p in alone], arb(0))
+
+
 def _losses(step: Outcomes) -> Array:
     """In floats, from the largest to the smallest; infinite ones too."""
     with np.errstate(divide="ignore"):
@@ -108,8 +115,7 @@ def _largest(step: Outcomes, leaks_more: bool) -> arb:
 
 
 def _infinite(step: Outcomes) -> arb:
-    alone = [p for p, q in zip(step.first, step.second, strict=True) if q == 0.0]
-    return sum([arb(p) * (1 + arb(_KNOWN)) for p in alone], arb(0))
+    return infinite_outcomes(step, True)
 
 
 def _guide(step: Outcomes, reach: float) -> Guide:

@@ -15,7 +15,7 @@ from flint import arb
 
 from rdpkit.accountants.losses.guide import Array
 from rdpkit.accountants.losses.kinds.base import Curve
-from rdpkit.accountants.losses.kinds.lattice import LatticeLaw, lattice_kind, listed
+from rdpkit.accountants.losses.kinds.lattice import LatticeLaw, height_at, lattice_kind, listed
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.events.pairs import SkellamPair
 from rdpkit.numerics import skellam
@@ -59,15 +59,14 @@ def _log_densities(k: Array, step: SkellamPair) -> Array:
     return skellam.log_masses(step.variance)[np.abs(k).astype(np.int64)]
 
 
-_LISTED = lattice_kind(
-    LatticeLaw(
-        at_most=_at_most,
-        threshold=_threshold,
-        integers=_integers,
-        losses=_losses,
-        log_densities=_log_densities,
-    )
+_LAW = LatticeLaw(
+    at_most=_at_most,
+    threshold=_threshold,
+    integers=_integers,
+    losses=_losses,
+    log_densities=_log_densities,
 )
+_LISTED = lattice_kind(_LAW)
 
 
 def _curve(step: SkellamPair, leaks_more: bool) -> Curve:
@@ -78,6 +77,9 @@ def _curve(step: SkellamPair, leaks_more: bool) -> Curve:
         if losses[-1] < float(loss.mid()) < losses[0]:
             return inside(loss)
         # Only integers that are not listed have a larger loss, or a smaller one.
+        end, sign = (first, 1) if loss > 0 else (first + losses.size - 1, -1)
+        if height_at(_LAW, step, loss, end + sign) > height_at(_LAW, step, loss, end):
+            raise NoLossDistributionError("Floats do not say where a loss is exceeded.")
         beyond = arb(0).union(_at_most(first, step))
         return beyond if loss > 0 else loss.exp() * beyond - loss.expm1()
 
