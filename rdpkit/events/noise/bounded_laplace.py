@@ -29,9 +29,8 @@ class BoundedLaplace(Event):
     Released: a number in [minimum, maximum] with a density in proportion to e^(-abs(y - x) /
     noise_scale), x the number of the data, which is in that range too. How much of the noise is
     left depends on x, so that the largest loss is above s / noise_scale, s the sensitivity: by the
-    logarithm of the ratio of what is left for x = minimum + s and for x =
-    minimum. Results that are cut
-    to a range or folded into it are :class:`rdpkit.Laplace`.
+    logarithm of the ratio of what is left for x = minimum + s and for x = minimum. Results that are
+    cut to a range or folded into it are :class:`rdpkit.Laplace`.
 
     Examples
     --------
