@@ -32,7 +32,6 @@ from rdpkit.events import (
     AboveThreshold,
     Composed,
     CustomProfile,
-    CustomRdp,
     DiscreteGaussian,
     DiscreteLaplace,
     EpsilonDelta,
@@ -91,15 +90,12 @@ def certificate(
     NoCertificateError
         If there is none, with the reason.
     """
-    best = order
-    if delta is not None and _has_renyi_bounds(event):
-        best = epsilon(event, delta=delta, adjacency=adjacency, bound=BEST_RDP).order
     if delta is not None and order is not None:
         raise _validate.fail("delta", "not to be given together with an order", delta)
     kernel, parsed = import_module("rdpkit.kernel"), Adjacency.parse(adjacency)
     claim: dict[str, Any] = {
         "says": "exceeded" if refuted else "at most",
-        **released(event, parsed, below=refuted, order=best),
+        **released(event, parsed, below=refuted),
         "epsilon": claimed,
     }
     given = {"delta": delta, "order": order}
@@ -131,14 +127,9 @@ class _Parts:
     moves: bool = False  # Whether a record that is replaced may change its part
 
 
-def released(
-    event: Event, adjacency: Adjacency, *, below: bool = False, order: float | None = None
-) -> dict[str, Any]:
-    """The relation and the release in the words of the checker; papers' events as they expand.
-
-    Of bounds on Renyi divergences it is about the one of an order.
-    """
-    found, relation = _parts(event, adjacency, below, order), RELATIONS[adjacency]
+def released(event: Event, adjacency: Adjacency, *, below: bool = False) -> dict[str, Any]:
+    """The relation and the release in the words of the checker; papers' events as they expand."""
+    found, relation = _parts(event, adjacency, below), RELATIONS[adjacency]
     stays = adjacency is Adjacency.REPLACE_ONE and len(found.parts) > 1 and not found.moves
     parts = [
         [_as_stated(one, adjacency, below, found.moves) for one in part] for part in found.parts
@@ -161,38 +152,38 @@ def _as_stated(
     return {**stated, "noise": shortest(one["noise"]), "distance": shortest(far)}
 
 
-def _parts(event: Event, adjacency: Adjacency, below: bool, order: float | None) -> _Parts:
+def _parts(event: Event, adjacency: Adjacency, below: bool) -> _Parts:
     if isinstance(event, Repeated):
         if not event.same_partition:
             raise NoCertificateError("partitions that change are not known to the checker")
-        inner = _parts(event.event, adjacency, below, order)
+        inner = _parts(event.event, adjacency, below)
         times = [[{**one, "count": event.count * one["count"]} for one in p] for p in inner.parts]
         return _Parts(parts=times, moves=inner.moves)
     if isinstance(event, Composed):
-        return _composed(event, adjacency, below, order)
+        return _composed(event, adjacency, below)
     if isinstance(event, Parallel):
         moves = len(event.events) > 1 and not below and event.record_may_move(adjacency)
         unlike = dict.fromkeys(event.events)
         twice = [one for one in unlike if event.events.count(one) > 1] if moves else []
-        each = [_parts(one, adjacency, below, order) for one in (*unlike, *twice)]
+        each = [_parts(one, adjacency, below) for one in (*unlike, *twice)]
         moves = moves or any(one.moves for one in each)
         return _Parts(parts=[part for one in each for part in one.parts], moves=moves)
     primitive = _primitive(event, adjacency, below)
     if primitive is None and not below:
-        primitive = _selection(event, adjacency) or _one_bound(event, adjacency, order)
+        primitive = _selection(event, adjacency) or _least_delta(event, adjacency)
     if primitive is not None:
         return _Parts(parts=[[{"kind": primitive["kind"], "count": 1, "rate": "1", **primitive}]])
     expanded = event.attained_expansion() if below else event.expand()
     if expanded is None:
         raise NoCertificateError(f"the checker does not know the release {event.mechanism!r}")
-    return _parts(expanded, adjacency, below, order)
+    return _parts(expanded, adjacency, below)
 
 
-def _composed(event: Composed, adjacency: Adjacency, below: bool, order: float | None) -> _Parts:
+def _composed(event: Composed, adjacency: Adjacency, below: bool) -> _Parts:
     """Of a composition a record matters in one part of each of the compositions' partitions."""
     if len(event.events) > 1 and not (below or all(map(partition_is_fixed, event.events))):
         raise NoCertificateError("partitions that are not fixed are not known to the checker")
-    each = [_parts(one, adjacency, below, order) for one in event.events]
+    each = [_parts(one, adjacency, below) for one in event.events]
     if len(each) > 1 and any(one.moves for one in each):
         raise NoCertificateError("records that move beside what is computed of all records")
     if below and sum(len(one.parts) > 1 for one in each) > 1:
@@ -264,24 +255,12 @@ def _sampled(event: Event, probability: float, adjacency: Adjacency) -> dict[str
     return {**one, "rate": shortest(probability)}
 
 
-def _one_bound(event: Event, adjacency: Adjacency, order: float | None) -> dict[str, Any] | None:
-    """One of the bounds that are all that is known of an event; None for any other one."""
-    if not isinstance(event, CustomProfile | CustomRdp) or event.adjacency is not adjacency:
+def _least_delta(event: Event, adjacency: Adjacency) -> dict[str, Any] | None:
+    """Of a profile the smallest delta, and of equal ones the smallest epsilon; None for others."""
+    if not isinstance(event, CustomProfile) or event.adjacency is not adjacency:
         return None
-    if isinstance(event, CustomProfile):
-        # The smallest delta, and of equal ones the smallest epsilon.
-        least, far = min(zip(event.deltas, event.epsilons, strict=True))
-        return {"kind": "stated", "epsilon": far, "delta": least}
-    bounds = dict(zip(event.orders, event.values, strict=True))
-    if order not in bounds or not math.isfinite(bounds[order]):
-        raise NoCertificateError("a Renyi divergence of another order is not known")
-    return {"kind": "renyi", "order": order, "divergence": bounds[order]}
-
-
-def _has_renyi_bounds(event: Event) -> bool:
-    """Whether an event is made of bounds on Renyi divergences."""
-    inner = [event.event] if isinstance(event, Repeated) else getattr(event, "events", ())
-    return isinstance(event, CustomRdp) or any(map(_has_renyi_bounds, inner))
+    least, far = min(zip(event.deltas, event.epsilons, strict=True))
+    return {"kind": "stated", "epsilon": far, "delta": least}
 
 
 def _selection(event: Event, adjacency: Adjacency) -> dict[str, Any] | None:
@@ -325,7 +304,7 @@ def _from_above(
     """Hints to be tried, the quickest first."""
     delta = float(Fraction(claim["delta"]))
     kinds = {one["kind"] for part in claim["release"] for one in part}
-    if not {"zero-concentrated", "gaussian-synthesis", "renyi"}.isdisjoint(kinds):
+    if not {"zero-concentrated", "gaussian-synthesis"}.isdisjoint(kinds):
         try:
             found = epsilon(event, delta=delta, adjacency=adjacency, bound=BEST_RDP)
         except ValueError as error:

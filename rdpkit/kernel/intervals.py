@@ -7,26 +7,20 @@ operation rounds lo down and hi up. Functions are evaluated by series of positiv
 every step rounded down and once with every step rounded up.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
 from typing import NamedTuple, Union
 
 
-class RefusedError(ValueError):
-    """A certificate is not accepted, or not understood; the message says why."""
-
-
 def require(shown: bool, reason: str) -> None:
     """Raise an error with a reason unless something is shown."""
     if not shown:
-        raise RefusedError(reason)
+        raise ValueError(reason)
 
 
+# What may still be computed, in units of about a microsecond.
 LEFT = [0]
-"""What may still be computed, in units of about a microsecond."""
 
 
 def spend(units: int) -> None:
@@ -42,47 +36,46 @@ class Enclosed(NamedTuple):
     hi: int
     bits: int
 
-    def __add__(self, other: Enclosed) -> Enclosed:  # type: ignore[override]
+    def __add__(self, other: "Enclosed") -> "Enclosed":  # type: ignore[override]
         """The sum, exactly."""
         return Enclosed(self.lo + other.lo, self.hi + other.hi, self.bits)
 
-    def __sub__(self, other: Enclosed) -> Enclosed:
+    def __sub__(self, other: "Enclosed") -> "Enclosed":
         """The difference, exactly."""
         return Enclosed(self.lo - other.hi, self.hi - other.lo, self.bits)
 
-    def __mul__(self, other: Enclosed) -> Enclosed:  # type: ignore[override]
+    def __mul__(self, other: "Enclosed") -> "Enclosed":  # type: ignore[override]
         """The product; the ends are among the four products of ends."""
         low, *_, high = sorted(a * b for a in self[:2] for b in other[:2])
         return Enclosed(low >> self.bits, -(-high >> self.bits), self.bits)
 
-    def __truediv__(self, other: Enclosed) -> Enclosed:
+    def __truediv__(self, other: "Enclosed") -> "Enclosed":
         """The quotient by a number that is certainly positive; it is among those of ends."""
         require(other.lo > 0, "a divisor is not certainly positive: too few digits")
         ends = [(a << self.bits) // b for a in self[:2] for b in other[:2]]
         return Enclosed(min(ends), max(ends) + 1, self.bits)
 
-    def larger(self, other: Enclosed) -> Enclosed:
+    def larger(self, other: "Enclosed") -> "Enclosed":
         """The larger one of two numbers."""
         return Enclosed(max(self.lo, other.lo), max(self.hi, other.hi), self.bits)
 
-    def at(self, bits: int) -> Enclosed:
+    def at(self, bits: int) -> "Enclosed":
         """The same number, with other bits."""
         fewer, more = max(self.bits - bits, 0), max(bits - self.bits, 0)
         return Enclosed((self.lo << more) >> fewer, -((-self.hi << more) >> fewer), bits)
 
-    def root(self) -> Enclosed:
+    def root(self) -> "Enclosed":
         """The square root of a number that is at least 0."""
         low, high = (isqrt(max(end, 0) << self.bits) for end in self[:2])
         return Enclosed(low, high + 1, self.bits)
 
-    def exp(self) -> Enclosed:
+    def exp(self) -> "Enclosed":
         """The exponential, by squares of e^r, or of e^-r, for r = x / 2^k below 2^-16.
 
         For a number that is uncertain by w < 1/2, the upper end is multiplied by 1 + 2 w >= e^w.
         """
         bits, size, width = self.bits, abs(self.lo), self.hi - self.lo
-        squares = max(size.bit_length() - bits, 0) + 16
-        grown = 3 * size >> bits + 1 if self.lo > 0 else 0
+        squares, grown = max(size.bit_length() - bits, 0) + 16, 3 * size * (self.lo > 0) >> bits + 1
         work = bits + grown + squares + 20
         spend(8 + (work + grown) ** 2 // 600 * (1 + (work >> 14)))
         require(grown < 160_000 and not width >> bits - 1, "an exponential is uncertain, or large")
@@ -93,7 +86,7 @@ class Enclosed(NamedTuple):
         low, high, _ = Enclosed(low, high, work).at(bits)
         return Enclosed(low, high + (2 * high * width >> bits) + 1, bits)
 
-    def log(self) -> Enclosed:
+    def log(self) -> "Enclosed":
         """The logarithm of a number that is certainly positive: 2^n log u, with u^(2^n) = x.
 
         1 - 1 / u <= log u <= u - 1; after n roots these ends differ by about (log x)^2 / 2^n.
@@ -103,8 +96,8 @@ class Enclosed(NamedTuple):
         for _ in range(self.bits):
             near = near.root()
         above = near - of(1, near.bits)
-        low, high = (above / near).lo << self.bits, above.hi << self.bits
-        return Enclosed(low, high, near.bits).at(self.bits)
+        low = (above / near).lo << self.bits
+        return Enclosed(low, above.hi << self.bits, near.bits).at(self.bits)
 
 
 def of(value: Union[int, Fraction], bits: int) -> Enclosed:
@@ -147,17 +140,16 @@ def _half_area(bits: int) -> Enclosed:
 
 
 def normal_tail(x: Enclosed) -> Enclosed:
-    """P(N(0, 1) > x), which falls by at most 0.4; beyond x^2 = 1.4 bits it is below e^(-x^2/2) / 2.
+    """P(N(0, 1) > x), which falls by at most 0.4 as x grows by 1.
 
     The sum of the series is about as large as e^(x^2/2), which takes so many bits more.
     """
     bits, half, n = x.bits, 1 << x.bits - 1, abs(x.lo)
-    square, low, high = n * n >> bits, half - 1, half
-    if 5 * square <= 7 * bits << bits:
-        more = 32 * (2 + (3 * square >> bits + 7))
-        work = bits + more
-        spend((work + (4 * square >> bits)) * (1 + (work >> 11) ** 2) // 4)
-        share = _area(n << more, work) / _half_area(work)
-        low, high = share.lo >> more + 1, (share.hi >> more + 1) + 1
+    square = n * n >> bits
+    more = 32 * (2 + (3 * square >> bits + 7))
+    work = bits + more
+    spend((work + (4 * square >> bits)) * (1 + (work >> 11) ** 2) // 4)
+    share = _area(n << more, work) / _half_area(work)
+    low, high = share.lo >> more + 1, (share.hi >> more + 1) + 1
     low, high = (low, high) if x.lo >= 0 else (-high, -low)
     return Enclosed(max(half - high - (2 * (x.hi - x.lo) + 4) // 5, 0), half - low, bits)

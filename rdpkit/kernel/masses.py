@@ -19,8 +19,6 @@ labels' sum is at least some number. P is rounded down, and Q up. A sum below a 
 accepted, and one above it always; where both happen, always.
 """
 
-from __future__ import annotations
-
 from bisect import bisect
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact
 from fractions import Fraction
@@ -57,15 +55,14 @@ class Masses(NamedTuple):
     lists: list[list[int]]
     infinite: list[int]
 
-    def times(self, other: Masses) -> Masses:
+    def times(self, other: "Masses") -> "Masses":
         """The masses of sums of two independent losses."""
-        infinite, lists, above = [], [], [len(self.lists) == 1, True]
-        for ours, a, theirs, b, up in zip(*self[3:], *other[3:], above):
-            lists.append(_product(ours, theirs, self.digits, up))
-            infinite.append(a + b if up else a + b - a * b // 10**self.digits - 1)
+        both = list(zip(*self[3:], *other[3:], [len(self.lists) == 1, True]))
+        lists = [_product(a, b, self.digits, up) for a, _, b, _, up in both]
+        infinite = [a + b - (not up) * (a * b // 10**self.digits + 1) for _, a, _, b, up in both]
         return self._replace(low=self.low + other.low, lists=lists, infinite=infinite)
 
-    def halved(self) -> Masses:
+    def halved(self) -> "Masses":
         """On a grid of twice the step; 1 / (1 + e^-step) of what is between goes up."""
         one, found = of(1, 4 * self.digits + 64), []
         up = (one / (one + of(-self.step, one.bits).exp())).hi if len(self.lists) == 1 else 0
@@ -76,7 +73,7 @@ class Masses(NamedTuple):
             found.append([even + odd - ours + joined for even, odd, ours, joined in both])
         return self._replace(step=2 * self.step, low=self.low // 2, lists=found)
 
-    def cut(self, budget: int) -> Masses:
+    def cut(self, budget: int) -> "Masses":
         """Without places at both ends that together have at most a budget of mass each."""
         p = self.lists[0]
         first = min(bisect(list(accumulate(p)), budget), len(p) - 1)
@@ -86,7 +83,7 @@ class Masses(NamedTuple):
         infinite = [i + sum(values[last:]) for i, values in zip(self.infinite, self.lists)]
         return self._replace(low=self.low + first, lists=kept, infinite=infinite)
 
-    def power(self, count: int, halvings: list[int], cut: int) -> Masses:
+    def power(self, count: int, halvings: list[int], cut: int) -> "Masses":
         """The masses of sums of ``count`` independent losses, by repeated squares.
 
         After the squares that ``halvings`` lists the grid gets coarser.
@@ -102,23 +99,18 @@ class Masses(NamedTuple):
         return found
 
     def delta(self, epsilon: Fraction) -> Fraction:
-        """A bound on delta: infinite + sum of (1 - e^(epsilon - loss)) mass over larger losses.
+        """A bound on delta: the largest P(sum >= s) - e^epsilon Q(sum >= s).
 
-        From below it is the largest P(sum >= s) - e^epsilon Q(sum >= s).
+        From above masses of Q are e^-loss times those of P, and only losses above epsilon add any.
         """
-        bits, unit = 4 * self.digits + 64, 10**self.digits
-        if len(self.lists) == 2:
-            grown = of(epsilon, bits).exp().hi
-            p, q = ([i, *reversed(values)] for i, values in zip(self.infinite, self.lists))
-            found = max((a << bits) - b * grown for a, b in zip(accumulate(p), accumulate(q)))
-            return Fraction(found, unit << bits)
-        first = max(epsilon // self.step + 1 - self.low, 0)
-        weight = of(epsilon - (self.low + first) * self.step, bits).exp().lo
-        fall, total = of(-self.step, bits).exp().lo, self.infinite[0] << bits
-        for mass in self.lists[0][first:]:
-            total += mass * ((1 << bits) - weight)
-            weight = weight * fall >> bits
-        return Fraction(total, unit << bits)
+        above, bits = len(self.lists) == 1, 4 * self.digits + 64
+        first = of(epsilon - above * self.low * self.step, bits).exp()[not above]
+        fall = of(-self.step, bits).exp().lo if above else 1 << bits
+        p = [*self.lists[0], self.infinite[0]]
+        q = [*self.lists[-1], self.infinite[-1] * (not above)]
+        weights = accumulate(p[1:], lambda weight, _: weight * fall >> bits, initial=first)
+        parts = [(a << bits) - b * weight for a, b, weight in zip(p, q, weights)]
+        return Fraction(max(accumulate(parts[::-1])), 10**self.digits << bits)
 
 
 def _product(ours: list[int], theirs: list[int], digits: int, up: bool) -> list[int]:
@@ -141,11 +133,11 @@ def _product(ours: list[int], theirs: list[int], digits: int, up: bool) -> list[
 def from_above(pair: Pair, places: list[int], step: Fraction, digits: int) -> Masses:
     """Masses at some places of a grid whose curve is above that of a pair."""
     bits, unit = _bits(places, step, digits), 10**digits
-    points = [of(k * step, bits).exp() for k in places]
-    t, heights = [of(0, bits), *points], [of(1, bits), *(curve(pair, one) for one in points)]
-    slopes = [(heights[i + 1] - heights[i]) / (t[i + 1] - t[i]) for i in range(len(points))]
+    t = [of(0, bits), *(of(k * step, bits).exp() for k in places)]
+    heights = [of(1, bits), *(curve(pair, one) for one in t[1:])]
+    slopes = [(heights[i + 1] - heights[i]) / (t[i + 1] - t[i]) for i in range(len(places))]
     jumps = (b - a for a, b in zip(slopes, [*slopes[1:], of(0, bits)]))
-    masses = [max(-(-(t * jump).hi * unit >> bits), 0) for t, jump in zip(points, jumps)]
+    masses = [max(-(-(t * jump).hi * unit >> bits), 0) for t, jump in zip(t[1:], jumps)]
     last = max(-(-heights[-1].hi * unit >> bits), 0)
     return Masses(step, digits, places[0], [_spread(places, masses)], [last])
 

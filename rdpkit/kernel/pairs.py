@@ -28,8 +28,6 @@ mean. No curve of such a pair is known, only events.
 Events are {> x}: they shrink as x grows. If members are exchanged, complements of {> -x} do.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import isqrt
 from typing import Any, NamedTuple, Optional
@@ -126,10 +124,9 @@ def curve(pair: Pair, t: Enclosed) -> Enclosed:
         parts = ((p.at(bits) - t * q.at(bits)).larger(none) for p, q in zip(*pair.given))
         return sum(parts, none)
     if pair.kind == "laplace":
-        far = of(-pair.given[0], bits).exp()
-        return none.larger(one - t).larger(one - (t * far).root())
+        return none.larger(one - t).larger(one - (t * of(-pair.given[0], bits).exp()).root())
     sides = [_centres(one, bits) for one in pair.given]
-    x = _place(sides, t)
+    x = _place([sides[0], [(a, w * t) for a, w in sides[1]]], bits)
     p, q = (TAILS["normal"](one, x) for one in pair.given)
     ratio, found = (_density(sides[0], x)[0] / _density(sides[1], x)[0]).larger(none), p - t * q
     most = Enclosed(ratio.hi, ratio.hi, bits)
@@ -146,16 +143,15 @@ def event(pair: Pair, start: int, bits: int) -> tuple[Enclosed, Enclosed]:
     return (first, second) if pair.side >= 0 else (one - second, one - first)
 
 
-def _of_normal(parts: Any, x: Enclosed) -> Enclosed:
-    return sum((w * normal_tail(x - a) for a, w in _centres(parts, x.bits)), of(0, x.bits))
+def _normal(given: Any, x: Enclosed) -> Enclosed:
+    return sum((w * normal_tail(x - a) for a, w in _centres(given, x.bits)), of(0, x.bits))
 
 
-def _of_outcomes(probabilities: Any, x: Enclosed) -> Enclosed:
-    kept = (p.at(x.bits) for i, p in enumerate(probabilities) if i << x.bits > x.lo)
-    return sum(kept, of(0, x.bits))
+def _steps(given: Any, x: Enclosed) -> Enclosed:
+    return sum((p.at(x.bits) for i, p in enumerate(given) if i << x.bits > x.lo), of(0, x.bits))
 
 
-def _of_batches(given: tuple[int, Fraction, Fraction], x: Enclosed) -> Enclosed:
+def _batches(given: Any, x: Enclosed) -> Enclosed:
     """That all of so many numbers are above x, of which perhaps one has another mean."""
     count, share, mean = given
     own, q = normal_tail(x), of(share, x.bits)
@@ -165,16 +161,13 @@ def _of_batches(given: tuple[int, Fraction, Fraction], x: Enclosed) -> Enclosed:
     return found
 
 
-def _of_laplace(centre: Fraction, x: Enclosed) -> Enclosed:
+def _laplace(given: Any, x: Enclosed) -> Enclosed:
     """e^-x / 2 from 0 on; up to there 1 - e^x / 2, which is nowhere more than the tail."""
-    far, half = x - of(centre, x.bits), of(Fraction(1, 2), x.bits)
-    if far.lo >= 0:
-        return half * (of(0, x.bits) - far).exp()
-    return of(1, x.bits) - half * far.exp()
+    far, half, none = x - of(given, x.bits), of(Fraction(1, 2), x.bits), of(0, x.bits)
+    return half * (none - far).exp() if far.lo >= 0 else of(1, x.bits) - half * far.exp()
 
 
-TAILS: dict[str, Any] = {"normal": _of_normal, "outcomes": _of_outcomes}
-TAILS |= {"laplace": _of_laplace, "batches": _of_batches}
+TAILS = {"normal": _normal, "laplace": _laplace, "outcomes": _steps, "batches": _batches}
 
 
 def _centres(parts: Any, bits: int) -> list[tuple[Enclosed, Enclosed]]:
@@ -188,13 +181,11 @@ def _density(parts: list[tuple[Enclosed, Enclosed]], x: Enclosed) -> tuple[Enclo
     return sum(values, none), sum((v * a for v, (a, _) in zip(values, parts)), none)
 
 
-def _place(sides: list[list[tuple[Enclosed, Enclosed]]], t: Enclosed) -> Enclosed:
-    """About where the ratio is t, by Newton's method for its logarithm, while work is left."""
-    bits, x = t.bits, 0
+def _place(sides: list[list[tuple[Enclosed, Enclosed]]], bits: int, x: int = 0) -> Enclosed:
+    """About where the ratio is 1, by Newton's method for its logarithm, while work is left."""
     far = last = max(a.hi for one in sides for a, _ in one) + (isqrt(2 * bits) + 2 << bits)
     while abs(x - last) >> bits // 4:
         (p, dp), (q, dq) = (_density(one, Enclosed(x, x, bits)) for one in sides)
-        q, dq = t * q, t * dq
         slope = (dp.lo << bits) // max(p.lo, 1) - (dq.lo << bits) // max(q.lo, 1)
         moved = (q.lo - p.lo << 2 * bits + 1) // (max(p.lo + q.lo, 1) * max(slope, 1))
         x, last = min(max(x + moved, -far), far), x

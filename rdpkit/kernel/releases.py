@@ -11,9 +11,6 @@ in one part, or moves from one to another one. In both orders of the two data se
 a way in which a record may matter. All ways together count.
 """
 
-from __future__ import annotations
-
-import json
 import re
 from fractions import Fraction
 from itertools import chain, permutations, product
@@ -31,11 +28,8 @@ RECORDS = {
 }
 MOVES = "a record leaves a part, in which it is half of the distance away from nothing"
 SAYS = {"at most": "is at most", "exceeded": "for some two is more than"}
-ABOUT = {
-    "delta": "epsilon at delta {delta}",
-    "order": "the Renyi divergence of order {order}",
-    "": "rho, by which all orders times it bound Renyi divergences,",
-}
+ABOUT = {"delta": "epsilon at delta {delta}", "order": "the Renyi divergence of order {order}"}
+RHO = "rho, by which all orders times it bound Renyi divergences,"
 NUMBER = re.compile(r"[0-9]{1,60}(/0*[1-9][0-9]{0,29}|(\.[0-9]{1,80})?(e[+-]?[0-9]{1,3})?)")
 MOST_COUNT, MOST_WAYS, HUGE = 10**9, 64, 10**400
 # Fields; the theorem; first letters of relations, and what else is known of a kind: samples; moves
@@ -50,7 +44,6 @@ KINDS = {
     "response": ("buckets probability", "randomised response: Warner 1965", "r"),
     "stated": ("epsilon delta", "Kairouz, Oh, Viswanath 2015", "a r q"),
     "zero-concentrated": ("rho", "Bun, Steinke 2016, the definition", "a r z linear"),
-    "renyi": ("order divergence", "its divergence is a part of the statement", "a r z"),
     "gaussian-synthesis": ("n d eigenvalue", "rdpkit, docs/theory/synthesis-direct.md", "a r"),
 }
 SAMPLES = "samples: Zhu et al., Theorem 11; if replaced: rdpkit, docs/theory/poisson-replace-one.md"
@@ -100,9 +93,9 @@ def read_parts(given: Any) -> Release:
 def _read(name: str, value: Any) -> Any:
     if name == "parts":
         return [(number(weight), number(x)) for weight, x in listed(value, 1, 50)]
-    if name == "kind":
-        return value
-    return whole(value) if name in WHOLE else number(value, MOST.get(name, HUGE))
+    if name in WHOLE:
+        return whole(value)
+    return value if name == "kind" else number(value, MOST.get(name, HUGE))
 
 
 def known(release: Release, word: str) -> bool:
@@ -118,10 +111,10 @@ def statement(claim: Any) -> list[str]:
     require(known(release, relation[0]), "a release is not known under this relation")
     _ = [number(claim[name]) for name in ("epsilon", *measure.split())]
     rests = {KINDS[one["kind"]][1] for one in chain(*release)} | {COMPOSED, PARTS, SAMPLES}
-    words = (json.dumps(part).replace('"kind": ', "").replace('"', "") for part in claim["release"])
+    words = (str(part).replace("'kind': ", "").replace("'", "") for part in claim["release"])
     return [
         f"any two data sets that differ {RECORDS[relation]}:",
-        f"  {ABOUT[measure].format(**claim)} {SAYS[claim['says']]} {claim['epsilon']}",
+        f"  {ABOUT.get(measure, RHO).format(**claim)} {SAYS[claim['says']]} {claim['epsilon']}",
         *(f"released{f' of part {i}' if i else ''}: {one}" for i, one in enumerate(words)),
         *(f"rests on {one}" for one in sorted(rests)),
     ]
@@ -151,11 +144,10 @@ def _pair(given: dict[str, Any], relation: str, below: bool) -> Any:
 
 def _of_shuffled(given: dict[str, Any], relation: str) -> Pair:
     """The sums of shuffled batches where all other records are on the other side of the origin."""
-    far, of_all, size = given["distance"] / given["noise"], given["of"], given["batch"]
-    require(relation != ADD or of_all % size > 0, "without a record a batch is missing")
-    count = whole(of_all // size)
+    far, count = given["distance"] / given["noise"], whole(given["of"] // given["batch"])
     # If it adds nothing in one data set, it is on one side in the other one, half as far away.
-    other, share = far / 2 if relation == ZERO else 0 * far, Fraction(count * size, of_all)
+    other, share = far / 2 * (relation == ZERO), Fraction(count * given["batch"], given["of"])
+    require(relation != ADD or share < 1, "without a record a batch is missing")
     return Pair("batches", ((count, share, -other), (count, share, -far)), side=-1)
 
 
@@ -182,9 +174,7 @@ def _reversed(way: Way) -> Way:
 
 def _merged(way: Way) -> Way:
     """Equal pairs counted together, and all Gaussians as one: squared distances add up."""
-    counts: dict[Pair, int] = {}
-    for pair, n in way:
-        counts[pair] = counts.get(pair, 0) + n
+    counts = {pair: sum(n for one, n in way if one == pair) for pair, _ in way}
     alone = [p for p in counts if p.kind == "normal" and p.rate == 1 and len(p.given[0]) == 1]
     if alone:
         counts[shift(sum(counts.pop(one) * one.given[0][0][0] for one in alone))] = 1
@@ -193,40 +183,29 @@ def _merged(way: Way) -> Way:
 
 def divergence(release: Release, relation: str, a: Fraction) -> Fraction:
     """An upper bound on the Renyi divergence of order a > 1, in either direction."""
-    require(1 < a <= 10**6, "an order is at most 1, or very large")
     (part,) = release
+    usual = 1 < a <= 10**6 and all(one["rate"] == 1 for one in part)
+    require(usual, "no Renyi divergence is known of samples, or of orders up to 1, or very large")
     return sum((one["count"] * _divergence(one, relation, a) for one in part), Fraction(0))
 
 
 def _divergence(given: dict[str, Any], relation: str, a: Fraction) -> Any:
-    require(given["rate"] == 1, "no Renyi divergence is known for samples")
     if known([[given]], "linear"):
         rho = given["rho"] if "rho" in given else (given["distance"] / given["noise"]) ** 2 / 2
         return a * rho
-    if given["kind"] == "gaussian-synthesis":
-        return _of_synthesis(given, relation, a)
-    require(given["kind"] == "renyi" and a == given["order"], "known of another order, or none")
-    return given["divergence"]
-
-
-def _of_synthesis(given: dict[str, Any], relation: str, a: Fraction) -> Any:
-    """The two theorems of docs/theory/synthesis-direct.md, about one record of the synthesis.
-
-    One normal law against another one, along axes: by x the variance is larger on the axis along
-    which the square of the means' distance is ``far``, and by y on each of the d - 1 others.
-    """
+    require(given["kind"] == "gaussian-synthesis", "no Renyi divergence is known of it")
+    # The two theorems of docs/theory/synthesis-direct.md, about one record of the synthesis: one
+    # normal law against another one, along axes. By x the variance is larger on the axis along
+    # which the square of the means' distance is ``far``, and by y on each of the d - 1 others.
     n, d, sigma, b = given["n"], given["d"], given["eigenvalue"], a - 1
+    x = 4 * d / sigma * (n - 1) / n**2
+    cases = [(x, Fraction(0), x / (n - 1))]
     if relation == ADD:
         root = Fraction(of(1 - sigma, 400).root().hi, 1 << 400)
-        cases: list[tuple[Fraction, Fraction, Fraction]] = []
-        for size, t in product((n, n + 1), (Fraction(0), d * (1 + root) ** 2 / sigma)):
-            x, y = ((size - 1) * t / size - 1) / size, Fraction(-1, size)
-            cases.append((x, y, t / size**2))
-            cases.append((-x / (1 + x), Fraction(1, size - 1), t / size**2 / (1 + x)))
-    else:
-        x = 4 * d / sigma * (n - 1) / n**2
-        require(x < 1 and (a >= 2 or 3 * x**2 <= 1), "too few records for this order")
-        cases = [(x, Fraction(0), x / (n - 1))]
+        sizes = product((n, n + 1), (Fraction(0), d * (1 + root) ** 2 / sigma))
+        cases = [(((m - 1) * t / m - 1) / m, Fraction(-1, m), t / m**2) for m, t in sizes]
+        cases += [(-x / (1 + x), -y / (1 + y), far / (1 + x)) for x, y, far in cases]
+    require(relation == ADD or (x < 1 and (a >= 2 or 3 * x**2 <= 1)), "too few records")
 
     def part(x: Fraction) -> Fraction:
         both = of(1 - b * x, 400).log() + of(b, 400) * of(1 + x, 400).log()

@@ -92,8 +92,11 @@ def example(rng: random.Random, below: bool, monkeypatch: pytest.MonkeyPatch) ->
             f"Goal test_at {1 << bits} {grown} {best}%nat {written(found)} = {total}.\n"
             "Proof. vm_compute. reflexivity. Qed.\n"
         )
-    first = max(epsilon // h + 1 - found.low, 0)
-    weight, fall = of(epsilon - (found.low + first) * h, bits).exp().lo, of(-h, bits).exp().lo
+    # The largest is that of losses from epsilon on; weights begin at the lowest loss.
+    first = max(-(-epsilon // h) - found.low, 0)
+    weight, fall = of(epsilon - found.low * h, bits).exp().lo, of(-h, bits).exp().lo
+    for _ in range(first):
+        weight = weight * fall >> bits
     return (
         f"Goal power_masses {unit} {written(start)} [{'; '.join(steps)}] = {written(found)}.\n"
         "Proof. vm_compute. reflexivity. Qed.\n"

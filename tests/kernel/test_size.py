@@ -9,7 +9,7 @@ from pathlib import Path
 
 KERNEL = Path(__file__).parents[2] / "rdpkit" / "kernel"
 SOURCES = sorted(KERNEL.glob("*.py"))
-MOST_LINES = 544
+MOST_LINES = 500
 
 
 def lines_of_code(path: Path) -> set[int]:

@@ -82,6 +82,7 @@ def with_certificate(finding: Finding) -> Finding:
     kernel = import_module("rdpkit.kernel")
     try:
         stated, hints = kernel.read(claim.certificate.encode())
+        kernel.statement(stated)
     except kernel.REFUSED as error:
         raise ValueError(f"its certificate is not understood: {error}.") from None
     _check_about(stated, claim)

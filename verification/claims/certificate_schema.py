@@ -34,7 +34,7 @@ def certificate_schema() -> dict[str, Any]:  # ``$id`` names the format of certi
         **_table(
             format={"const": kernel.FORMAT},
             about={"description": "Names for people; nothing is concluded from them."},
-            claim={"oneOf": [_claim(one, releases) for one in releases.ABOUT]},
+            claim={"oneOf": [_claim(one, releases) for one in (*releases.ABOUT, "")]},
             sha256={"type": "string", "pattern": "^[0-9a-f]{64}$"},
             hints={"type": "object", "description": "How to check it; a wrong one can only fail."},
         ),

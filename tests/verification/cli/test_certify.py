@@ -78,8 +78,6 @@ def test_an_event_is_certified_with_and_without_a_claim(tmp_path):
 @pytest.mark.parametrize(
     "words",
     [
-        "custom-rdp --orders 2.0,8.0,32.0 --values 0.02,0.08,0.32",
-        "custom-rdp --orders 2.0,8.0 --values 0.02,0.08",
         "custom-profile --epsilons 0.1 --deltas 0.0",
         "discrete-gaussian --sigma 5.0 --record-norm 1",
         "exponential --event-epsilon 0.1",
@@ -90,11 +88,3 @@ def test_the_examples_of_what_is_known_by_one_bound_are_accepted(words):
     found = run(*words.split(), "--adjacency", "replace-one", "--delta", "1e-5")
     assert found.exit_code == 0, found.stderr
     assert accepted(found.stdout)["says"] == "at most"
-
-
-def test_a_bound_on_a_renyi_divergence_is_of_its_order_alone():
-    words = ["custom-rdp", "--orders", "2.0,8.0,32.0", "--values", "0.02,0.08,0.32"]
-    found = json.loads(run(*words, "--adjacency", "replace-one", "--delta", "1e-5").stdout)
-    found["hints"]["order"] = "3"
-    with pytest.raises(kernel.REFUSED, match="another order"):
-        kernel.check(found["claim"], found["hints"])

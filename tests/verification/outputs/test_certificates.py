@@ -126,6 +126,7 @@ def python_says(content: str) -> int:
     status = 2
     try:
         claim, hints = checking.read(content.encode("utf-8", "surrogatepass"))
+        checking.statement(claim)
         status = 1
         checking.check(claim, hints)
     except checking.REFUSED:
