@@ -58,10 +58,7 @@ def class_sums(
 ) -> Embedding:  # Shape (classes, size)
     """Sum the features of each class in double precision, with norm at most 1 for each record.
 
-    Raises
-    ------
-    ArithmeticError
-        If a feature is not finite.
+    Raises ArithmeticError if a feature is not finite.
     """
     total: torch.Tensor | None = None
     with torch.no_grad():

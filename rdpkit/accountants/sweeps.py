@@ -394,10 +394,7 @@ class _Best:
     def take(self, rows: Integers, epsilon: Array, order: Array, rdp: Array) -> Integers:
         """Replace rows by the best of some orders and its neighbours; the orders ascend.
 
-        Returns
-        -------
-        array of int
-            Which of the orders was the best.
+        Returns which of the orders was the best.
         """
         pick: Integers = np.where(np.isnan(epsilon), np.inf, epsilon).argmin(axis=1)
         around = np.clip(pick[:, None] + np.array([-1, 0, 1]), 0, order.shape[1] - 1)

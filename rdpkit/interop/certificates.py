@@ -86,10 +86,7 @@ def certificate(
 ) -> str:
     """A certificate of a claim, which the checker accepted, as JSON.
 
-    Raises
-    ------
-    NoCertificateError
-        If there is none, with the reason.
+    Raises NoCertificateError if there is none, with the reason.
     """
     best = order
     if delta is not None and _has_renyi_bounds(event):

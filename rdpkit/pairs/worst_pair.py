@@ -159,10 +159,7 @@ def pair_of(
 ) -> NeighbouringPair:
     """The data sets behind a lower bound that has been computed already.
 
-    Raises
-    ------
-    NoLossDistributionError
-        If no data sets are known for the event (a ``ValueError``).
+    Raises NoLossDistributionError if no data sets are known for the event (a ``ValueError``).
     """
     inner = event
     while isinstance(inner, Repeated):

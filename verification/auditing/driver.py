@@ -341,10 +341,7 @@ def ledger_problems(
 ) -> tuple[str, ...]:
     """Whatever keeps the account of a data set from being true, a sentence each.
 
-    Returns
-    -------
-    tuple of str
-        What :meth:`rdpkit.mechanisms.Ledger.problems` finds, and guarantees that are refuted.
+    Returns what :meth:`rdpkit.mechanisms.Ledger.problems` finds, and guarantees that are refuted.
     """
     found = list(ledger.problems(dataset))
     audited: dict[object, bool] = {}

@@ -159,10 +159,7 @@ class Claim:
 def named(claim: Claim) -> Iterator[None]:
     """Put the file and the id of a claim before the message of an error about it.
 
-    Raises
-    ------
-    ValueError or ArithmeticError
-        As it is raised inside the block, with the claim named.
+    Raises ValueError or ArithmeticError as it is raised inside the block, with the claim named.
     """
     try:
         yield

@@ -222,12 +222,9 @@ _ATTENDED = (
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
     """Refuted claims, then open ones, then those that differ, by how far they are from the truth.
 
-    Returns
-    -------
-    list of Finding
-        Only those to which somebody has to attend: neither sound and reproduced claims, nor those
-        that cannot be recomputed. Of several readings that are all refuted it is the one that
-        leaks least.
+    Only those to which somebody has to attend: neither sound and reproduced claims, nor
+    those that cannot be recomputed. Of several readings that are all refuted it is the one that
+    leaks least.
     """
 
     def rank(finding: Finding) -> int | None:

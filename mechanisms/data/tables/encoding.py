@@ -135,11 +135,8 @@ def read_values(
 ) -> NDArray[Any]:
     """The values of a column before they are coded.
 
-    Returns
-    -------
-    ndarray of float64 or of object, shape (n,)
-        Where the column has a range: numbers, days or units of time since 1970, NaN where one is
-        missing or cannot be read. Otherwise categories as texts, None where one is missing.
+    Where the column has a range: numbers, days or units of time since 1970, NaN where one
+    is missing or cannot be read. Otherwise categories as texts, None where one is missing.
     """
     array = _decoded(given)
     if column.is_ordered:

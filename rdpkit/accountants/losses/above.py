@@ -54,10 +54,7 @@ def dominating(
 ) -> Tilted:
     """The pair that connects the dots of a step's curve at grid points.
 
-    Raises
-    ------
-    NoLossDistributionError
-        If no precision makes the masses sharp.
+    Raises NoLossDistributionError if no precision makes the masses sharp.
     """
     # Masses are second differences, which lose twice as many digits as the cell width has.
     width = int(np.min(np.diff(edges))) * grid.step

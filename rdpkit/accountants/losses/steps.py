@@ -107,12 +107,8 @@ def alternatives(
 
     Every step bounds what one release leaks. Under add-or-remove-one they are for a removal;
     reversed, for an addition. Under zero-out they are for a record that becomes the special one;
-    reversed, for the special one in its place.
-
-    Raises
-    ------
-    NoLossDistributionError
-        If a part of the event has none, or the possibilities are too many to list.
+    reversed, for the special one in its place. Raises NoLossDistributionError if a part of the
+    event has none, or the possibilities are too many to list.
     """
     above: _Questions[DominatingReleases] = _Questions(
         expand=lambda event: event.expand(),
@@ -130,11 +126,8 @@ def attained_alternatives(
     """What pairs of data sets attain, in the order of :func:`alternatives`.
 
     Every step is a pair that two data sets attain (:mod:`rdpkit.pairs.worst_pair` says which).
-
-    Raises
-    ------
-    NoLossDistributionError
-        If no pair is known for a part of the event, or the possibilities are too many to list.
+    Raises NoLossDistributionError if no pair is known for a part of the event, or the possibilities
+    are too many to list.
     """
     below: _Questions[AttainedReleases] = _Questions(
         expand=lambda event: event.attained_expansion(),

@@ -66,12 +66,8 @@ class LedgerFile:
     def create(cls, path: Path, entries: list[dict[str, Any]]) -> LedgerFile:
         """Write a new file as a whole.
 
-        Raises
-        ------
-        FileExistsError
-            If there is a file of that name: spending that it records must not be lost.
-        OSError
-            If it cannot be written.
+        Raises FileExistsError if there is a file of that name: spending that it records must not be
+        lost. Raises OSError if it cannot be written.
         """
         content = b"".join(as_line(n, entry) for n, entry in enumerate(entries))
         try:

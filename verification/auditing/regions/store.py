@@ -50,10 +50,8 @@ def as_stored(region: Region) -> list[list[list[Any]]]:
 def restored(claim: Claim, stored: Any) -> Region:
     """A region from its bands.
 
-    Raises
-    ------
-    ValueError, TypeError, KeyError or ArithmeticError
-        If what was stored is not about this claim.
+    Raises ValueError, TypeError, KeyError or ArithmeticError if what was stored is not about this
+    claim.
     """
     rows = [
         tuple(

@@ -25,11 +25,8 @@ def training_view(
 ) -> Markup | None:
     """The sandwich of a claim whose training was checked, and its canaries' scores.
 
-    Returns
-    -------
-    Markup or None
-        HTML in which nothing of a claims file or of code is markup; None if no training was
-        checked. Its classes have their styles in ``static/trainings.css``.
+    HTML in which nothing of a claims file or of code is markup; None if no training was
+    checked. Its classes have their styles in ``static/trainings.css``.
     """
     if finding.training is None:
         return None
