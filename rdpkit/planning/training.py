@@ -222,11 +222,6 @@ def compare_sampling(
         The neighbouring relation. Under zero-out, in which a gradient becomes 0 and nothing else
         moves, all ways have the same sensitivity.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside of its range.
-
     Source
     ------
     The theorems that the guarantees name.

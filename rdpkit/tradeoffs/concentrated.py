@@ -118,11 +118,6 @@ def zcdp(event: Event, *, adjacency: Adjacency | str) -> ConcentratedDP:
     ConcentratedDP
         rho from above and below.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside of its range.
-
     Source
     ------
     Bun and Steinke 2016 (arXiv 1605.02065); all orders at once: rdpkit, theory page "Trade-off

@@ -207,11 +207,6 @@ def tradeoff(
     TradeoffCurve
         With ``tpr(fpr)``, ``fnr(fpr)``, ``advantage`` and ``plot()``.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside of its range.
-
     Source
     ------
     Dong, Roth and Su 2022, Proposition 6 (arXiv 1905.02383); certified profiles: rdpkit, theory

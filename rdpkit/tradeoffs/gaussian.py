@@ -143,11 +143,6 @@ def gdp(
     GaussianDP
         mu from above and below, its regret, and the range of deltas.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside of its range.
-
     Source
     ------
     Dong, Roth and Su 2022 (arXiv 1905.02383); mu with regret: Gomez et al., "Gaussian DP for
