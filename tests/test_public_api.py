@@ -1,7 +1,5 @@
 """The public names, and what their docstrings must say."""
 
-from __future__ import annotations
-
 import enum
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """Commands to run inside of this process, about one event of every mechanism."""
 
-from __future__ import annotations
-
 import json
 import math
 

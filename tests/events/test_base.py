@@ -1,7 +1,5 @@
 """What every event has in common, and how events are built from plain parameters."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import math

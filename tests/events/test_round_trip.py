@@ -1,7 +1,5 @@
 """Every event is what its own parameters, as a file would hold them, build."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Figures of papers: files, both formats, progress, and what is refused."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

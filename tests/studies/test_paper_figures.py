@@ -1,7 +1,5 @@
 """Figures as data: what the papers print, what is true beside it, and how it is drawn."""
 
-from __future__ import annotations
-
 import csv
 import functools
 import io
