@@ -162,9 +162,7 @@ class Experiment:
                 yield cell, seed
 
 
-def load_experiment(
-    path: str | Path,  # The file
-) -> Experiment:
+def load_experiment(path: str | Path) -> Experiment:
     """Read an experiment from a TOML file."""
     path = Path(path)
     try:

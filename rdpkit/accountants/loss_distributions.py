@@ -727,9 +727,7 @@ def merged(releases: R) -> tuple[R, AnyStep | None]:
     return releases, None
 
 
-def largest_loss(
-    releases: Releases,  # Steps and counts
-) -> float:
+def largest_loss(releases: Releases) -> float:
     """The sum of the largest finite losses, rounded up; infinite where one has none."""
     total = Fraction(0)
     for step, count in releases:

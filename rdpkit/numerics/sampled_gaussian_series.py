@@ -95,14 +95,7 @@ def _excess(order: float, z: float, q: float) -> arb:
     return total
 
 
-def series_enclosure(
-    # As for :func:`rdp_enclosure`.
-    order: float,
-    z: float,
-    q: float,
-    *,
-    bits: int = 70,
-) -> arb:
+def series_enclosure(order: float, z: float, q: float, *, bits: int = 70) -> arb:
     """What :func:`rdp_enclosure` returns, always computed by the series.
 
     Raises ArithmeticError if the accuracy is not reached.

@@ -70,12 +70,7 @@ class ClaimsText:
         first, last, _, new = self._changed_block(identifier, list(changes))
         return self._mark + "\n".join([*lines[:first], new, *lines[last:]])
 
-    def replacements(
-        self,
-        # As for :meth:`edited`.
-        identifier: str,
-        changes: Iterable[Change],
-    ) -> list[Replacement]:
+    def replacements(self, identifier: str, changes: Iterable[Change]) -> list[Replacement]:
         """The pieces of the text that differ after changes in one claim."""
         first, _, old, new = self._changed_block(identifier, list(changes))
         return [

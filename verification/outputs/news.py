@@ -200,9 +200,7 @@ def _differ(count: int) -> str:
     return "1 differs from its" if count == 1 else f"{count} differ from their"
 
 
-def summary(
-    findings: Sequence[Finding],  # What the audit found
-) -> dict[str, Any]:
+def summary(findings: Sequence[Finding]) -> dict[str, Any]:
     """The news as plain values for JSON: sentences, and counts of all and of each source."""
     return {
         "sentences": sentences(findings),

@@ -129,10 +129,7 @@ def _codes(column: Column, given: pa.ChunkedArray) -> NDArray[np.int64]:
     return np.where(known, np.where(listed >= 0, listed, unlisted), absent)
 
 
-def read_values(
-    given: pa.ChunkedArray,  # The column
-    column: Column,  # What the schema says of it
-) -> NDArray[Any]:
+def read_values(given: pa.ChunkedArray, column: Column) -> NDArray[Any]:
     """The values of a column before they are coded.
 
     Where the column has a range: numbers, days or units of time since 1970, NaN where one

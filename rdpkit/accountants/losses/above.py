@@ -101,10 +101,7 @@ def _connect(step: AnyStep, edges: Indices, grid: Grid) -> Tilted | None:
 class Above:
     """A composition from above: delta at any epsilon, and the reverse."""
 
-    def __init__(
-        self,
-        layout: Layout,  # How it is computed
-    ) -> None:
+    def __init__(self, layout: Layout) -> None:
         found: list[tuple[Block, Tilted]] = []
         for block in layout.blocks:
             fine = Grid(step=layout.grid.step / block.factor, tilt=layout.grid.tilt)

@@ -99,10 +99,7 @@ class Alternative(Generic[R]):
         return Alternative(releases=releases, touched=self.touched[::-1])
 
 
-def alternatives(
-    event: Event,  # What was released
-    adjacency: Adjacency,  # The neighbouring relation
-) -> tuple[Alternative[DominatingReleases], ...]:
+def alternatives(event: Event, adjacency: Adjacency) -> tuple[Alternative[DominatingReleases], ...]:
     """Every way in which one changed record may matter, without those that another one dominates.
 
     Every step bounds what one release leaks. Under add-or-remove-one they are for a removal;
@@ -119,9 +116,7 @@ def alternatives(
 
 
 def attained_alternatives(
-    # As for :func:`alternatives`.
-    event: Event,
-    adjacency: Adjacency,
+    event: Event, adjacency: Adjacency
 ) -> tuple[Alternative[AttainedReleases], ...]:
     """What pairs of data sets attain, in the order of :func:`alternatives`.
 

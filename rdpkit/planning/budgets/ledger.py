@@ -48,10 +48,7 @@ def _head(lines: int) -> bytes:
 class LedgerFile:
     """The lines of a file, read as they are added by this process and by others."""
 
-    def __init__(
-        self,
-        path: Path,  # The file
-    ) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self._read_up_to = 0
         self._lines = 0

@@ -322,9 +322,7 @@ def _event_of_node(node: Any, argument: Callable[[Any], Argument]) -> dict[str, 
     return _event(name, arguments, argument)
 
 
-def proposals(
-    calls: Iterable[FoundCall],  # Calls of privacy libraries
-) -> list[ClaimProposal]:
+def proposals(calls: Iterable[FoundCall]) -> list[ClaimProposal]:
     """A claim for each call.
 
     Those of which nothing is missing but epsilon have the smallest one that is proven. An

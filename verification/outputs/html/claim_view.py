@@ -171,9 +171,7 @@ def claim_view(
     )
 
 
-def slugs(
-    ids: Sequence[str],  # The ids in the order of the files
-) -> list[str]:
+def slugs(ids: Sequence[str]) -> list[str]:
     """An anchor for each claim, made of its id, that no other claim has.
 
     Letters, digits, dots, hyphens and underscores. An id that is a number, or has no such

@@ -20,9 +20,7 @@ _ROW, _MIDDLE = 24, 12
 _HEIGHT = 48
 
 
-def training_view(
-    finding: Finding,  # What the audit found
-) -> Markup | None:
+def training_view(finding: Finding) -> Markup | None:
     """The sandwich of a claim whose training was checked, and its canaries' scores.
 
     HTML in which nothing of a claims file or of code is markup; None if no training was
