@@ -100,17 +100,7 @@ def noisy_sum(
     noise: NoiseSource,
     device: str | torch.device = "cpu",
 ) -> NDArray[np.float64]:  # Shape (extractor.embedding_size,)
-    """:func:`clipped_sum` plus N(0, noise_std^2 I): all that the synthetic records see of the data.
-
-    Parameters
-    ----------
-    images, extractor, augmentation, clip_norm, device
-        As for :func:`clipped_sum`.
-    noise_std : float
-        Standard deviation on each coordinate.
-    noise : NoiseSource
-        Source of the noise.
-    """
+    """:func:`clipped_sum` plus N(0, noise_std^2 I): all that is seen of the data."""
     total = clipped_sum(
         images,
         extractor=extractor,

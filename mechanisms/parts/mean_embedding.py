@@ -90,17 +90,7 @@ def noisy_sums(
     noise: NoiseSource,
     device: str,
 ) -> Embedding:  # Shape (classes, size)
-    """:func:`class_sums` plus N(0, noise_std^2 I), which may be released.
-
-    Parameters
-    ----------
-    data, feature_map, device
-        As for :func:`class_sums`.
-    noise_std : float
-        Standard deviation on each coordinate.
-    noise : NoiseSource
-        Source of the noise.
-    """
+    """:func:`class_sums` plus N(0, noise_std^2 I), which may be released."""
     sums = class_sums(data, feature_map, device=device)
     return sums + noise.normal(sums.shape, std=noise_std)
 

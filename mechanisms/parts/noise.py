@@ -152,11 +152,6 @@ class NoiseSource:
 
         Raises ValueError if the position has been passed. Raises RuntimeError if the source is not
         seeded, because only runs with the same seed draw the same words.
-
-        Parameters
-        ----------
-        position : int
-            Where to go on; at least the present position.
         """
         if not self.reproducible:
             raise RuntimeError("Only a seeded NoiseSource has positions to go on from.")

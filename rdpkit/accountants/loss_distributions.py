@@ -491,15 +491,7 @@ def _epsilon_on_grids(
 def delta_above(
     releases: DominatingReleases, *, epsilon: float, accuracy: float = ACCURACY
 ) -> LossBound:
-    """Upper bound on delta at ``epsilon``.
-
-    Parameters
-    ----------
-    releases, accuracy
-        As for :func:`epsilon_above`.
-    epsilon : float
-        In nats, >= 0.
-    """
+    """Upper bound on delta at ``epsilon`` >= 0, in nats; see :func:`epsilon_above`."""
     releases, only = merged(releases)
     if not releases:
         return _NOTHING
@@ -548,19 +540,9 @@ def epsilon_below(
     *,
     delta: float,
     accuracy: float = ACCURACY,
-    rough: float | None = None,
+    rough: float | None = None,  # What :func:`roughly` found; it only chooses the tilt
 ) -> LossBound:
-    """Epsilon that the pairs given by ``releases`` exceed at ``delta``: a lower bound.
-
-    Parameters
-    ----------
-    releases, accuracy
-        As for :func:`epsilon_above`; every step is a pair of distributions.
-    delta : float
-        In [0, 1).
-    rough : float, optional
-        What :func:`roughly` finds, if it was asked before. It only chooses the tilt.
-    """
+    """Epsilon that the pairs given by ``releases`` exceed at ``delta``: a lower bound."""
     releases, only = merged(releases)
     if not releases:
         return _NOTHING
@@ -629,15 +611,7 @@ def delta_below(
     accuracy: float = ACCURACY,
     rough: float | None = None,
 ) -> LossBound:
-    """Delta that the pairs given by ``releases`` have at ``epsilon``: a lower bound.
-
-    Parameters
-    ----------
-    releases, accuracy, rough
-        As for :func:`epsilon_below`.
-    epsilon : float
-        In nats, >= 0.
-    """
+    """Delta that the pairs given by ``releases`` have at ``epsilon`` >= 0: a lower bound."""
     releases, only = merged(releases)
     if not releases:
         return _NOTHING

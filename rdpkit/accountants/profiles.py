@@ -230,15 +230,9 @@ def gaussian_ceiling(event: Event, adjacency: Adjacency) -> float:
 
 
 class _Curve:
-    """One composition in one order of the data sets: delta from above, and how far it reaches.
+    """One composition in one order of the data sets: delta from above, and how far it reaches."""
 
-    Attributes
-    ----------
-    reach : float
-        An epsilon at which delta is at most what was asked for.
-    """
-
-    reach: float
+    reach: float  # An epsilon at which delta is at most what was asked for
 
     def delta(self, epsilon: float) -> float:
         """An upper bound on delta."""

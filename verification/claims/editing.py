@@ -40,13 +40,7 @@ class Replacement:
 
 
 class ClaimsText:
-    """The text of a claims file, in which single claims are changed.
-
-    Parameters
-    ----------
-    text : str
-        The file.
-    """
+    """The text of a claims file, in which single claims are changed."""
 
     def __init__(self, text: str) -> None:
         # Some editors begin a file with a mark of its encoding, which is no TOML.
