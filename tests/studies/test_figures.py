@@ -69,16 +69,6 @@ def _as_tuple(value):
 
 
 @pytest.mark.parametrize("entry", FIGURES.values(), ids=lambda entry: entry.id)
-def test_defaults_are_read_as_they_are_shown(entry, monkeypatch):
-    given = {}
-    monkeypatch.setattr(figures, "_make", lambda entry, **values: given.update(values))
-    assert plot(entry.id).exit_code == 0
-    assert {p.name: _as_tuple(given[p.name]) for p in entry.parameters} == {
-        p.name: p.default for p in entry.parameters
-    }
-
-
-@pytest.mark.parametrize("entry", FIGURES.values(), ids=lambda entry: entry.id)
 def test_defaults_can_be_typed_as_the_help_shows_them(entry, monkeypatch):
     monkeypatch.setattr(figures, "_make", lambda entry, **values: given.update(values))
     text = " ".join(plot(entry.id, "--help").stdout.split())
