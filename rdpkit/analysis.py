@@ -349,11 +349,6 @@ def compare(event: Event, *, delta: float, adjacency: Adjacency | str) -> Compar
         A tuple of guarantees, which ``print`` and notebooks show as a table. ``best`` is its
         smallest upper bound, and ``lower`` its lower bound.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside of its range.
-
     Source
     ------
     The theorem that each result names.

@@ -22,16 +22,10 @@ _SIGNS = {Kind.UPPER: "<=", Kind.LOWER: ">=", Kind.PUBLISHED: "="}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enclosure:
-    """A certified interval: what holds the number is proven, by ball arithmetic.
+    """A certified interval: what holds the number is proven, by ball arithmetic."""
 
-    Parameters
-    ----------
-    lower, upper : float
-        Rounded outwards.
-    """
-
-    lower: float
-    upper: float
+    lower: float  #: Rounded outwards
+    upper: float  #: Rounded outwards
 
     rigorous: ClassVar[bool] = True  #: Truncation, tails and rounding are all accounted for
 

@@ -1,7 +1,5 @@
 """The neighbouring relations: one spelling each in results, several that are understood."""
 
-from __future__ import annotations
-
 import pytest
 
 from rdpkit.adjacency import MEANINGS, SPELLINGS, Adjacency, choices

@@ -1,7 +1,5 @@
 """The questions: by named theorems where a number is asserted, by inequality for the best."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import pickle

@@ -1,7 +1,5 @@
 """What tests of pages find on a page on which everything is wrong, and on a good one."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.browser import IN_BROWSER, assert_usable, contrast

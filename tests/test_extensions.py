@@ -1,7 +1,5 @@
 """Events and theorems of other installed packages are seen; bad ones are clear errors."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Every event with extreme numbers: a finite answer, an infinity that says why, or a refusal."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import warnings

@@ -1,7 +1,5 @@
 """Guarantees compare by their epsilon, refuse nonsense, and turn into JSON."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

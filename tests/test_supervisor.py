@@ -1,7 +1,5 @@
 """Long work: results one by one, signals, workers that outlive nobody."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

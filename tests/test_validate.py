@@ -1,7 +1,5 @@
 """The checks on arguments: what they accept, what they return, and what they say."""
 
-from __future__ import annotations
-
 import math
 import re
 from decimal import Decimal

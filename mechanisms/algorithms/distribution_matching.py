@@ -57,17 +57,12 @@ def synthesize(
 
     Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`. The seed decides
     the initial records, extractors, augmentations and batches; ``initial``, of shape (classes,
-    samples_per_class, d), are other initial records.
+    samples_per_class, d), are other initial records. Returns ``classes * samples_per_class``
+    records, sorted by class; its manifest says that it is not private.
 
     Guarantee
     ---------
     None. No noise is added, and means of representations are matched exactly.
-
-    Returns
-    -------
-    Release
-        ``classes * samples_per_class`` records, sorted by class; its manifest says that it is not
-        private.
 
     Source
     ------

@@ -173,10 +173,7 @@ def transport_gradient(
 def clipped_gradient(gradient: torch.Tensor, *, clip_norm: float) -> NDArray[np.float64]:
     """Scale the *whole* gradient, over all generated images, to a norm of at most ``clip_norm``.
 
-    Raises
-    ------
-    ArithmeticError
-        If the gradient is not finite.
+    Raises ArithmeticError if the gradient is not finite.
     """
     values: NDArray[np.float64] = gradient.detach().double().cpu().numpy()
     norm = float(np.linalg.norm(values))

@@ -54,11 +54,6 @@ def record_event(*, clip_norm: float, feature_noise: float, label_noise: float) 
         Largest L2 norm of a record's features.
     feature_noise, label_noise : float
         Standard deviations of the noise on each coordinate.
-
-    Raises
-    ------
-    ValueError
-        If a number is not a finite one > 0.
     """
     features = _validate.positive("clip_norm", clip_norm) / _validate.positive(
         "feature_noise", feature_noise

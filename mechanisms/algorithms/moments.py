@@ -233,7 +233,9 @@ def synthesize(
     """Release noisy moments of public features, and draws from the laws that they describe.
 
     Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`. A table of shape
-    (n, d) with basis "columns" needs no ``image_shape``. Numbers are scaled to [0, 1].
+    (n, d) with basis "columns" needs no ``image_shape``. Numbers are scaled to [0, 1]. Returns
+    synthetic records, class by class, in the shape of the records if the basis can be inverted, and
+    else their coordinates. ``others`` has the noisy moments.
 
     Guarantee
     ---------
@@ -248,12 +250,6 @@ def synthesize(
     -------
     The number of records is public or noisy; it need not be right, but there are at most four times
     as many. Rounding moves no sum by more than the margin that is kept free for it.
-
-    Returns
-    -------
-    Release
-        Synthetic records, class by class, in the shape of the records if the basis can be inverted,
-        and else their coordinates. ``others`` has the noisy moments.
 
     Warns
     -----

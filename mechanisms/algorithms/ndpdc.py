@@ -55,10 +55,7 @@ def clip_representations(
 ) -> torch.Tensor:  # Shape (n, k), float64
     """Scale each row down to an L2 norm of at most ``clip_norm``, less a margin for rounding.
 
-    Raises
-    ------
-    ArithmeticError
-        If a representation is not finite: no clipping bounds its norm.
+    Raises ArithmeticError if a representation is not finite: no clipping bounds its norm.
     """
     rows = representations.double()
     if not bool(torch.isfinite(rows).all()):
@@ -103,17 +100,7 @@ def noisy_sum(
     noise: NoiseSource,
     device: str | torch.device = "cpu",
 ) -> NDArray[np.float64]:  # Shape (extractor.embedding_size,)
-    """:func:`clipped_sum` plus N(0, noise_std^2 I): all that the synthetic records see of the data.
-
-    Parameters
-    ----------
-    images, extractor, augmentation, clip_norm, device
-        As for :func:`clipped_sum`.
-    noise_std : float
-        Standard deviation on each coordinate.
-    noise : NoiseSource
-        Source of the noise.
-    """
+    """:func:`clipped_sum` plus N(0, noise_std^2 I): all that is seen of the data."""
     total = clipped_sum(
         images,
         extractor=extractor,
@@ -173,7 +160,8 @@ def synthesize(
     class. The seed decides the initial records, extractors and augmentations. A checkpoint holds
     the synthetic records of some iteration, which the guarantee covers. With seeded noise an
     interrupted run ends with the same release, bit for bit. With secret noise, the remaining
-    iterations draw fresh noise. The file is not removed.
+    iterations draw fresh noise. The file is not removed. Returns ``classes * samples_per_class``
+    records in the shape of the given ones, sorted by class. Pixels are not clipped to [-1, 1].
 
     Guarantee
     ---------
@@ -188,12 +176,6 @@ def synthesize(
     The class sizes from which the sampling probabilities are computed are public numbers, or noisy
     ones that the guarantee pays for; they need not be right. Rounding inside of the extractor moves
     no sum by more than 1e-4 of ``clip_norm``, the margin that is kept free for it.
-
-    Returns
-    -------
-    Release
-        ``classes * samples_per_class`` records in the shape of the given ones, sorted by class.
-        Pixels are not clipped to [-1, 1].
 
     Source
     ------

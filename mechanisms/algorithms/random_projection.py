@@ -43,11 +43,6 @@ def projection_matrix(features: int, dimension: int, *, seed: int) -> Array:
 
     The matrix does not depend on the data and is applied to test records as well, so it is drawn
     from a public seed. It adds no protection.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not accepted.
     """
     rows = int(_validate.integer("features", features))
     columns = int(_validate.integer("dimension", dimension))

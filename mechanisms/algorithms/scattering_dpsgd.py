@@ -230,7 +230,9 @@ def synthesize(
 
     Arguments: see :class:`rdpkit.mechanisms.algorithms.specification.Mechanism`. Images are scaled
     to [0, 1] and have more than 2^scales pixels a side. The features of the last images are kept in
-    memory: a gigabyte for MNIST.
+    memory: a gigabyte for MNIST. Returns a classifier, not synthetic records: features of shape
+    (classes, d + 1) are its weights, one row a class with the constant last, and labels name the
+    class of each row.
 
     Guarantee
     ---------
@@ -244,12 +246,6 @@ def synthesize(
     The number of records from which the sampling probability is computed is a public number, or a
     noisy one that the guarantee pays for; it need not be right. Rounding moves no sum by more than
     1e-6 of ``clip_norm``, the margin that is kept free for it.
-
-    Returns
-    -------
-    Release
-        A classifier, not synthetic records: features of shape (classes, d + 1) are its weights,
-        one row a class with the constant last, and labels name the class of each row.
 
     Source
     ------

@@ -152,13 +152,7 @@ class Mechanism:
         return found
 
     def build(self, values: Mapping[str, Any]) -> Any:
-        """The options of ``synthesize``, from all values that :meth:`check` returned.
-
-        Raises
-        ------
-        ValueError
-            If a value is not accepted.
-        """
+        """The options of ``synthesize``, from all values that :meth:`check` returned."""
         return options_from(self.options, {**values, **self.fixed})
 
     def check(self, values: Mapping[str, Any], *, calibrated: bool) -> dict[str, Any]:

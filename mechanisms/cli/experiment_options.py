@@ -14,7 +14,7 @@ from rdpkit.cli.output import format_option, one_line_errors
 from rdpkit.cli.progress import threads_option, work_shown
 from rdpkit.formats.text import as_json
 from rdpkit.mechanisms.cli.given_options import with_options
-from rdpkit.mechanisms.experiments import shipped
+from rdpkit.mechanisms.experiments import experiment
 
 if TYPE_CHECKING:
     from rdpkit.mechanisms.experiments.experiment import Experiment
@@ -24,7 +24,7 @@ experiment_options = with_options(
     click.argument(
         "experiment",
         required=False,
-        shell_complete=names_of(lambda _: shipped.names(), files=".toml"),
+        shell_complete=names_of(lambda _: experiment.shipped_names(), files=".toml"),
     ),
     click.option("--list", "list_them", is_flag=True, help="List the experiments of the package."),
     click.option(
@@ -51,12 +51,12 @@ def chosen_experiment(
 ) -> Experiment | None:
     """The experiment that the user names, or None if ``--list`` was given, which is printed."""
     if list_them:
-        names = shipped.names()
+        names = experiment.shipped_names()
         click.echo(as_json(names) if output_format == "json" else "\n".join(names))
         return None
     if given is None:
         raise ValueError("Expected EXPERIMENT: a TOML file, or a name that --list shows.")
-    return shipped.find_experiment(given)
+    return experiment.find_experiment(given)
 
 
 @contextmanager

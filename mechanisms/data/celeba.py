@@ -31,10 +31,7 @@ def load_celeba(
 ) -> Dataset:
     """CelebA's training and test parts, resized, labelled by one attribute.
 
-    Returns
-    -------
-    Dataset
-        The validation part is left out, so that it may be used for choices that cost no privacy.
+    The validation part is left out, so that it may be used for choices that cost no privacy.
     """
     directory = Path(directory)
     _validate.integer("side", side)

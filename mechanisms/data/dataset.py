@@ -19,32 +19,20 @@ Labels = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
-    """Training and test records of one data set, as its files store them.
+    """Training and test records of one data set, as its files store them."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the data set.
-    train_features, test_features : array of shape (n, d)
-        Records, flat, as stored: images are uint8, channel by channel, row by row.
-    train_labels, test_labels : array of int, shape (n,)
-        Labels in [0, number of classes).
-    classes : tuple of str
-        Names of the labels: public knowledge, not what occurs in the data.
-    value_range : (float, float)
-        Smallest and largest value that a record can have, by the format and not by the data.
-    image_shape : (int, int, int), optional
-        Channels, height and width; None where records are no images.
-    """
-
-    name: str
+    name: str  #: Name of the data set
     train_features: Records
-    train_labels: Labels
+    """Shape (n, d): records, flat, as stored: images are uint8, channel by channel, row by row."""
+    train_labels: Labels  #: Shape (n,): labels in [0, number of classes)
     test_features: Records
-    test_labels: Labels
-    classes: tuple[str, ...]
+    """Shape (n, d): records, flat, as stored: images are uint8, channel by channel, row by row."""
+    test_labels: Labels  #: Shape (n,): labels in [0, number of classes)
+    classes: tuple[str, ...]  #: Names of the labels: public knowledge, not what occurs in the data
     value_range: tuple[float, float]
+    """Smallest and largest value that a record can have, by the format and not by the data."""
     image_shape: tuple[int, int, int] | None = None
+    """Channels, height and width; None where records are no images."""
 
     def __post_init__(self) -> None:
         low, high = self.value_range

@@ -81,10 +81,7 @@ def read_images_and_labels(
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], tuple[int, int, int]]:
     """Read a pair of IDX files: images of bytes and their labels.
 
-    Returns
-    -------
-    tuple
-        Images of shape (n, height * width), labels of shape (n,), and (1, height, width).
+    Returns images of shape (n, height * width), labels of shape (n,), and (1, height, width).
     """
     pixels, names = read_idx(images), read_idx(labels)
     if pixels.dtype != np.uint8 or pixels.ndim != 3:

@@ -36,6 +36,7 @@ from rdpkit.mechanisms.parts.counts import SHARE_OF_TARGET, NoisyCounts, PublicC
 if TYPE_CHECKING:
     from rdpkit.mechanisms.evaluation.training import Training
 
+_SHIPPED = Path(__file__).parent / "files"
 INPUTS = ("as-released", "standardised")
 POSTPROCESSING = ("none", "zero-negatives", "spread")
 _BOUNDS = ("best-rdp", "best")
@@ -162,9 +163,7 @@ class Experiment:
                 yield cell, seed
 
 
-def load_experiment(
-    path: str | Path,  # The file
-) -> Experiment:
+def load_experiment(path: str | Path) -> Experiment:
     """Read an experiment from a TOML file."""
     path = Path(path)
     try:
@@ -435,3 +434,23 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     return value
+
+
+def shipped_names() -> list[str]:
+    """Names of the experiments that come with the package."""
+    return sorted(path.stem for path in _SHIPPED.glob("*.toml"))
+
+
+def find_experiment(
+    given: str,  # The name of one that comes with the package, or the path of a TOML file
+) -> Experiment:
+    """An experiment by its name, or from a file."""
+    path = Path(given)
+    if path.suffix != ".toml" and not path.exists():
+        if given not in shipped_names():
+            raise ValueError(
+                f"Expected EXPERIMENT to be a TOML file or one of {', '.join(shipped_names())}, "
+                f"got {given!r}.{did_you_mean(given, shipped_names())}"
+            )
+        path = _SHIPPED / f"{given}.toml"
+    return load_experiment(path)

@@ -75,12 +75,8 @@ class Runner:
         """Run what has not been run yet; each finished run is written at once.
 
         Mechanisms that take hours keep a checkpoint, from which an interrupted run continues.
-
-        Raises
-        ------
-        ValueError, ArithmeticError, OSError
-            If the data set, the calibration, the mechanism or the training fails. The rows of
-            finished runs are kept.
+        Raises ValueError, ArithmeticError, OSError if the data set, the calibration, the mechanism
+        or the training fails. The rows of finished runs are kept.
         """
         folder = results / experiment.name
         store = Rows(folder / "rows")

@@ -34,10 +34,7 @@ def build_model(
 ) -> nn.Module:
     """A freshly initialised classifier; its weights come from torch's global generator.
 
-    Returns
-    -------
-    torch.nn.Module
-        It maps images of shape (n, channels, height, width) to logits of shape (n, classes).
+    It maps images of shape (n, channels, height, width) to logits of shape (n, classes).
     """
     _validate.choice("model", name, MODELS)
     # Imported here, because a command that only lists the names does not need torch.

@@ -14,37 +14,19 @@ Size = int | tuple[int, int]
 
 
 class ImageClassifier(nn.Module):
-    """Layers that turn an image into numbers, and linear layers that turn these into logits.
-
-    Parameters
-    ----------
-    name : str
-        The model's name, for errors.
-    layers : callable
-        Makes the layers for an image. It is called after all other arguments have been checked.
-    smallest : int
-        Smallest side of an image in pixels; the layers would leave nothing of a smaller image.
-    channels, classes : int
-        Channels of an image; number of labels, at least 2.
-    size : int or (int, int)
-        Height and width in pixels.
-    hidden : sequence of int
-        Widths of the hidden linear layers, each with a ReLU behind it.
-    dropout : float
-        Share of a hidden layer's outputs that training sets to zero.
-    """
+    """Layers that turn an image into numbers, and linear layers that turn these into logits."""
 
     def __init__(
         self,
-        name: str,
-        layers: Callable[[], list[nn.Module]],
+        name: str,  # For errors
+        layers: Callable[[], list[nn.Module]],  # Called after all other arguments were checked
         *,
-        smallest: int,
+        smallest: int,  # Side of an image in pixels; layers leave nothing of a smaller one
         channels: int,
         size: Size,
-        classes: int,
-        hidden: tuple[int, ...] = (),
-        dropout: float = 0.0,
+        classes: int,  # At least 2
+        hidden: tuple[int, ...] = (),  # Widths of linear layers, each with a ReLU behind it
+        dropout: float = 0.0,  # Share of a hidden layer's outputs that training sets to zero
     ) -> None:
         super().__init__()
         _validate.integer("channels", channels)

@@ -95,10 +95,7 @@ def generate(
 ) -> Floats:
     """``samples_per_class`` images of each class, sorted by class.
 
-    Raises
-    ------
-    ArithmeticError
-        If a pixel is not finite.
+    Raises ArithmeticError if a pixel is not finite.
     """
     labels = torch.from_numpy(balanced_labels(network.classes, samples_per_class))
     network.eval()

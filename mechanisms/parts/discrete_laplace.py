@@ -30,11 +30,6 @@ def discrete_laplace(count: int, *, scale: int, noise: NoiseSource) -> NDArray[n
     noise : NoiseSource
         Where the randomness comes from.
 
-    Raises
-    ------
-    ValueError
-        If a number is outside of its range.
-
     Source
     ------
     Canonne, Kamath and Steinke 2020, "The discrete Gaussian for differential privacy" (arXiv

@@ -52,10 +52,7 @@ class LabelledImages:
     def as_given(self, synthetic: NDArray[np.floating]) -> Floats:
         """Synthetic images in the shape in which records came, as float32.
 
-        Raises
-        ------
-        ArithmeticError
-            If a pixel is not finite.
+        Raises ArithmeticError if a pixel is not finite.
         """
         if not np.isfinite(synthetic).all():
             raise ArithmeticError(

@@ -58,10 +58,7 @@ def class_sums(
 ) -> Embedding:  # Shape (classes, size)
     """Sum the features of each class in double precision, with norm at most 1 for each record.
 
-    Raises
-    ------
-    ArithmeticError
-        If a feature is not finite.
+    Raises ArithmeticError if a feature is not finite.
     """
     total: torch.Tensor | None = None
     with torch.no_grad():
@@ -93,17 +90,7 @@ def noisy_sums(
     noise: NoiseSource,
     device: str,
 ) -> Embedding:  # Shape (classes, size)
-    """:func:`class_sums` plus N(0, noise_std^2 I), which may be released.
-
-    Parameters
-    ----------
-    data, feature_map, device
-        As for :func:`class_sums`.
-    noise_std : float
-        Standard deviation on each coordinate.
-    noise : NoiseSource
-        Source of the noise.
-    """
+    """:func:`class_sums` plus N(0, noise_std^2 I), which may be released."""
     sums = class_sums(data, feature_map, device=device)
     return sums + noise.normal(sums.shape, std=noise_std)
 

@@ -251,14 +251,9 @@ def mixed(
     """Means of fresh subsets of some records, in batches of bounded memory.
 
     If there are fewer records than ``at_least``, zero vectors stand in for those that are missing.
-    So no data set is refused, however few records it has.
-
-    Yields
-    ------
-    means : ndarray of float64, shape (k, d)
-        Means without noise, which must not be released as they are.
-    chosen : ndarray of int64, shape (k, l)
-        Numbers of the records in each mean; -1 stands for a record that is missing.
+    So no data set is refused, however few records it has. Yields means without noise, which must
+    not be released as they are; numbers of the records in each mean; -1 stands for a record that is
+    missing.
     """
     _validate.integer("order_of_mixture", order_of_mixture, maximum=at_least)
     missing = max(0, at_least - len(members))
@@ -291,12 +286,7 @@ def mixed_by_class(
 ) -> Iterator[tuple[int, Array]]:
     """Means of fresh subsets of one class each, class by class.
 
-    Yields
-    ------
-    label : int
-        The class.
-    means : ndarray of float64, shape (k, d)
-        Means without noise, which must not be released as they are.
+    Yields the class; means without noise, which must not be released as they are.
     """
     mixer = Mixer(records, device=device)
     for label, count in enumerate(releases):

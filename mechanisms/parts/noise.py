@@ -150,17 +150,8 @@ class NoiseSource:
     def advance(self, position: int) -> None:
         """Skip all words before a position, such as the one where an earlier run stopped.
 
-        Parameters
-        ----------
-        position : int
-            Where to go on; at least the present position.
-
-        Raises
-        ------
-        ValueError
-            If the position has been passed.
-        RuntimeError
-            If the source is not seeded, because only runs with the same seed draw the same words.
+        Raises ValueError if the position has been passed. Raises RuntimeError if the source is not
+        seeded, because only runs with the same seed draw the same words.
         """
         if not self.reproducible:
             raise RuntimeError("Only a seeded NoiseSource has positions to go on from.")

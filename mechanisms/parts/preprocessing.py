@@ -212,11 +212,6 @@ def noisy_statistics(
         Smaller estimates of a deviation are replaced by this, in units of ``(upper - lower) / 2``.
     noise : NoiseSource
         Where the noise comes from.
-
-    Raises
-    ------
-    ValueError
-        If a number is outside of its range.
     """
     low = float(_validate.real_array("lower", lower, "to be a finite number"))
     high = float(_validate.real_array("upper", upper, "to be a finite number"))

@@ -54,11 +54,6 @@ def subsets(population: int, size: int, count: int, *, noise: NoiseSource) -> In
     -------
     ndarray of int64, shape (count, size)
         Each row in increasing order. The function needs memory for the result and a few megabytes.
-
-    Raises
-    ------
-    ValueError
-        If a number is outside of its range.
     """
     n = int(_validate.integer("population", population))
     wanted = int(_validate.integer("size", size, maximum=n))
@@ -107,11 +102,6 @@ def poisson_sample(population: int, probability: float, *, noise: NoiseSource) -
     -------
     ndarray of int64
         Numbers of the records that joined, in increasing order. There may be none.
-
-    Raises
-    ------
-    ValueError
-        If a number is outside of its range.
     """
     n = int(_validate.integer("population", population, minimum=0))
     chance = _validate.probability("probability", probability)

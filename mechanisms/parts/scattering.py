@@ -56,13 +56,9 @@ def scattering(
     """Scattering of orders 0, 1 and 2.
 
     The result of an image depends on that image alone. Of 28 x 28 pixels come 81 x 7 x 7 = 3969
-    numbers, at about 2,000 images a second on one core.
-
-    Returns
-    -------
-    ndarray of float32, shape (n, channels, height // 2^J, width // 2^J)
-        Channel 0 is the smoothed image. Then come the smoothed |x * psi| for each width and
-        direction, and the smoothed ||x * psi| * psi'| for each of these and each wider psi'.
+    numbers, at about 2,000 images a second on one core. Channel 0 is the smoothed image.
+    Then come the smoothed |x * psi| for each width and direction, and the smoothed ||x * psi| *
+    psi'| for each of these and each wider psi'.
     """
     _validate.integer("scales", scales)
     _validate.integer("angles", angles)

@@ -86,7 +86,7 @@ class VerifyTarget:
 
 def target_of_records(
     event: Event,
-    make: Callable[..., Iterable[Batch]],
+    make: Callable[..., Iterable[Batch]],  # The batches of one release: make(records, noise=noise)
     *,
     adjacency: Adjacency = Adjacency.REPLACE_ONE,
     classes: int = 2,
@@ -94,17 +94,7 @@ def target_of_records(
     norm: float | None = None,
     pair: Callable[[], DataPair] | None = None,
 ) -> VerifyTarget:
-    """A mechanism that takes :class:`Records`, on data sets that need no scaling.
-
-    Parameters
-    ----------
-    event, adjacency, pair
-        As for :class:`VerifyTarget`.
-    make : callable
-        Makes the batches of one release: ``make(records, noise=noise)``.
-    classes, box, norm
-        As for :class:`Records`.
-    """
+    """A mechanism that takes :class:`Records`, on data sets that need no scaling."""
 
     def prepare(dataset: LabelledRecords) -> Records:
         return Records(

@@ -141,12 +141,8 @@ def charged_event(manifest: Manifest) -> tuple[Event, float]:
 
     Numbers of records that were estimated with noise decide what comes after them. So a release
     with such counts is charged as its guarantee, an epsilon at a delta, and all others as their
-    events.
-
-    Raises
-    ------
-    LedgerRefusalError
-        If the manifest states no guarantee, or less than its event needs.
+    events. Raises LedgerRefusalError if the manifest states no guarantee, or less than its event
+    needs.
     """
     event, guarantee = manifest.event, manifest.guarantee
     if event is None or guarantee is None:

@@ -178,11 +178,6 @@ def release(
     -------
     Release
         The arrays with a manifest.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not accepted.
     """
     return _described(
         features,
@@ -222,11 +217,6 @@ def guaranteed(
     -------
     dict
         Arguments of :class:`Manifest`, all but those that describe the data themselves.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not accepted.
     """
     _validate.one_of_a_kind("event", event, Event)
     _validate.one_of_a_kind("privacy", privacy, Privacy)
@@ -310,11 +300,6 @@ def release_without_guarantee(
         As for :func:`release`.
     noise : NoiseSource
         The source that the manifest states. No noise is drawn from it.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not accepted.
     """
     _validate.one_of_a_kind("noise", noise, NoiseSource)
     return _described(

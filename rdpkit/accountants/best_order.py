@@ -39,11 +39,7 @@ TINY = 2.3e-308
 """Just above the smallest normal float."""
 
 
-def best_order(
-    bound: DivergenceBound,
-    target: Target,  # What is asked for
-    limits: tuple[float, float],  # The orders that may be used
-) -> BestOrder:
+def best_order(bound: DivergenceBound, target: Target, limits: tuple[float, float]) -> BestOrder:
     """The order at which a bound gives the smallest epsilon, or the smallest logarithm of delta."""
     conversion = bound.conversion
     if conversion == "optimal" and target.delta is not None and bound.grid is None:

@@ -88,15 +88,7 @@ def settle(
     accepted: Callable[[float], float],
     certain: Callable[[Minimum], bool],
 ) -> Minimum:
-    """Narrow the surroundings of a minimum until its value is known well enough.
-
-    Parameters
-    ----------
-    function, span, accepted, certain
-        As for :func:`lowest`.
-    minimum : Minimum
-        Where to begin.
-    """
+    """Narrow the surroundings of a minimum until its value is known well; see :func:`lowest`."""
     for _ in range(_ROUNDS):
         if minimum.error <= accepted(minimum.bottom):
             if certain(minimum):

@@ -121,13 +121,8 @@ def upper(event: Event, target: Target) -> tuple[Guarantee, bool]:
 
     It is exact, up to rounding, where it is the number of the releases themselves and data sets
     attain these releases. Since every sound bound is at least what is attained, none is then
-    smaller by more than rounding.
-
-    Raises
-    ------
-    NoLossDistributionError
-        If no privacy loss distribution is known for a part of the event, or one takes more work
-        than the limits in force.
+    smaller by more than rounding. Raises NoLossDistributionError if no privacy loss distribution is
+    known for a part of the event, or one takes more work than the limits in force.
     """
     candidates = list(directions(alternatives(event, target.adjacency)))
     worst = _above(candidates[0], target) if len(candidates) == 1 else _worst(candidates, target)
@@ -184,12 +179,8 @@ def _shared(
     """Put deltas of a composition that exceed what was found before in its place.
 
     A distribution that is fine enough for one epsilon is fine enough for smaller ones, at which
-    delta falls more slowly, as long as its cells are and doubles resolve delta there.
-
-    Returns
-    -------
-    set of int
-        The places where delta is as accurate as a single one, or no more than was found before.
+    delta falls more slowly, as long as its cells are and doubles resolve delta there. Returns the
+    places where delta is as accurate as a single one, or no more than was found before.
     """
     releases, only = merged(releases)
     if not releases or only is not None:
@@ -285,11 +276,8 @@ def lower(event: Event, target: Target) -> tuple[Guarantee, Alternative[Attained
 
     Rough bounds say in which order the pairs are computed accurately; once one attains nearly what
     any of them could, the others are left out. The enclosure is that of all pairs that were found.
-
-    Raises
-    ------
-    NoLossDistributionError
-        If no pair is known for a part of the event, or it takes more work than the limits in force.
+    Raises NoLossDistributionError if no pair is known for a part of the event, or it takes more
+    work than the limits in force.
     """
     candidates = list(directions(attained_alternatives(event, target.adjacency)).values())
     ranked = sorted(
@@ -413,10 +401,8 @@ def epsilon_above(
 ) -> LossBound:
     """Upper bound on epsilon at ``delta``; infinity where there is none.
 
-    Raises
-    ------
-    NoLossDistributionError
-        If a grid would take more work than the limits in force, or more than doubles resolve.
+    Raises NoLossDistributionError if a grid would take more work than the limits in force, or more
+    than doubles resolve.
     """
     given = releases
     rest, lost = _all_or_nothing(given)
@@ -505,15 +491,7 @@ def _epsilon_on_grids(
 def delta_above(
     releases: DominatingReleases, *, epsilon: float, accuracy: float = ACCURACY
 ) -> LossBound:
-    """Upper bound on delta at ``epsilon``.
-
-    Parameters
-    ----------
-    releases, accuracy
-        As for :func:`epsilon_above`.
-    epsilon : float
-        In nats, >= 0.
-    """
+    """Upper bound on delta at ``epsilon`` >= 0, in nats; see :func:`epsilon_above`."""
     releases, only = merged(releases)
     if not releases:
         return _NOTHING
@@ -562,19 +540,9 @@ def epsilon_below(
     *,
     delta: float,
     accuracy: float = ACCURACY,
-    rough: float | None = None,
+    rough: float | None = None,  # What :func:`roughly` found; it only chooses the tilt
 ) -> LossBound:
-    """Epsilon that the pairs given by ``releases`` exceed at ``delta``: a lower bound.
-
-    Parameters
-    ----------
-    releases, accuracy
-        As for :func:`epsilon_above`; every step is a pair of distributions.
-    delta : float
-        In [0, 1).
-    rough : float, optional
-        What :func:`roughly` finds, if it was asked before. It only chooses the tilt.
-    """
+    """Epsilon that the pairs given by ``releases`` exceed at ``delta``: a lower bound."""
     releases, only = merged(releases)
     if not releases:
         return _NOTHING
@@ -643,15 +611,7 @@ def delta_below(
     accuracy: float = ACCURACY,
     rough: float | None = None,
 ) -> LossBound:
-    """Delta that the pairs given by ``releases`` have at ``epsilon``: a lower bound.
-
-    Parameters
-    ----------
-    releases, accuracy, rough
-        As for :func:`epsilon_below`.
-    epsilon : float
-        In nats, >= 0.
-    """
+    """Delta that the pairs given by ``releases`` have at ``epsilon`` >= 0: a lower bound."""
     releases, only = merged(releases)
     if not releases:
         return _NOTHING
@@ -741,9 +701,7 @@ def merged(releases: R) -> tuple[R, AnyStep | None]:
     return releases, None
 
 
-def largest_loss(
-    releases: Releases,  # Steps and counts
-) -> float:
+def largest_loss(releases: Releases) -> float:
     """The sum of the largest finite losses, rounded up; infinite where one has none."""
     total = Fraction(0)
     for step, count in releases:

@@ -167,13 +167,8 @@ def proposals(
 ) -> tuple[Array, Array]:
     """Where to look next, between three points in each row of which the middle one is best.
 
-    Returns
-    -------
-    fresh : ndarray, shape (n, 3)
-        The lowest point of the parabola through the three, and the middles of both gaps, which
-        help where the objective has a sharp bend.
-    foretold : ndarray, shape (n,)
-        The value of the parabola at its lowest point.
+    Returns the lowest point of the parabola through the three, and the middles of both gaps, which
+    help where the objective has a sharp bend; the value of the parabola at its lowest point.
     """
     left, middle, right = points.T
     before, after = middle - left, right - middle

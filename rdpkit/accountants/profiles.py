@@ -150,12 +150,7 @@ def proven(
 
 
 def attained(
-    # As for :func:`proven`.
-    event: Event,
-    adjacency: Adjacency,
-    *,
-    smallest: float,
-    known: Curves | None = None,
+    event: Event, adjacency: Adjacency, *, smallest: float, known: Curves | None = None
 ) -> tuple[AttainedProfile, ...]:
     """What explicit pairs of data sets attain, from below; empty where no pair is known."""
     known = {} if known is None else known
@@ -235,15 +230,9 @@ def gaussian_ceiling(event: Event, adjacency: Adjacency) -> float:
 
 
 class _Curve:
-    """One composition in one order of the data sets: delta from above, and how far it reaches.
+    """One composition in one order of the data sets: delta from above, and how far it reaches."""
 
-    Attributes
-    ----------
-    reach : float
-        An epsilon at which delta is at most what was asked for.
-    """
-
-    reach: float
+    reach: float  # An epsilon at which delta is at most what was asked for
 
     def delta(self, epsilon: float) -> float:
         """An upper bound on delta."""
@@ -296,11 +285,7 @@ class _Closed(_Curve):
 class _OnGrids(_Curve):
     """Several releases: a few grids, each tilted for a part of the range."""
 
-    def __init__(
-        self,
-        releases: Releases,  # The composition
-        smallest: float,  # The smallest delta
-    ) -> None:
+    def __init__(self, releases: Releases, smallest: float) -> None:
         self.releases = releases
         self.largest = largest_loss(releases)
         self.infinite = _up(infinite_mass(releases))

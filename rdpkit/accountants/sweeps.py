@@ -67,37 +67,22 @@ _CHUNK = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sweep:
-    """Upper bounds on epsilon for many configurations.
-
-    Parameters
-    ----------
-    epsilon : ndarray of float64
-        Upper bounds in nats, of the shape to which the arguments broadcast; inf where nothing is
-        claimed, as for a configuration that was skipped.
-    order : ndarray of float64
-        The Renyi order of each; NaN where there is none (nothing is released, or skipped).
-    bound : str
-        Id of the theorem.
-    kind : Kind
-        ``Kind.UPPER``.
-    adjacency : Adjacency
-        The neighbouring relation.
-    conversion : str
-        From RDP to epsilon.
-    errors : dict from int to str
-        Why configurations were skipped, by their index in the flattened arrays.
-    inputs : dict from str to ndarray of float64
-        The configurations, each argument in the shape of ``epsilon``.
-    """
+    """Upper bounds on epsilon for many configurations."""
 
     epsilon: Array
+    """Upper bounds in nats, of the shape to which the arguments broadcast; inf where nothing is
+    claimed, as for a configuration that was skipped.
+    """
     order: Array
-    bound: str
-    kind: Kind
-    adjacency: Adjacency
-    conversion: str
+    """The Renyi order of each; NaN where there is none (nothing is released, or skipped)."""
+    bound: str  #: Id of the theorem
+    kind: Kind  #: ``Kind.UPPER``
+    adjacency: Adjacency  #: The neighbouring relation
+    conversion: str  #: From RDP to epsilon
     errors: dict[int, str]
+    """Why configurations were skipped, by their index in the flattened arrays."""
     inputs: dict[str, Array] = field(default_factory=dict)
+    """The configurations, each argument in the shape of ``epsilon``."""
 
     def as_columns(self) -> dict[str, list[Any]]:
         """One row for each configuration: its inputs, and what was found.
@@ -394,10 +379,7 @@ class _Best:
     def take(self, rows: Integers, epsilon: Array, order: Array, rdp: Array) -> Integers:
         """Replace rows by the best of some orders and its neighbours; the orders ascend.
 
-        Returns
-        -------
-        array of int
-            Which of the orders was the best.
+        Returns which of the orders was the best.
         """
         pick: Integers = np.where(np.isnan(epsilon), np.inf, epsilon).argmin(axis=1)
         around = np.clip(pick[:, None] + np.array([-1, 0, 1]), 0, order.shape[1] - 1)

@@ -27,40 +27,20 @@ _NEGLIGIBLE_SHARE = 1e-3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackCalibration:
-    """An event whose parameter was chosen so that no attack exceeds a target.
+    """An event whose parameter was chosen so that no attack exceeds a target."""
 
-    Parameters
-    ----------
-    event : Event
-        The event at the values found.
-    values : mapping of str to value
-        The calibrated parameters by their paths.
-    measure : str
-        What is limited: "advantage", "TPR at FPR 0.01", "mu for delta >= 1e-10".
-    target : float
-        What was asked for.
-    reached : float
-        What is proven of ``event``: at most the target.
-    adjacency : Adjacency
-        The neighbouring relation.
-    misses : mapping of str to value, or None
-        Values on the less private side, next to ``values`` or within the tolerance, at which the
-        proven number exceeds the target; None where there are none in the range.
-    evaluations : int
-        How often the number was computed.
-    assumptions : tuple of str
-        What must hold, beyond the parameters.
-    """
-
-    event: Event
-    values: Mapping[str, Value]
-    measure: str
-    target: float
-    reached: float
-    adjacency: Adjacency
+    event: Event  #: The event at the values found
+    values: Mapping[str, Value]  #: The calibrated parameters by their paths
+    measure: str  #: What is limited: "advantage", "TPR at FPR 0.01", "mu for delta >= 1e-10"
+    target: float  #: What was asked for
+    reached: float  #: What is proven of ``event``: at most the target
+    adjacency: Adjacency  #: The neighbouring relation
     misses: Mapping[str, Value] | None
-    evaluations: int
-    assumptions: tuple[str, ...] = ()
+    """Values on the less private side, next to ``values`` or within the tolerance, at which the
+    proven number exceeds the target; None where there are none in the range.
+    """
+    evaluations: int  #: How often the number was computed
+    assumptions: tuple[str, ...] = ()  #: What must hold, beyond the parameters
 
     def __post_init__(self) -> None:
         if not self.reached <= self.target:

@@ -38,14 +38,9 @@ class FunctionSearch:
     def within(self, between: Any) -> Calibration:
         """The number next to the one that misses the target.
 
-        Raises
-        ------
-        UnreachableTargetError
-            If neither end of the range meets the target.
-        CalibrationError
-            If both ends do.
-        ValueError
-            If ``between`` is not a range, or the function returns something else than an event.
+        Raises UnreachableTargetError if neither end of the range meets the target. Raises
+        CalibrationError if both ends do. Raises ValueError if ``between`` is not a range, or the
+        function returns something else than an event.
         """
         low, high = self._ends(between)
         ends = [(number, *self._at(number)) for number in (low, high)]

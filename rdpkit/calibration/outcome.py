@@ -18,33 +18,19 @@ class Calibration:
 
     ``print`` shows the values and the guarantee in one line, with all digits of the values, because
     a rounded value may miss the target.
-
-    Parameters
-    ----------
-    event : Event
-        The event at the values found.
-    values : mapping of str to value
-        The calibrated parameters by their paths.
-    guarantee : Guarantee
-        Of ``event`` at the target's delta; its epsilon is at most ``target_epsilon``.
-    target_epsilon : float
-        What was asked for.
-    misses : mapping of str to value, or None
-        Values on the less private side, next to ``values`` or within the tolerance, at which the
-        bound was evaluated and exceeds the target; None where there are none in the range.
-    evaluations : int
-        How often the bound was evaluated, each time at several Renyi orders.
-    notes : tuple of str
-        What a reader should know about the search.
     """
 
-    event: Event
-    values: Mapping[str, Value]
+    event: Event  #: The event at the values found
+    values: Mapping[str, Value]  #: The calibrated parameters by their paths
     guarantee: Guarantee
-    target_epsilon: float
+    """Of ``event`` at the target's delta; its epsilon is at most ``target_epsilon``."""
+    target_epsilon: float  #: What was asked for
     misses: Mapping[str, Value] | None
-    evaluations: int
-    notes: tuple[str, ...] = ()
+    """Values on the less private side, next to ``values`` or within the tolerance, at which the
+    bound was evaluated and exceeds the target; None where there are none in the range.
+    """
+    evaluations: int  #: How often the bound was evaluated, each time at several Renyi orders
+    notes: tuple[str, ...] = ()  #: What a reader should know about the search
 
     def __post_init__(self) -> None:
         if not self.guarantee.epsilon <= self.target_epsilon:

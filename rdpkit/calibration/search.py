@@ -63,12 +63,8 @@ class _Found:
 def by_divergences(search: Search) -> Calibration:
     """The last value that meets the target by Renyi divergences, certified.
 
-    Raises
-    ------
-    CalibrationError
-        If there is none, or the bound does not depend on the parameter.
-    ArithmeticError
-        If no certificate confirms what the search proposes.
+    Raises CalibrationError if there is none, or the bound does not depend on the parameter. Raises
+    ArithmeticError if no certificate confirms what the search proposes.
     """
     variable = search.variable
     scorer = Scorer(search.requirement)
@@ -336,10 +332,7 @@ def by_distributions(
 ) -> Calibration:
     """The last value that meets the target by privacy loss distributions.
 
-    Raises
-    ------
-    CalibrationError
-        If there is none, or the bound does not depend on the parameter.
+    Raises CalibrationError if there is none, or the bound does not depend on the parameter.
     """
     variable, requirement = search.variable, search.requirement
     known: Calibration | None = None

@@ -68,10 +68,7 @@ def _fitting(parameter: Parameter, table: Mapping[str, Any]) -> Any:
 def check_nothing_missing(mechanism: str, given: Mapping[str, Any]) -> None:
     """Check that options gave everything that a mechanism requires.
 
-    Raises
-    ------
-    click.UsageError
-        If not; the message names the first option that is missing.
+    Raises click.UsageError if not; the message names the first option that is missing.
     """
     for parameter in parameters_of(MECHANISMS[mechanism]):
         if parameter.required and parameter.name not in given:

@@ -98,10 +98,7 @@ class ShownWork:
     def timed(self, what: str, seconds: float) -> Iterator[Callable[[str], None]]:
         """Show work that takes a given time: the bar follows the clock while the block runs.
 
-        Yields
-        ------
-        callable
-            Called with the part of the work that begins, which is shown at the end of the line.
+        It is called with the part of the work that begins, which is shown at the end of the line.
         """
         began, over, part = time.monotonic(), threading.Event(), [""]
 

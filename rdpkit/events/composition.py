@@ -236,10 +236,7 @@ def _inside(event: Event) -> list[tuple[Event, int]]:
 def times(event: Event, count: Any) -> Event:
     """The event a number of times; what is repeated already is repeated more often.
 
-    Raises
-    ------
-    ValueError
-        If the count is not an integer of at least 1.
+    Raises ValueError if the count is not an integer of at least 1.
     """
     number = _validate.integer("count", count)
     if isinstance(event, Repeated) and event.same_partition:

@@ -297,13 +297,7 @@ def event_class(cls: EventType) -> EventType:
 
 
 class _Docstring:
-    """The docstring of an event, with sections about its parameters that are made when it is read.
-
-    Parameters
-    ----------
-    written : str
-        What stands in the class, with the sections that follow.
-    """
+    """The docstring of an event; the sections about its parameters are made when it is read."""
 
     def __init__(self, written: str) -> None:
         self._written = written

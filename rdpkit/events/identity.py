@@ -86,10 +86,7 @@ class Compared:
 def identity(event: Any) -> Identity:
     """What an event has in common with all that are equal to it.
 
-    Raises
-    ------
-    TypeError
-        If a field of it cannot be hashed.
+    Raises TypeError if a field of it cannot be hashed.
     """
     known: Identity | None = getattr(event, "_identity", None)
     if known is not None:

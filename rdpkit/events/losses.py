@@ -19,28 +19,18 @@ class NoLossDistributionError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One release, as the pair of one-dimensional distributions that bounds it.
-
-    Parameters
-    ----------
-    kind : {"removed", "added", "replaced"}
-        All Gaussians N(mean) have the variance z^2. "removed": (1-q) N(0) + q N(1) against N(0).
-        "added": the same pair in the other direction. "replaced": at losses >= 0 the privacy
-        profile of (1-q) N(0) + q N(1) against (1-q) N(0) + q N(other), and at losses < 0 its mirror
-        image. With other = -1 this is the curve of the pair itself, and with q = 1 the curve of two
-        Gaussians.
-    noise_multiplier : float
-        z.
-    sampling_probability : float
-        q in (0, 1].
-    other : float
-        For "replaced", the position of the new record if the old one is at 1; in [-1, 1).
-    """
+    """One release, as the pair of one-dimensional distributions that bounds it."""
 
     kind: StepKind
-    noise_multiplier: float
-    sampling_probability: float
+    """All Gaussians N(mean) have the variance z^2. "removed": (1-q) N(0) + q N(1) against N(0).
+    "added": the same pair in the other direction. "replaced": at losses >= 0 the privacy profile of
+    (1-q) N(0) + q N(1) against (1-q) N(0) + q N(other), and at losses < 0 its mirror image. With
+    other = -1 this is the curve of the pair itself, and with q = 1 the curve of two Gaussians.
+    """
+    noise_multiplier: float  #: z
+    sampling_probability: float  #: q in (0, 1]
     other: float = 0.0
+    """For "replaced", the position of the new record if the old one is at 1; in [-1, 1)."""
 
     @property
     def is_gaussian(self) -> bool:

@@ -118,12 +118,7 @@ def whole_folder(
     All that was in the folder before is replaced; whether it may be is for the caller to know. The
     files are on the disk before the name points to them. After an error nothing is left behind, and
     a folder that was there stays as it was. A kill between two renames may leave the former folder
-    beside it, under a name that begins with a dot.
-
-    Yields
-    ------
-    Path
-        An empty folder.
+    beside it, under a name that begins with a dot. Yields an empty folder.
     """
     # A link stays a link: the folder that it leads to is replaced.
     path = path.resolve()
@@ -172,12 +167,8 @@ def locked_file(
 ) -> Iterator[IO[bytes]]:
     """A file that no other process writes meanwhile, under whatever name it is known there.
 
-    The file itself is locked, so that links to it lead to the same lock.
-
-    Yields
-    ------
-    file
-        Without a buffer: one write at a time.
+    The file itself is locked, so that links to it lead to the same lock. It has no buffer: one
+    write at a time.
     """
     while True:
         with open(path, mode, buffering=0) as file:

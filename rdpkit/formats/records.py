@@ -94,10 +94,7 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
-def read_table(
-    table: Mapping[str, Any],  # What a file holds
-    keys: Mapping[str, Key],  # Its description
-) -> dict[str, Any]:
+def read_table(table: Mapping[str, Any], keys: Mapping[str, Key]) -> dict[str, Any]:
     """The values of a table, with those of keys that were left out; all mistakes at once."""
     accepted = ", ".join(keys)
     found: list[ValueError] = [

@@ -85,10 +85,7 @@ def certificate(
 ) -> str:
     """A certificate of a claim, which the checker accepted, as JSON.
 
-    Raises
-    ------
-    NoCertificateError
-        If there is none, with the reason.
+    Raises NoCertificateError if there is none, with the reason.
     """
     if delta is not None and order is not None:
         raise _validate.fail("delta", "not to be given together with an order", delta)

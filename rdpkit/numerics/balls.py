@@ -59,10 +59,7 @@ def to_relative_accuracy(
 ) -> arb:
     """Repeat a computation in balls, with twice the precision each time, until it is accurate.
 
-    Raises
-    ------
-    ArithmeticError
-        If a precision of 65,536 bits does not suffice.
+    Raises ArithmeticError if a precision of 65,536 bits does not suffice.
     """
     precision = start
     while precision <= _MAX_BITS:

@@ -19,10 +19,7 @@ def binomial_tail(
 ) -> tuple[float, float]:
     """P(K >= least) for K binomial: a lower and an upper bound.
 
-    Raises
-    ------
-    ArithmeticError
-        If 2^14 bits do not suffice.
+    Raises ArithmeticError if 2^14 bits do not suffice.
     """
     if least <= 0:
         return 1.0, 1.0

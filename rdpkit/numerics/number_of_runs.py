@@ -41,10 +41,7 @@ def log_inverse_parameter(
 ) -> float:
     """A float that is certainly at least log(1/g), and very close to it.
 
-    Raises
-    ------
-    ArithmeticError
-        If no float is large enough.
+    Raises ArithmeticError if no float is large enough.
     """
     if mean == 1.0:
         return 0.0

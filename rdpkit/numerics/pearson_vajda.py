@@ -123,10 +123,7 @@ def _log_distance(nodes: Array, z: float) -> Array:
 def moment_ball(m: int, z: float, *, bits: int = 70) -> arb:
     """A ball that contains B(m), from the alternating sum at sufficient precision.
 
-    Raises
-    ------
-    ArithmeticError
-        If the accuracy is not reached.
+    Raises ArithmeticError if the accuracy is not reached.
     """
 
     def compute() -> arb:

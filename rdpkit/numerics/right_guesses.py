@@ -30,13 +30,7 @@ def right_guesses_tail(
     epsilon: float,  # In [0, 700]
     delta: float,  # In [0, 1]
 ) -> float:
-    """The bound above, at most 1.
-
-    Raises
-    ------
-    ArithmeticError
-        If it comes out NaN.
-    """
+    """The bound above, at most 1. Raises ArithmeticError if it comes out NaN."""
     r, v = guesses, right
     if v == 0:
         return 1.0

@@ -95,20 +95,10 @@ def _excess(order: float, z: float, q: float) -> arb:
     return total
 
 
-def series_enclosure(
-    # As for :func:`rdp_enclosure`.
-    order: float,
-    z: float,
-    q: float,
-    *,
-    bits: int = 70,
-) -> arb:
+def series_enclosure(order: float, z: float, q: float, *, bits: int = 70) -> arb:
     """What :func:`rdp_enclosure` returns, always computed by the series.
 
-    Raises
-    ------
-    ArithmeticError
-        If the accuracy is not reached.
+    Raises ArithmeticError if the accuracy is not reached.
     """
 
     def compute() -> arb:
@@ -128,12 +118,7 @@ def rdp_enclosure(
     """A ball that contains the Renyi divergence at ``order``; needs 0 < q < 1, z > 0, order > 1.
 
     It is computed by the trapezoid rule (:mod:`rdpkit.numerics.sampled_gaussian_trapezoid`) or, if
-    that would take more work, by the series.
-
-    Raises
-    ------
-    ArithmeticError
-        If the accuracy is not reached.
+    that would take more work, by the series. Raises ArithmeticError if the accuracy is not reached.
     """
     # Computing A - 1 from A loses about this many bits (as a negative number).
     lost = math.log2(min(order * (order - 1.0) * (q / z) ** 2, 1.0) or 1e-300)

@@ -111,12 +111,7 @@ def rdp_ball(
     With a noise multiplier below 1e-5 the ball is wide. Its upper end is the divergence without
     amplification. Its lower end is from A > gamma^a e^(a(a-1)/(2 z^2))/2 - 1, which holds because
     the integrand is at least L^a - L - 1, L is at least gamma e^eps, and the means of L and 1 are
-    at most 1.
-
-    Raises
-    ------
-    ArithmeticError
-        If the accuracy is not reached.
+    at most 1. Raises ArithmeticError if the accuracy is not reached.
     """
     if z < _LEAST_NOISE:
         a, variance = arb(order), arb(z) * arb(z)

@@ -39,40 +39,21 @@ class Soundness(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimCheck:
-    """What is true of a claimed epsilon. ``print`` shows it in one line.
+    """What is true of a claimed epsilon. ``print`` shows it in one line."""
 
-    Parameters
-    ----------
-    claimed : Decimal
-        The epsilon that is claimed, with the digits that were given.
-    delta : float
-        The delta at which it is claimed.
-    adjacency : Adjacency
-        The neighbouring relation.
-    soundness : Soundness
-        ``SOUND``: a proven upper bound is at most the claim. ``REFUTED``: a pair of neighbouring
-        data sets exceeds it. ``UNPROVEN``: neither.
-    upper : Guarantee
-        The best proven upper bound.
-    lower : Guarantee or None
-        What an explicit pair of data sets attains; None if none is known.
-    slack : float or None
-        The claim over the upper bound; None where that is 0 or infinite.
-    refutation : tuple of str
-        The two data sets, and what they show, if they refute the claim.
-    notes : tuple of str
-        What else a reader should know.
-    """
-
-    claimed: Decimal
-    delta: float
-    adjacency: Adjacency
+    claimed: Decimal  #: The epsilon that is claimed, with the digits that were given
+    delta: float  #: The delta at which it is claimed
+    adjacency: Adjacency  #: The neighbouring relation
     soundness: Soundness
-    upper: Guarantee
-    lower: Guarantee | None
-    slack: float | None
+    """``SOUND``: a proven upper bound is at most the claim. ``REFUTED``: a pair of neighbouring
+    data sets exceeds it. ``UNPROVEN``: neither.
+    """
+    upper: Guarantee  #: The best proven upper bound
+    lower: Guarantee | None  #: What an explicit pair of data sets attains; None if none is known
+    slack: float | None  #: The claim over the upper bound; None where that is 0 or infinite
     refutation: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    """The two data sets, and what they show, if they refute the claim."""
+    notes: tuple[str, ...] = ()  #: What else a reader should know
 
     def __str__(self) -> str:
         relation = self.adjacency.value.replace("_", "-")

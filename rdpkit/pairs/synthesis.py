@@ -124,6 +124,10 @@ def attained_pair(
 ) -> SynthesisPair:  # The pair, in the direction with the larger divergence
     """Two neighbouring data sets that leak nearly as much as the direct bounds allow.
 
+    Raises ValueError if an argument is outside of its range, or no data set of this form has
+    eigenvalues that are large enough, because there are too few records or d sigma is not well
+    below 4. Raises ArithmeticError if the divergence cannot be computed.
+
     Guarantee
     ---------
     The two data sets lie in the cube, are neighbours, and have covariances with no eigenvalue below
@@ -134,14 +138,6 @@ def attained_pair(
     Assumes
     -------
     The mechanism draws from N(mean, covariance) and releases the draw uncut.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside of its range, or no data set of this form has eigenvalues that
-        are large enough, because there are too few records or d sigma is not well below 4.
-    ArithmeticError
-        If the divergence cannot be computed.
 
     Source
     ------

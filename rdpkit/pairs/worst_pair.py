@@ -26,31 +26,16 @@ from rdpkit.guarantee import Guarantee
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeighbouringPair:
-    """Two neighbouring data sets, and what the mechanism's output on them attains.
+    """Two neighbouring data sets, and what the mechanism's output on them attains."""
 
-    Parameters
-    ----------
-    event : Event
-        What is released.
-    adjacency : Adjacency
-        The neighbouring relation.
-    first, second : DataSet
-        The two data sets, D and D'.
-    direction : {"axis", "diagonal"}
-        The unit vector u: the first coordinate axis, or (1, ..., 1)/sqrt(d).
-    alternative : Alternative
-        The releases as one-dimensional pairs.
-    attained : Guarantee
-        The lower bound.
-    """
-
-    event: Event
-    adjacency: Adjacency
-    first: DataSet
-    second: DataSet
+    event: Event  #: What is released
+    adjacency: Adjacency  #: The neighbouring relation
+    first: DataSet  #: The two data sets, D and D'
+    second: DataSet  #: The two data sets, D and D'
     direction: str
-    alternative: Alternative[AttainedReleases]
-    attained: Guarantee
+    """Of the unit vector u: "axis", the first one, or "diagonal", (1, ..., 1)/sqrt(d)."""
+    alternative: Alternative[AttainedReleases]  #: The releases as one-dimensional pairs
+    attained: Guarantee  #: The lower bound
 
     def unit_vector(self, dimension: int) -> Array:
         """The unit vector u in ``dimension`` coordinates."""
@@ -159,10 +144,7 @@ def pair_of(
 ) -> NeighbouringPair:
     """The data sets behind a lower bound that has been computed already.
 
-    Raises
-    ------
-    NoLossDistributionError
-        If no data sets are known for the event (a ``ValueError``).
+    Raises NoLossDistributionError if no data sets are known for the event (a ``ValueError``).
     """
     inner = event
     while isinstance(inner, Repeated):

@@ -17,49 +17,31 @@ from rdpkit.guarantee import Guarantee
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """One way to spend the target: how much is mixed, how often, and the least noise that does.
+    """One way to spend the target: how much is mixed, how often, and the least noise that does."""
 
-    Parameters
-    ----------
-    order_of_mixture : int
-        Records in a release (l).
-    releases : int
-        Number of releases (T); where every class has its own, of the class that has fewest.
-    label_share : float or None
-        The part of what a record may leak that is spent on its label; None where labels leak
-        nothing.
-    noise : float
-        Standard deviation of the noise on the features, calibrated; inf if no noise meets the
-        target.
-    label_noise : float or None
-        Standard deviation of the noise on the labels; None where they have none.
-    noise_of_mean : float
-        Standard deviation of the noise on the mean of the records (for a sum, ``noise`` over l).
-    epsilon : float
-        What is guaranteed, at most the target; inf if no noise meets it.
-    mean, variation : float
-        The two signal-to-noise ratios of a release, as :func:`rdpkit.plan` defines them.
-    total_mean, total_variation : float
-        ``releases`` times them.
-    score : float
-        What is maximised.
-    reason : str
-        Why no noise meets the target; empty if one does.
-    """
-
-    order_of_mixture: int
+    order_of_mixture: int  #: Records in a release (l)
     releases: int
+    """Number of releases (T); where every class has its own, of the class that has fewest."""
     label_share: float | None
+    """The part of what a record may leak that is spent on its label; None where labels leak
+    nothing.
+    """
     noise: float
+    """Standard deviation of the noise on the features, calibrated; inf if no noise meets the
+    target.
+    """
     label_noise: float | None
+    """Standard deviation of the noise on the labels; None where they have none."""
     noise_of_mean: float
-    epsilon: float
-    mean: float
+    """Standard deviation of the noise on the mean of the records (for a sum, ``noise`` over l)."""
+    epsilon: float  #: What is guaranteed, at most the target; inf if no noise meets it
+    mean: float  #: The two signal-to-noise ratios of a release, as :func:`rdpkit.plan` defines them
     variation: float
-    total_mean: float
-    total_variation: float
-    score: float
-    reason: str = ""
+    """The two signal-to-noise ratios of a release, as :func:`rdpkit.plan` defines them."""
+    total_mean: float  #: ``releases`` times them
+    total_variation: float  #: ``releases`` times them
+    score: float  #: What is maximised
+    reason: str = ""  #: Why no noise meets the target; empty if one does
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -69,33 +51,16 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The best choice for a target, and all that were tried.
+    """The best choice for a target, and all that were tried."""
 
-    Parameters
-    ----------
-    best : Choice
-        The one of the highest score.
-    event : Event
-        The event of that choice.
-    guarantee : Guarantee
-        Of that event; its epsilon is at most ``target_epsilon``.
-    target_epsilon : float
-        What was asked for.
-    objective : str
-        What was maximised.
-    choices : tuple of Choice
-        All that were tried, by releases, label share and order of mixture.
-    notes : tuple of str
-        What a reader should know about the search.
-    """
-
-    best: Choice
-    event: Event
-    guarantee: Guarantee
-    target_epsilon: float
-    objective: str
+    best: Choice  #: The one of the highest score
+    event: Event  #: The event of that choice
+    guarantee: Guarantee  #: Of that event; its epsilon is at most ``target_epsilon``
+    target_epsilon: float  #: What was asked for
+    objective: str  #: What was maximised
     choices: tuple[Choice, ...]
-    notes: tuple[str, ...] = ()
+    """All that were tried, by releases, label share and order of mixture."""
+    notes: tuple[str, ...] = ()  #: What a reader should know about the search
 
     def columns(self) -> dict[str, NDArray[np.float64]]:
         """The numbers of all choices as arrays, NaN where there is none."""

@@ -33,34 +33,21 @@ _DEVIATIONS = 6.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingReport:
-    """What one DP-SGD run is worth.
+    """What one DP-SGD run is worth."""
 
-    Parameters
-    ----------
-    event : DPSGD
-        The settings.
-    upper : Guarantee
-        The certified upper bound on epsilon.
-    lower : Guarantee or None
-        What two neighbouring data sets attain; None where no such pair is known.
-    advantage : Enclosure
-        The largest difference of true and false positive rates of any membership inference attack:
-        proven from above, and attained from below.
-    tpr : Enclosure
-        The largest true positive rate of any attack with a false positive rate of 1 %; the same.
-    gdp : GaussianDP
-        mu of Gaussian differential privacy, with its regret.
-    lines : mapping of str to str
-        Code for other libraries that trains with these settings, by the library's name.
-    """
-
-    event: DPSGD
-    upper: Guarantee
+    event: DPSGD  #: The settings
+    upper: Guarantee  #: The certified upper bound on epsilon
     lower: Guarantee | None
+    """What two neighbouring data sets attain; None where no such pair is known."""
     advantage: Enclosure
+    """The largest difference of true and false positive rates of any membership inference attack:
+    proven from above, and attained from below.
+    """
     tpr: Enclosure
-    gdp: GaussianDP
+    """The largest true positive rate of any attack with a false positive rate of 1 %; the same."""
+    gdp: GaussianDP  #: mu of Gaussian differential privacy, with its regret
     lines: Mapping[str, str]
+    """Code for other libraries that trains with these settings, by the library's name."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -167,24 +154,13 @@ def _both(event: Event, delta: float, adjacency: Adjacency) -> tuple[Guarantee, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplingBounds:
-    """What the same settings are worth with batches that are made in one way.
+    """What the same settings are worth with batches that are made in one way."""
 
-    Parameters
-    ----------
-    event : DPSGD
-        The settings.
-    upper : Guarantee
-        The certified upper bound on epsilon.
-    lower : Guarantee or None
-        What two neighbouring data sets attain.
-    poisson : {"sound", "refuted", "unproven"}
-        The verdict on a claim that states the epsilon of Poisson samples.
-    """
-
-    event: DPSGD
-    upper: Guarantee
-    lower: Guarantee | None
+    event: DPSGD  #: The settings
+    upper: Guarantee  #: The certified upper bound on epsilon
+    lower: Guarantee | None  #: What two neighbouring data sets attain
     poisson: str
+    """On a claim that has the epsilon of Poisson samples: "sound", "refuted" or "unproven"."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -221,11 +197,6 @@ def compare_sampling(
     adjacency : Adjacency or str
         The neighbouring relation. Under zero-out, in which a gradient becomes 0 and nothing else
         moves, all ways have the same sensitivity.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside of its range.
 
     Source
     ------

@@ -43,28 +43,16 @@ _SMALLEST_DELTA = 1e-30  # Of the profiles that bound rho from below
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConcentratedDP:
-    """rho of zero-concentrated differential privacy, from both sides.
-
-    Parameters
-    ----------
-    rho : float
-        Upper bound, proven: the Renyi divergence between any two neighbours is at most rho times
-        the order, at every order above 1. Infinite where none is known.
-    lower : float
-        A pair of neighbours refutes every smaller rho; 0 where no pair is known.
-    adjacency : Adjacency
-        The neighbouring relation.
-    assumptions : tuple of str
-        What must hold, beyond the parameters.
-    notes : tuple of str
-        What a reader should know about how the number came about.
-    """
+    """rho of zero-concentrated differential privacy, from both sides."""
 
     rho: float
-    lower: float
-    adjacency: Adjacency
-    assumptions: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    """Upper bound, proven: the Renyi divergence between any two neighbours is at most rho times the
+    order, at every order above 1. Infinite where none is known.
+    """
+    lower: float  #: A pair of neighbours refutes every smaller rho; 0 where no pair is known
+    adjacency: Adjacency  #: The neighbouring relation
+    assumptions: tuple[str, ...] = ()  #: What must hold, beyond the parameters
+    notes: tuple[str, ...] = ()  #: What a reader should know about how the number came about
 
     def __post_init__(self) -> None:
         if math.isnan(self.rho) or not 0.0 <= self.lower <= self.rho:
@@ -117,11 +105,6 @@ def zcdp(event: Event, *, adjacency: Adjacency | str) -> ConcentratedDP:
     -------
     ConcentratedDP
         rho from above and below.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside of its range.
 
     Source
     ------

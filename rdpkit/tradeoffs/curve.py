@@ -46,30 +46,19 @@ class TradeoffCurve:
     neighbours has a TPR above ``upper``, or an FNR below ``lower``. The other end is attained: an
     attack on an explicit pair of neighbours has a TPR of at least ``lower``, and an FNR of at most
     ``upper``. Where no such pair is known, it is the end that guessing attains.
-
-    Parameters
-    ----------
-    adjacency : Adjacency
-        The neighbouring relation. The curve holds for both orders of two neighbours.
-    smallest_delta : float
-        The smallest delta that was looked at. At smaller false positive rates the TPR is bounded by
-        about this.
-    profile : Profile
-        Upper bounds on delta at ascending epsilons.
-    attained : tuple of AttainedProfile
-        What pairs of neighbours attain.
-    gaussian : Enclosure or None
-        If the event amounts to a pair of Gaussians: their distance over the noise.
-    assumptions : tuple of str
-        What must hold, beyond the parameters.
     """
 
     adjacency: Adjacency
+    """The neighbouring relation. The curve holds for both orders of two neighbours."""
     smallest_delta: float
-    profile: Profile = field(repr=False)
-    attained: tuple[AttainedProfile, ...] = field(repr=False)
+    """The smallest delta that was looked at. At smaller false positive rates the TPR is bounded by
+    about this.
+    """
+    profile: Profile = field(repr=False)  #: Upper bounds on delta at ascending epsilons
+    attained: tuple[AttainedProfile, ...] = field(repr=False)  #: What pairs of neighbours attain
     gaussian: Enclosure | None = None
-    assumptions: tuple[str, ...] = ()
+    """If the event amounts to a pair of Gaussians: their distance over the noise."""
+    assumptions: tuple[str, ...] = ()  #: What must hold, beyond the parameters
 
     def __str__(self) -> str:
         one_percent = self.tpr(0.01).upper
@@ -206,11 +195,6 @@ def tradeoff(
     -------
     TradeoffCurve
         With ``tpr(fpr)``, ``fnr(fpr)``, ``advantage`` and ``plot()``.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside of its range.
 
     Source
     ------

@@ -39,42 +39,26 @@ class GaussianDP:
     """mu of Gaussian differential privacy, the deltas for which it holds, and its regret.
 
     Compares with numbers by ``float(g)``, which is ``mu``.
-
-    Parameters
-    ----------
-    mu : float
-        Upper bound, proven: at every delta >= ``smallest_delta`` the event has the epsilon of two
-        Gaussians at this distance over the noise, or a smaller one. Infinite where there is none.
-    lower : float
-        An explicit pair of neighbours refutes every smaller mu, at some delta >=
-        ``smallest_delta``.
-    regret : Enclosure
-        How much more than G_mu the event hides: the least k such that f(a + k) - k <= G_mu(a) at
-        every false positive rate a, f the event's own trade-off curve. A small one says that mu
-        alone tells nearly all.
-    smallest_delta : float
-        The smallest delta for which ``mu`` was proven.
-    largest_epsilon : float
-        The epsilon at which the event's delta is at most ``smallest_delta``.
-    everywhere : float
-        A mu that holds at every delta > 0, proven; infinite where none is known.
-    adjacency : Adjacency
-        The neighbouring relation.
-    assumptions : tuple of str
-        What must hold, beyond the parameters.
-    notes : tuple of str
-        What a reader should know about how the number came about.
     """
 
     mu: float
+    """Upper bound, proven: at every delta >= ``smallest_delta`` the event has the epsilon of two
+    Gaussians at this distance over the noise, or a smaller one. Infinite where there is none.
+    """
     lower: float
+    """An explicit pair of neighbours refutes every smaller mu, at some delta >= ``smallest_delta``.
+    """
     regret: Enclosure
-    smallest_delta: float
-    largest_epsilon: float
-    everywhere: float
-    adjacency: Adjacency
-    assumptions: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    """How much more than G_mu the event hides: the least k such that f(a + k) - k <= G_mu(a) at
+    every false positive rate a, f the event's own trade-off curve. A small one says that mu alone
+    tells nearly all.
+    """
+    smallest_delta: float  #: The smallest delta for which ``mu`` was proven
+    largest_epsilon: float  #: The epsilon at which the event's delta is at most ``smallest_delta``
+    everywhere: float  #: A mu that holds at every delta > 0, proven; infinite where none is known
+    adjacency: Adjacency  #: The neighbouring relation
+    assumptions: tuple[str, ...] = ()  #: What must hold, beyond the parameters
+    notes: tuple[str, ...] = ()  #: What a reader should know about how the number came about
 
     def __post_init__(self) -> None:
         if math.isnan(self.mu) or not 0.0 <= self.lower <= self.mu:
@@ -142,11 +126,6 @@ def gdp(
     -------
     GaussianDP
         mu from above and below, its regret, and the range of deltas.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside of its range.
 
     Source
     ------

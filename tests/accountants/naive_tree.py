@@ -1,7 +1,5 @@
 """The divergence of an event tree, written down as its definition says: nothing is left out."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Certified numbers: every enclosure contains the number at 60 digits, and its upper end is it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

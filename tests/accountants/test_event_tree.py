@@ -1,7 +1,5 @@
 """Events made of events: sums, repetitions, disjoint parts."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

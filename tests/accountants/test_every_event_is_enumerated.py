@@ -5,8 +5,6 @@ which a member is enumerated. What the product prints must not be below what the
 and must be close enough to it that a halved number would be.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Valleys of a function of the order: smooth ones, kinks, cliffs, and several at once."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

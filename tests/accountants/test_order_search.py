@@ -1,7 +1,5 @@
 """The search for the best order: analytic optima, edges, integers."""
 
-from __future__ import annotations
-
 import math
 import warnings
 

@@ -1,7 +1,5 @@
 """Parts that are left out do not decide: the numbers are those of the plain evaluation."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """RdpCurve: values on orders that compose."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

@@ -1,7 +1,5 @@
 """The search for the best order, against all orders of a fine grid."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Lower bounds are below upper bounds, over random events of every kind and both adjacencies."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 

@@ -5,8 +5,6 @@ means". ``SECOND_SEMANTICS_TREES=20000 pytest -m slow -n 0 -s`` of this file run
 the end, and prints how many were answered and how many refused.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections import Counter

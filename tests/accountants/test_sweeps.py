@@ -1,7 +1,5 @@
 """Sweeps against the answers to single questions."""
 
-from __future__ import annotations
-
 import math
 import sys
 

@@ -1,7 +1,5 @@
 """Works whose libraries are functions of the test."""
 
-from __future__ import annotations
-
 from benchmarks.model import Adapter, Case, Goal, Prepared, Reference, Work
 
 REFERENCE = Reference(low=["1", "2"], high=["1", "2"], tolerance=1e-10, about="one and two")

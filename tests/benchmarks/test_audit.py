@@ -1,7 +1,5 @@
 """The audit measurement: every claim is counted, and looks are taken on the way."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The bandwidth benchmark: it counts what it moves, and prints a row for every case."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

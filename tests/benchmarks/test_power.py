@@ -1,7 +1,5 @@
 """The power measurement: the mechanism is the claimed one, and sizes count every sample."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """References against tests/oracles, which are computed by mpmath, and against themselves."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -47,29 +45,6 @@ def results():
 def test_a_table_keeps_its_columns():
     text = report.table(("a", "b"), [("x | y", "two\nlines")])
     assert text.splitlines() == ["| a | b |", "| --- | --- |", "| x \\| y | two lines |"]
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (None, "-"),
-        (12.34, "12.3 s"),
-        (0.000_234_6, "235 us"),
-        (0.0456, "45.6 ms"),
-        (1.0, "1.00 s"),
-        (3e-9, "0.00300 us"),
-    ],
-)
-def test_seconds(value, text):
-    assert report.seconds(value) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0"), (math.inf, "infinite"), (3e-14, "3e-14"), (0.0231, "2.31 %"), (3.1, "310 %")],
-)
-def test_share(value, text):
-    assert report.share(value) == text
 
 
 def test_what_is_said_about_numbers():

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from benchmarks import judge, libraries, report, runner

@@ -1,7 +1,5 @@
 """How measurements are arranged; what they come to is not asserted."""
 
-from __future__ import annotations
-
 import math
 import sys
 import warnings

@@ -1,7 +1,5 @@
 """The collection of correct and broken mechanisms: every one runs, repeats, and says what it is."""
 
-from __future__ import annotations
-
 import json
 import math
 

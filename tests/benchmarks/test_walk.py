@@ -1,7 +1,5 @@
 """How many functions and files stand between a question and its answer."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.walk import EVENTS, passed

@@ -1,7 +1,5 @@
 """Order ranges, and the rule that a failure is never passed on as a number."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

@@ -4,8 +4,6 @@ Mechanisms with few outcomes have exact profiles, divergences and compositions; 
 computed from a few points of the profile alone and must never fall below.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import combinations, product
 

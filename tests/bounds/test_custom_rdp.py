@@ -1,7 +1,5 @@
 """A curve given by the user: its own values, chords between, nothing above."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ Its functions are internal, so each is looked up inside of a test; a change of t
 failure here, not as an error at import.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 

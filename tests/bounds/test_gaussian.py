@@ -1,7 +1,5 @@
 """The Gaussian mechanism: order / (2 z^2)."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """The weak triangle inequality: any p bounds, the best p is exact on a line."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bracketing searches on functions whose zero is known: any start, any shape, any direction."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Names of parameters, and the one number that moves them."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """The scan over subset sizes: exact on any function that the interval scores bound from below."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

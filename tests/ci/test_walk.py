@@ -1,7 +1,5 @@
 """The walk in docs/how-to/continuous.md, literally, in an empty repository."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

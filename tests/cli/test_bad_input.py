@@ -1,7 +1,5 @@
 """Bad usage and bad input: status 2, nothing on standard output, and words that help."""
 
-from __future__ import annotations
-
 import pytest
 
 from rdpkit.extensions import install_line

@@ -1,7 +1,5 @@
 """``rdpkit ledger`` with one budget: made, spent, shown, and refused."""
 
-from __future__ import annotations
-
 import pytest
 
 import rdpkit

@@ -1,7 +1,5 @@
 """``rdpkit calibrate``: by options and by file, in words and in JSON, and its exit status."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

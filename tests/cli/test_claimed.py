@@ -1,7 +1,5 @@
 """``--claimed-epsilon``: the verdict is printed, and only a refuted claim fails."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What shells are told: names of commands, events, options, bounds, claims and experiments."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """What the help takes from docstrings, whatever is missing in them."""
 
-from __future__ import annotations
-
 import pytest
 
 from rdpkit.cli.docstrings import described, example_values

@@ -1,7 +1,5 @@
 """The program's own help: every command in one group, and nothing imported to print it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

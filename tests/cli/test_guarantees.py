@@ -1,7 +1,5 @@
 """``epsilon``, ``delta`` and ``compare``: by options and by file, in words and in JSON."""
 
-from __future__ import annotations
-
 import json
 import shlex
 

@@ -1,7 +1,5 @@
 """Words of the command line that stand for names, numbers and relations."""
 
-from __future__ import annotations
-
 import math
 
 import click

@@ -1,7 +1,5 @@
 """Numbers for people go up, JSON has no NaN, and errors are one line."""
 
-from __future__ import annotations
-
 import json
 import math
 from decimal import Decimal

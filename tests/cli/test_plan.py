@@ -1,7 +1,5 @@
 """``rdpkit plan``: the table and its best row, in words, JSON and CSV."""
 
-from __future__ import annotations
-
 import csv
 import io
 

@@ -1,7 +1,5 @@
 """The command line as a process: entry points, pipes and progress."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """How long work shows: in a pipe a line about what takes long, and how far it is."""
 
-from __future__ import annotations
-
 import threading
 
 import click

@@ -1,7 +1,5 @@
 """``rdpkit sweep``: grids, tables, bad rows, and the files it writes."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

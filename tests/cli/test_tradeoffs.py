@@ -1,7 +1,5 @@
 """``rdpkit tradeoff``: what an attack achieves, in words, in JSON, in columns, and drawn."""
 
-from __future__ import annotations
-
 import csv
 import io
 

@@ -3,8 +3,6 @@
 Reference values: tests/oracles/optimal_conversion.py (mp.dps = 50).
 """
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The three conversions from one (order, rdp) to (epsilon, delta), side by side."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Formulas as MathML: what is not known is an error, and minus signs are those that they are."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

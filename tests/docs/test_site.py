@@ -1,7 +1,5 @@
 """The built site in a browser: the landing page at three sizes, in light and dark."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -10,6 +10,7 @@ from typing import Any
 
 import rdpkit
 from rdpkit.events.base import Event
+from rdpkit.events.parameters import parameters_of
 
 
 @cache
@@ -30,3 +31,19 @@ def _with_parts(event: Event) -> Iterator[Event]:
     yield event
     for _, part in event.parts():
         yield from _with_parts(part)
+
+
+def plain(event: Event) -> dict[str, Any]:
+    """The parameters that describe an event, as a file would hold them."""
+    found = {}
+    for parameter in parameters_of(type(event)):
+        value = getattr(event, parameter.name)
+        if isinstance(value, Event):
+            value = {"mechanism": value.mechanism, **plain(value)}
+        elif parameter.kind == "events":
+            value = [{"mechanism": part.mechanism, **plain(part)} for part in value]
+        elif isinstance(value, tuple):
+            value = list(value)
+        if value is not None:
+            found[parameter.name] = value
+    return found

@@ -1,7 +1,5 @@
 """Laplace noise that is drawn again until the result is in a range."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import mpmath as mp

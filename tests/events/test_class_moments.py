@@ -1,7 +1,5 @@
 """Class moments: what one record changes, against a search over records, and data sets."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

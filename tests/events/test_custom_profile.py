@@ -1,7 +1,5 @@
 """Points of a privacy profile as an event: what is accepted, and what is kept."""
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,7 +1,5 @@
 """Every event with a known pair: lower <= a peer's number <= upper over random parameters."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Staircase, truncated and canonical noise, trade-off curves and draws with replacement."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise, product
 

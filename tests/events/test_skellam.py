@@ -1,7 +1,5 @@
 """Skellam noise: vectors of integers by brute force, and between both bounds."""
 
-from __future__ import annotations
-
 import math
 
 import mpmath as mp

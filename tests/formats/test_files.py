@@ -1,7 +1,5 @@
 """A file is there as a whole or not at all, with the rights of any new file."""
 
-from __future__ import annotations
-
 import os
 import stat
 import sys

@@ -1,7 +1,5 @@
 """Pieces of pages in notebooks: escaped, well formed, and drawn whatever the numbers are."""
 
-from __future__ import annotations
-
 import math
 from xml.etree import ElementTree
 

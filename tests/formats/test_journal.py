@@ -1,7 +1,5 @@
 """Results on the disk while work goes on: whole lines, damage that is noticed, a lookup by key."""
 
-from __future__ import annotations
-
 import pytest
 
 from rdpkit.formats.journal import Journal

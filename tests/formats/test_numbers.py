@@ -1,7 +1,5 @@
 """Numbers for people: a format may drop digits, and then goes to the safe side."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Agreement of a computed number with a printed one, at the printed precision."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Events and guarantees in tables, there and back."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The accountant behind dp-accounting's interface: their contract test, and what it leaves open."""
 
-from __future__ import annotations
-
 import math
 import warnings
 

@@ -4,8 +4,6 @@ Where the two libraries mean the same the epsilons are compared; where dp-accoun
 wrong the test says in which direction, so that a fix of theirs shows here.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 

@@ -1,7 +1,5 @@
 """The accountant for Opacus 1.6.0, in real training of a small model."""
 
-from __future__ import annotations
-
 import io
 import math
 import warnings

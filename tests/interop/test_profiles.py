@@ -1,7 +1,5 @@
 """Profiles of mechanisms without an event of their own, against sums and integrals of their own."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
 

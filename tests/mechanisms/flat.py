@@ -1,7 +1,5 @@
 """A mechanism called with all of its settings in one flat mapping, for tests that change some."""
 
-from __future__ import annotations
-
 from rdpkit.mechanisms.algorithms.specification import option_defaults, options_from
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.computation import Computation

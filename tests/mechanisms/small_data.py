@@ -1,7 +1,5 @@
 """Small labelled data sets that tests share."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rdpkit.mechanisms.parts.preprocessing import public_scaling

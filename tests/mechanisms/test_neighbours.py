@@ -6,8 +6,6 @@ keys and the shapes, and whether there is a release at all, with the words of th
 counts are noise as well, so both neighbours get the same noisy counts, which is possible for both.
 """
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The package itself: public names, and what importing it costs."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

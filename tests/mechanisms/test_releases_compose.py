@@ -4,8 +4,6 @@ That the code of a mechanism is what its manifest claims is shown by ``rdpkit ve
 of each mechanism.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -7,8 +7,6 @@ on noisy sums, records that are learnt from noisy sums) the noisy pieces of othe
 samples without the record, are compared instead.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Rounding of balls outwards, and precision that grows until it suffices."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Tails of binomial distributions against sums of fractions."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Our own Fourier transform and compositions: exact in integers, and inside of their bounds."""
 
-from __future__ import annotations
-
 import ctypes
 import ctypes.util
 import math

@@ -1,7 +1,5 @@
 """The Gaussian's privacy profile in floats, against mpmath at 60 digits."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The shared quadrature against the series in balls, which shares no code with it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

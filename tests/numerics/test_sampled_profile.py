@@ -4,8 +4,6 @@ Its digits are tested in test_sampled_profile_balls.py and in
 tests/bounds/sampled/test_profile_sampling.py.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

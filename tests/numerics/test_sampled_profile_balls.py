@@ -3,8 +3,6 @@
 Reference values: tests/oracles/profile_sampling.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from flint import arb, ctx

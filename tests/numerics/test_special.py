@@ -1,7 +1,5 @@
 """Special functions against scipy's."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Interpolation between integer orders, and the weights of Theorems 9 and 27."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -3,8 +3,6 @@
 Each function sums or integrates max(0, P - e^l Q) over outcomes, with mpmath at 40 digits.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise, product
 
 import mpmath as mp

@@ -16,8 +16,6 @@ Run as a module to rewrite values/loss_distributions.json: ``python -m
 tests.oracles.loss_distributions``.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One claim against one event: proven, refuted, or neither."""
 
-from __future__ import annotations
-
 import json
 import math
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The data sets behind lower bounds: neighbours, inside the domain, and as leaky as they say."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Plans: the best of what was tried, certified, and what its numbers mean."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The noise-corrected discriminant: laws that come back, and agreement with scikit-learn."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from discriminant import fit_discriminant

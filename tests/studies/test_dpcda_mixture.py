@@ -1,7 +1,5 @@
 """DP-CDA's order of mixture: the numbers of the library, and a best one in between."""
 
-from __future__ import annotations
-
 import math
 
 import figures

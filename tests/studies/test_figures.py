@@ -1,7 +1,5 @@
 """Figures of papers: files, both formats, progress, and what is refused."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -68,16 +66,6 @@ def test_data_is_written_beside_the_drawing(tmp_path):
 
 def _as_tuple(value):
     return tuple(value) if isinstance(value, list) else value
-
-
-@pytest.mark.parametrize("entry", FIGURES.values(), ids=lambda entry: entry.id)
-def test_defaults_are_read_as_they_are_shown(entry, monkeypatch):
-    given = {}
-    monkeypatch.setattr(figures, "_make", lambda entry, **values: given.update(values))
-    assert plot(entry.id).exit_code == 0
-    assert {p.name: _as_tuple(given[p.name]) for p in entry.parameters} == {
-        p.name: p.default for p in entry.parameters
-    }
 
 
 @pytest.mark.parametrize("entry", FIGURES.values(), ids=lambda entry: entry.id)

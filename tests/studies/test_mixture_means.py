@@ -1,7 +1,5 @@
 """The means of classes from mixtures of all: right on average, refused if they are hidden."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from mixture_means import mixture_means

@@ -1,7 +1,5 @@
 """Figures as data: what the papers print, what is true beside it, and how it is drawn."""
 
-from __future__ import annotations
-
 import csv
 import functools
 import io
@@ -13,7 +11,7 @@ import pytest
 from paper_figures import drawing
 from paper_figures.catalogue import FIGURES
 from paper_figures.dpcda import LOWER_UP_TO
-from paper_figures.model import Curve, Figure, Panel, Point
+from paper_figures.model import Point
 
 import rdpkit
 from rdpkit.formats.text import as_json
@@ -211,65 +209,6 @@ def test_a_drawing_is_the_same_every_time(divergences, file_format, start):
     assert b"<dc:date>" not in first
 
 
-@pytest.mark.thorough
-def test_a_figure_with_nothing_finite_or_many_panels_is_drawn_all_the_same():
-    nothing = Point(x=1.0, published=None, upper=math.inf, lower=None)
-    zero = Point(x=2.0, published=0.0, upper=0.0, lower=0.0)
-    some = Point(x=2.0, published=1.0, upper=math.inf, lower=0.5)
-    for count, points in (
-        (1, (nothing,)),
-        (1, (nothing, zero)),
-        (2, (nothing,)),
-        (2, (nothing, zero)),
-        (5, (nothing, some)),
-    ):
-        panels = tuple(
-            Panel(
-                name=str(i),
-                title="t",
-                x_label="x",
-                y_label="y",
-                x_logarithmic=True,
-                y_logarithmic=True,
-                y_highest=10.0,
-                curves=(Curve(label="c", parameters={}, points=points),),
-            )
-            for i in range(count)
-        )
-        figure = Figure(id="f", title="t", source="s", parameters={}, notes=(), panels=panels)
-        assert drawing.draw(figure, "png").startswith(b"\x89PNG")
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("labels", [("x", "x"), ("x", "z")])
-@pytest.mark.parametrize("upper", [0.0, math.inf])
-@pytest.mark.parametrize("logarithmic", [(True, True), (False, True), (True, False)])
-def test_a_panel_without_positive_numbers_beside_another_one_is_drawn_without_a_warning(
-    labels, upper, logarithmic
-):
-    # Every warning is an error in this suite.
-    panels = tuple(
-        Panel(
-            name=str(index),
-            title="t",
-            x_label=labels[index],
-            y_label="y",
-            x_logarithmic=True,
-            y_logarithmic=logarithmic[index],
-            curves=(
-                Curve(
-                    label="c",
-                    parameters={},
-                    points=(Point(x=2.0, published=value, upper=value, lower=None),),
-                ),
-            ),
-        )
-        for index, value in enumerate((upper, 3.0))
-    )
-    figure = Figure(id="f", title="t", source="s", parameters={}, notes=(), panels=panels)
-    assert drawing.draw(figure, "svg").startswith(b"<?xml")
-
-
 def _drawn_with_any_numbers(entry):
     """A figure with the axes that its defaults have, without the work."""
 
@@ -324,31 +263,6 @@ def test_labels_below_the_axes_do_not_collide(entry):
     for below in numbers:
         below.sort(key=lambda box: box.x0)
         assert all(b.x0 - a.x1 >= gap for a, b in itertools.pairwise(below))
-
-
-def test_crowded_numbers_and_long_labels_are_parted():
-    # As they were: 1, 2 and 5 of four powers of ten, and a label as wide as its axis.
-    points = tuple(Point(x=float(x), published=1.0, upper=1.0, lower=1.0) for x in (1e-4, 1e6))
-    panels = tuple(
-        Panel(
-            name=name,
-            title="t",
-            x_label="noise of the features and of the labels, in units of the features " + name,
-            y_label="y",
-            x_logarithmic=logarithmic,
-            y_logarithmic=False,
-            curves=(Curve(label="c", parameters={}, points=points),),
-        )
-        for name, logarithmic in (("a", True), ("b", False))
-    )
-    figure = Figure(id="f", title="t", source="s", parameters={}, notes=(), panels=panels)
-    import matplotlib
-
-    with matplotlib.rc_context():
-        numbers, labels = _boxes_below(drawing.drawn(figure))
-    assert not labels[0].overlaps(labels[1])
-    for below in numbers:
-        assert not any(a.overlaps(b) for a, b in itertools.combinations(below, 2))
 
 
 @pytest.mark.parametrize("entry", FIGURES.values(), ids=lambda entry: entry.id)

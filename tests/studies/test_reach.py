@@ -1,7 +1,5 @@
 """The untrained classifiers on scikit-learn's digits, which are embedded."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Claims files to change and to break."""
 
-from __future__ import annotations
-
 KEYS = {
     "id": '"a"',
     "source": '"a paper, Table 1"',

@@ -1,7 +1,5 @@
 """Findings without an audit: every verdict, and text that means harm."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 from rdpkit import Adjacency

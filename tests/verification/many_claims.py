@@ -1,7 +1,5 @@
 """Any number of claims, all different, as TOML: what a large audit is measured with."""
 
-from __future__ import annotations
-
 import random
 
 _KINDS = ("gaussian", "poisson", "repeated", "composed", "ldpdc", "fixed-size", "dpcda")

@@ -1,7 +1,5 @@
 """Claims as tests: what is collected, what a failure says, markers, xdist, and what it costs."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from importlib.metadata import entry_points

@@ -1,7 +1,5 @@
 """Mechanisms as tests of pytest: one error rate, seeds, evidence, JUnit, SARIF and xdist."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -25,12 +25,8 @@ def calibrated_values(
 ) -> dict[str, float]:
     """The least noises that make a claim true, in the ratio that they have, or the largest count.
 
-    Raises
-    ------
-    ValueError
-        If no value makes it true.
-    ArithmeticError
-        If a number cannot be computed.
+    Raises ValueError if no value makes it true. Raises ArithmeticError if a number cannot be
+    computed.
     """
     event, adjacency, delta = claim.event, claim.adjacency, claim.delta
     assert event is not None

@@ -23,10 +23,7 @@ def certify(
 ) -> Iterator[tuple[Finding, str]]:
     """Write a certificate for each claim that is sound or refuted.
 
-    Yields
-    ------
-    tuple of Finding and str
-        Each finding, and why there is no certificate; "" if there is one.
+    Yields each finding, and why there is no certificate; "" if there is one.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for finding in findings:
@@ -42,10 +39,7 @@ def certify(
 def certificate_of(finding: Finding) -> str:
     """The certificate of the verdict on one claim, which the checker accepted.
 
-    Raises
-    ------
-    NoCertificateError
-        If there is none, with the reason.
+    Raises NoCertificateError if there is none, with the reason.
     """
     claim = finding.claim
     if finding.soundness is Soundness.UNPROVEN or claim.event is None or claim.epsilon is None:

@@ -335,16 +335,10 @@ def _with_ledger(finding: Finding, path: str) -> Finding:
     return with_notes(finding, *told)
 
 
-def ledger_problems(
-    ledger: Ledger,
-    dataset: str,  # The name of the data set
-) -> tuple[str, ...]:
+def ledger_problems(ledger: Ledger, dataset: str) -> tuple[str, ...]:
     """Whatever keeps the account of a data set from being true, a sentence each.
 
-    Returns
-    -------
-    tuple of str
-        What :meth:`rdpkit.mechanisms.Ledger.problems` finds, and guarantees that are refuted.
+    Returns what :meth:`rdpkit.mechanisms.Ledger.problems` finds, and guarantees that are refuted.
     """
     found = list(ledger.problems(dataset))
     audited: dict[object, bool] = {}

@@ -23,10 +23,7 @@ _NOT_DECIDING = ("cli", "mechanisms", "verification")
 def versions() -> dict[str, str]:
     """Versions by name: of rdpkit, of Python, and of the libraries that numbers come from.
 
-    Returns
-    -------
-    dict
-        "code" is a digest of rdpkit's source, which changes where a version number does not.
+    "code" is a digest of rdpkit's source, which changes where a version number does not.
     """
     found = {"rdpkit": rdpkit.__version__, "code": _digest(), "python": platform.python_version()}
     for name in _LIBRARIES:

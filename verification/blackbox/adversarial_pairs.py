@@ -67,13 +67,7 @@ class LabelLayout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataDomain:
-    """The data that a claim is about, as far as it is known.
-
-    Raises
-    ------
-    ValueError
-        If a number is outside of its range.
-    """
+    """The data that a claim is about, as far as it is known."""
 
     dimension: int  #: Number of features
     record_norm: float = USUAL_NORM
@@ -143,11 +137,6 @@ def adversarial_neighbours(
         How many pairs.
     seed : int
         What is random comes from it.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside of its range.
     """
     relation = ordinary(Adjacency.parse(adjacency), because="code is run on ordinary records alone")
     wanted = _validate.integer("count", count)

@@ -402,11 +402,6 @@ def random_neighbours(
         The neighbouring relation.
     rng : numpy.random.Generator
         Draws them.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside of its range.
     """
     relation = ordinary(Adjacency.parse(adjacency), because="code is run on ordinary records alone")
     _validate.integer("count", count)

@@ -159,10 +159,7 @@ class ReleaseLayout:
     def take_apart(self, release: Any) -> list[ReleasePart]:
         """The parts of a release; a model is asked on the points.
 
-        Raises
-        ------
-        MechanismError
-            If it is no release.
+        Raises MechanismError if it is no release.
         """
         return take_apart(release, self._asked)
 
@@ -201,10 +198,7 @@ class ReleaseLayout:
     def encode(self, release: Any) -> Array:
         """The row of a release, a float64 array of shape (size,).
 
-        Raises
-        ------
-        MechanismError
-            If it is no release.
+        Raises MechanismError if it is no release.
         """
         return self.row(self.take_apart(release))
 
@@ -285,10 +279,7 @@ def layout_of(
 ) -> ReleaseLayout:
     """The layout for releases of these structures.
 
-    Raises
-    ------
-    MechanismError
-        If releases hold no value.
+    Raises MechanismError if releases hold no value.
     """
     first = structures[0]
     if len(set(structures)) > 1 or not first:

@@ -96,15 +96,8 @@ def fresh_evidence(
 ) -> FreshEvidence | None:
     """Make releases in new processes on both data sets, and bet on them.
 
-    Returns
-    -------
-    FreshEvidence or None
-        None if the target has no name, or there was no time for two processes on each data set.
-
-    Raises
-    ------
-    MechanismError
-        If the mechanism fails in a new process.
+    Raises MechanismError if the mechanism fails in a new process. Returns None if the target has no
+    name, or there was no time for two processes on each data set.
     """
     if not target.has_name:
         return None
@@ -213,10 +206,7 @@ class NewProcesses:
     def releases(self, side: int, number: int, count: int) -> list[Digests] | None:
         """The first releases of a new process; None if the deadline comes before them.
 
-        Raises
-        ------
-        MechanismError
-            If the mechanism, or the process, fails.
+        Raises MechanismError if the mechanism, or the process, fails.
         """
         if time.perf_counter() >= self._deadline:
             return None

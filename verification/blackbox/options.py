@@ -124,11 +124,6 @@ def words_of(given: Mapping[str, Any], options: tuple[Option, ...]) -> list[str]
 class VerificationOptions:
     """How a claim is tested against code. :data:`OPTIONS` says what each field means.
 
-    Raises
-    ------
-    ValueError
-        If a value is outside of its range.
-
     Examples
     --------
     >>> VerificationOptions(samples=10_000, seed=1).false_alarm_rate

@@ -94,13 +94,7 @@ def take_apart(
     points: Array | None = None,  # Records on which a model is asked for its outputs; shape (n, d)
     path: str = "",  # Where the release is in a larger one
 ) -> Parts:
-    """The arrays in a release.
-
-    Raises
-    ------
-    MechanismError
-        If it holds something else.
-    """
+    """The arrays in a release. Raises MechanismError if it holds something else."""
     if isinstance(release, np.ndarray) and release.dtype.kind in _NUMBERS:
         return list(_numbers(path, release))
     for recognised, split in _KINDS:

@@ -127,19 +127,9 @@ _PRINTS_REDIRECTED = _PrintsRedirected()
 def run_part(part: Part) -> tuple[Array, int, int]:
     """Make some runs.
 
-    Returns
-    -------
-    rows : ndarray, shape (count, columns)
-        The releases, or their scores.
-    unexpected : int
-        How many releases had a structure that the layout does not know.
-    raised : int
-        In how many runs the code raised an error.
-
-    Raises
-    ------
-    MechanismError
-        If what a run returns is no release; the message says which run it was.
+    Raises MechanismError if what a run returns is no release; the message says which run it was.
+    Returns the releases, or their scores; how many releases had a structure that the layout does
+    not know; in how many runs the code raised an error.
     """
     found, unexpected, raised_here = [], 0, 0
     with _PRINTS_REDIRECTED:
@@ -159,10 +149,7 @@ def run_part(part: Part) -> tuple[Array, int, int]:
 def structures_of(part: Part) -> list[ReleaseStructure]:
     """Make some runs, and return the structure of each release.
 
-    Raises
-    ------
-    MechanismError
-        If a run fails.
+    Raises MechanismError if a run fails.
     """
     found = []
     with _PRINTS_REDIRECTED:
@@ -177,10 +164,7 @@ def structures_of(part: Part) -> list[ReleaseStructure]:
 def digests_of(part: Part) -> list[tuple[str, ...]]:
     """Make some runs, and return hashes of each release: of the whole, and of each of its parts.
 
-    Raises
-    ------
-    MechanismError
-        If a run fails.
+    Raises MechanismError if a run fails.
     """
     found = []
     with _PRINTS_REDIRECTED:
@@ -350,12 +334,8 @@ class MechanismRunner:
         """How releases on this pair become rows of numbers.
 
         It is made from a few runs on both data sets, with keys of their own, and kept. Those runs
-        are not counted in ``runs``.
-
-        Raises
-        ------
-        MechanismError
-            If a run fails, or releases hold no value.
+        are not counted in ``runs``. Raises MechanismError if a run fails, or releases hold no
+        value.
         """
         for known, layout in self._layouts:
             if known is pair:
@@ -382,10 +362,7 @@ class MechanismRunner:
     def kinds_differ(self, pair: Neighbours) -> str:
         """How the kinds of the first releases differ between the data sets; empty if they do not.
 
-        Raises
-        ------
-        MechanismError
-            If no run gives a release.
+        Raises MechanismError if no run gives a release.
         """
         self.layout_for(pair)
         return next(found for known, found in self._telling if known is pair)
@@ -433,17 +410,12 @@ class MechanismRunner:
         """Compare a method ``many`` of the target with single calls.
 
         If they differ, a diagnostic says so, and all later runs are single calls. The runs have
-        keys of their own, and are not counted in ``runs``.
+        keys of their own, and are not counted in ``runs``. Raises MechanismError if a run fails.
 
         Guarantee
         ---------
         If both return independent releases with the same distribution, they are said to differ with
         probability at most 1e-3.
-
-        Raises
-        ------
-        MechanismError
-            If a run fails.
         """
         if not self.at_once:
             return None
@@ -518,10 +490,7 @@ class MechanismRunner:
     ) -> tuple[Array, Array]:
         """``count`` releases on D and as many on D', as rows; or their scores, as columns.
 
-        Raises
-        ------
-        MechanismError
-            If a run fails.
+        Raises MechanismError if a run fails.
         """
         layout = self.layout_for(pair)
         if scores is None:

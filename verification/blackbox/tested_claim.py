@@ -42,13 +42,7 @@ class ClaimUnderTest:
 
 
 def dp_claim(*, epsilon: float, delta: float, adjacency: Adjacency | str) -> ClaimUnderTest:
-    """The claim of (epsilon, delta)-DP.
-
-    Raises
-    ------
-    ValueError
-        If a number is outside of its range.
-    """
+    """The claim of (epsilon, delta)-DP."""
     claim = DpClaim(epsilon=epsilon, delta=delta)
     return ClaimUnderTest(
         statement=claim.describe(), adjacency=Adjacency.parse(adjacency), part=claim

@@ -60,109 +60,58 @@ class Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """One printed privacy budget.
+    """One printed privacy budget."""
 
-    Parameters
-    ----------
-    id : str
-        Unique within a run.
-    source : str
-        Where it is printed.
-    mechanism : str
-        A mechanism's name, or "unmodelled".
-    adjacency : Adjacency
-        The neighbouring relation.
-    epsilon : Decimal or None
-        The number exactly as printed, so that its precision is known; None if it is not printed. An
-        epsilon, or what ``quantity`` says.
-    delta : float or None
-        None for a claim about one Renyi order.
-    order : float or None
-        The Renyi order that the claim is about, or at which it was converted if there is a delta.
-    bound : str or None
-        Id of the formula that the number comes from, where the mechanism has several.
-    conversion : str or None
-        The conversion that was used, where it differs from the formula's own.
-    event : Event or None
-        What was released; None if the parameters do not say.
-    missing : tuple of str
-        What the source does not give.
-    scenarios : tuple of Scenario
-        Completions of what is missing.
-    notes : tuple of str
-        Remarks for the reader.
-    origin : str
-        The file.
-    line : int
-        The line of the file at which the claim begins.
-    quantity : str
-        What the number is: "epsilon", "mu", "advantage", "tpr" or "rho". With mu, ``delta`` is the
-        smallest delta for which it is claimed.
-    fpr : float or None
-        The false positive rate of a true positive rate.
-    release : str or None
-        The manifest of the release that the claim is about.
-    code : CodeTest or None
-        The code that the claim is about.
-    training : TrainingTest or None
-        The training that the claim is about.
-    work : Work or None
-        What it was printed in.
-    kind : str or None
-        The kind of the claim: its own, or that of its work.
-    reads : str or None
-        The id of the claim whose number this one reads in another way.
-    reading : str or None
-        In what way the number is read, where there are several.
-    approximation : str or None
-        What the source itself calls the number an approximation by.
-    unread : str or None
-        Why its source could not be read; None for a claim that was read where it is printed.
-    certificate : str or None
-        The text of a certificate that the claim carries.
-    unknown : Unknown or None
-        Which values of what is missing are looked at.
-    """
-
-    id: str
-    source: str
-    mechanism: str
-    adjacency: Adjacency
+    id: str  #: Unique within a run
+    source: str  #: Where it is printed
+    mechanism: str  #: A mechanism's name, or "unmodelled"
+    adjacency: Adjacency  #: The neighbouring relation
     epsilon: Decimal | None
-    delta: float | None
+    """The number exactly as printed, so that its precision is known; None if it is not printed. An
+    epsilon, or what ``quantity`` says.
+    """
+    delta: float | None  #: None for a claim about one Renyi order
     order: float | None
+    """The Renyi order that the claim is about, or at which it was converted if there is a delta."""
     bound: str | None
-    conversion: str | None
-    event: Event | None
-    missing: tuple[str, ...] = ()
-    scenarios: tuple[Scenario, ...] = ()
-    notes: tuple[str, ...] = ()
-    origin: str = field(default="", compare=False)
-    line: int = field(default=1, compare=False)
+    """Id of the formula that the number comes from, where the mechanism has several."""
+    conversion: str | None  #: The conversion that was used, where it differs from the formula's own
+    event: Event | None  #: What was released; None if the parameters do not say
+    missing: tuple[str, ...] = ()  #: What the source does not give
+    scenarios: tuple[Scenario, ...] = ()  #: Completions of what is missing
+    notes: tuple[str, ...] = ()  #: Remarks for the reader
+    origin: str = field(default="", compare=False)  #: The file
+    line: int = field(default=1, compare=False)  #: The line of the file at which the claim begins
     quantity: str = "epsilon"
-    fpr: float | None = None
-    release: str | None = None
-    code: CodeTest | None = None
-    training: TrainingTest | None = None
+    """What the number is: "epsilon", "mu", "advantage", "tpr" or "rho". With mu, ``delta`` is the
+    smallest delta for which it is claimed.
+    """
+    fpr: float | None = None  #: The false positive rate of a true positive rate
+    release: str | None = None  #: The manifest of the release that the claim is about
+    code: CodeTest | None = None  #: The code that the claim is about
+    training: TrainingTest | None = None  #: The training that the claim is about
     # No verdict depends on where a claim was printed, so findings are kept without it.
-    work: Work | None = field(default=None, compare=False)
+    work: Work | None = field(default=None, compare=False)  #: What it was printed in
     kind: str | None = field(default=None, compare=False)
+    """The kind of the claim: its own, or that of its work."""
     certificate: str | None = field(default=None, compare=False)
+    """The text of a certificate that the claim carries."""
     reads: str | None = field(default=None, compare=False)
+    """The id of the claim whose number this one reads in another way."""
     reading: str | None = field(default=None, compare=False)
+    """In what way the number is read, where there are several."""
     approximation: str | None = field(default=None, compare=False)
+    """What the source itself calls the number an approximation by."""
     unread: str | None = None
-    unknown: Unknown | None = None
+    """Why its source could not be read; None for a claim that was read where it is printed."""
+    unknown: Unknown | None = None  #: Which values of what is missing are looked at
 
 
 @contextmanager
 def named(claim: Claim) -> Iterator[None]:
     """Put the file and the id of a claim before the message of an error about it.
 
-    Raises
-    ------
-    ValueError or ArithmeticError
-        As it is raised inside the block, with the claim named.
+    Raises ValueError or ArithmeticError as it is raised inside the block, with the claim named.
     """
     try:
         yield

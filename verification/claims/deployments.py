@@ -113,11 +113,7 @@ def _agreed(entry: DeploymentEntry, name: str, option: str, given: Decimal | Non
     return found
 
 
-def note_about(
-    entry: DeploymentEntry,
-    certificate: str,  # Its text
-    file_name: str,  # Where it is
-) -> str:
+def note_about(entry: DeploymentEntry, certificate: str, file_name: str) -> str:
     """What an entry says about its certificate: what is shown, what is not, how to check it."""
     claim = json.loads(certificate)["claim"]
     said, promise, *rest = map(str.strip, import_module("rdpkit.kernel").statement(claim))

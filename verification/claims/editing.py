@@ -40,13 +40,7 @@ class Replacement:
 
 
 class ClaimsText:
-    """The text of a claims file, in which single claims are changed.
-
-    Parameters
-    ----------
-    text : str
-        The file.
-    """
+    """The text of a claims file, in which single claims are changed."""
 
     def __init__(self, text: str) -> None:
         # Some editors begin a file with a mark of its encoding, which is no TOML.
@@ -70,12 +64,7 @@ class ClaimsText:
         first, last, _, new = self._changed_block(identifier, list(changes))
         return self._mark + "\n".join([*lines[:first], new, *lines[last:]])
 
-    def replacements(
-        self,
-        # As for :meth:`edited`.
-        identifier: str,
-        changes: Iterable[Change],
-    ) -> list[Replacement]:
+    def replacements(self, identifier: str, changes: Iterable[Change]) -> list[Replacement]:
         """The pieces of the text that differ after changes in one claim."""
         first, _, old, new = self._changed_block(identifier, list(changes))
         return [

@@ -18,9 +18,7 @@ LEDGER = ".jsonl"
 """How the name of a ledger ends."""
 
 
-def claims_of_ledger(
-    path: Path,  # The ledger
-) -> list[Claim]:
+def claims_of_ledger(path: Path) -> list[Claim]:
     """What a ledger claims of each data set: its budget, or what its releases cost together."""
     # Imported here because most claims are in no ledger.
     from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415

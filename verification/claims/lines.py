@@ -23,10 +23,7 @@ def claim_lines(
 ) -> list[int]:
     """The lines, from 1, of the headers ``[[claim]]``.
 
-    Returns
-    -------
-    list of int
-        One a claim. Claims without headers, as inline tables, all begin at the first line.
+    One a claim. Claims without headers, as inline tables, all begin at the first line.
     """
     found = [number for number, line in _outside_strings(text) if _HEADER.match(line)]
     return found if len(found) == count else [1] * count

@@ -97,10 +97,7 @@ def _refuted_option() -> click.Option:
 def write_certificates(findings: Sequence[Finding], folder: Path) -> int:
     """Write certificates, and say to people how many there are and why others are missing.
 
-    Returns
-    -------
-    int
-        How many verdicts have none.
+    Returns how many verdicts have none.
     """
     # Imported here because most audits write none.
     from rdpkit.verification.auditing.certified import certify  # noqa: PLC0415

@@ -57,10 +57,7 @@ class Diagnostic:
 class ConfidenceInterval:
     """A confidence interval.
 
-    Raises
-    ------
-    ArithmeticError
-        If an end is NaN, or the ends are in the wrong order.
+    Raises ArithmeticError if an end is NaN, or the ends are in the wrong order.
     """
 
     # Its ends, lower <= upper; an end is infinite where nothing is known on that side.
@@ -231,12 +228,8 @@ class OutputScore(Protocol):
 def check_scores(name: str, value: ArrayLike, *, minimum: int = 1) -> Array:
     """Scores as a float64 array of shape (n,), n >= minimum; infinite scores are allowed.
 
-    Raises
-    ------
-    ArithmeticError
-        If one is NaN.
-    ValueError
-        If they are not numbers, not of shape (n,), or too few.
+    Raises ArithmeticError if one is NaN. Raises ValueError if they are not numbers, not of shape
+    (n,), or too few.
     """
     array = np.asarray(value)
     condition = f"to be at least {minimum} real numbers, of shape (n,)"
@@ -250,12 +243,8 @@ def check_scores(name: str, value: ArrayLike, *, minimum: int = 1) -> Array:
 def check_outputs(name: str, value: ArrayLike, *, minimum: int = 1) -> Array:
     """Outputs as a float64 array of shape (n, d); shape (n,) is read as d = 1.
 
-    Raises
-    ------
-    ArithmeticError
-        If one is NaN.
-    ValueError
-        If they are not numbers, not of shape (n, d), or too few.
+    Raises ArithmeticError if one is NaN. Raises ValueError if they are not numbers, not of shape
+    (n, d), or too few.
     """
     array = np.asarray(value)
     condition = f"to be at least {minimum} rows of real numbers, of shape (n, d) with d >= 1"

@@ -57,10 +57,7 @@ class Bet:
     def log_factor(self, witness: Witness, p_counts: Cells, q_counts: Cells) -> float:
         """The logarithm of the factor on the capital, given the number of scores in each cell.
 
-        Raises
-        ------
-        ArithmeticError
-            If a factor is not positive, or NaN.
+        Raises ArithmeticError if a factor is not positive, or NaN.
         """
         one, other = self._terms(witness)
         if not (one > -1.0).all() or not (other > -1.0).all():

@@ -142,13 +142,9 @@ def best_allocation(
 
     For an event with probabilities p and q, the variance of its estimated excess
     p - e^epsilon q - delta is smallest if the numbers of samples are in the proportion
-    sqrt(p (1 - p)) to e^epsilon sqrt(q (1 - q)).
-
-    Returns
-    -------
-    (int, int)
-        Samples from P and from Q. They add up to ``total``, and each is at least 2. Where ``total``
-        allows it, neither is more than twenty times the other.
+    sqrt(p (1 - p)) to e^epsilon sqrt(q (1 - q)). Returns samples from P and from Q. They add up to
+    ``total``, and each is at least 2. Where ``total`` allows it, neither is more than twenty times
+    the other.
     """
     checked: PrivacyClaim = _validate.one_of_a_kind("claim", claim, PrivacyClaim)
     p, q = check_scores("p_scores", p_scores), check_scores("q_scores", q_scores)

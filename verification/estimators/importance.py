@@ -15,12 +15,7 @@ from rdpkit.verification.estimators.base import Array, Density, check_outputs
 def density_values(name: str, density: Density, points: Array) -> Array:
     """Log-densities at points of shape (n, d), shape (n,); -inf is a density of 0.
 
-    Raises
-    ------
-    ArithmeticError
-        If one is NaN or +inf.
-    ValueError
-        If they are not of shape (n,).
+    Raises ArithmeticError if one is NaN or +inf. Raises ValueError if they are not of shape (n,).
     """
     found = np.asarray(density.log_density(points), dtype=np.float64)
     if found.shape != (len(points),):

@@ -41,12 +41,8 @@ class LearnedScore:
     def __call__(self, outputs: ArrayLike, /) -> Array:
         """Scores of outputs of shape (n, d), shape (n,).
 
-        Raises
-        ------
-        ArithmeticError
-            If an output is NaN.
-        ValueError
-            If the number of columns differs from that in training.
+        Raises ArithmeticError if an output is NaN. Raises ValueError if the number of columns
+        differs from that in training.
         """
         rows = check_outputs("outputs", outputs)
         if rows.shape[1] != self.centre.size:

@@ -29,10 +29,8 @@ class PrivacyClaim(ABC):
     def supporting_lines(self) -> tuple[Array, Array]:
         """Pairs (epsilon, delta) that the claim implies and that a test should look at.
 
-        Returns
-        -------
-        epsilons, deltas : ndarray, shape (k,) each
-            For every event, P(E) <= e^epsilon Q(E) + delta, and the same with P and Q exchanged.
+        For every event, P(E) <= e^epsilon Q(E) + delta, and the same with P and Q
+        exchanged.
         """
 
     @abstractmethod

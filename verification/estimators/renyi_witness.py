@@ -175,13 +175,8 @@ def best_renyi_witness(
     """The combination of orders that speaks most clearly against the claim.
 
     P/Q is learnt on one half of the samples. The kind of ratio and the weights are chosen on the
-    other half.
-
-    Returns
-    -------
-    (Witness, float) or None
-        The witness, and its excess over the standard deviation of one test sample from P; None if
-        the training samples show no excess.
+    other half. Returns the witness, and its excess over the standard deviation of one test sample
+    from P; None if the training samples show no excess.
     """
     found: tuple[RatioModel, list[Tangent], float] | None = None
     halves = [(side[0::2], side[1::2]) for side in (p_scores, q_scores)]

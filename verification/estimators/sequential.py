@@ -142,12 +142,7 @@ class SequentialTest:
         """Learn the first bet from scores that are not bet on, because they were seen before.
 
         The score function must not have been fitted to these outputs, or else the bets are too bold
-        (which costs power, and never validity).
-
-        Raises
-        ------
-        ArithmeticError
-            If a score is NaN.
+        (which costs power, and never validity). Raises ArithmeticError if a score is NaN.
         """
         self._p.add(check_scores("p_scores", p_scores))
         self._q.add(check_scores("q_scores", q_scores))

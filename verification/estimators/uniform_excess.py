@@ -29,15 +29,12 @@ def largest_excess(
 ) -> float:
     """A bound on P(E) - e^epsilon Q(E) - delta, in both directions, for all threshold events E.
 
+    Raises ArithmeticError if a score is NaN.
+
     Guarantee
     ---------
     With probability at least ``confidence``, no event {score > t} or {score < t} exceeds any of
     the claim's supporting lines by more than the returned value.
-
-    Raises
-    ------
-    ArithmeticError
-        If a score is NaN.
     """
     level = _validate.open_probability("confidence", confidence)
     p, q = check_scores("p_scores", p_scores), check_scores("q_scores", q_scores)

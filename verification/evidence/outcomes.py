@@ -52,10 +52,7 @@ class TargetOutcome:
 def place_of(mechanism: Mechanism) -> tuple[str, int] | None:
     """The file, relative to the current directory, and the line at which code begins.
 
-    Returns
-    -------
-    tuple of str and int, or None
-        None for code that lies elsewhere, or that has no source.
+    None for code that lies elsewhere, or that has no source.
     """
     unwrapped = inspect.unwrap(mechanism)
     code: Any = unwrapped if inspect.isroutine(unwrapped) else type(unwrapped)

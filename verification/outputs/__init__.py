@@ -29,43 +29,24 @@ GROUP = "rdpkit.outputs"
 
 @dataclass(frozen=True, slots=True)
 class AuditResult:
-    """What an output is made of.
+    """What an output is made of."""
 
-    Parameters
-    ----------
-    findings : sequence of Finding
-        In the order of their claims.
-    fail_on : FailOn
-        The rules that make the check fail.
-    comparison : BaselineComparison or None
-        What moved since a baseline, if there is one.
-    """
-
-    findings: Sequence[Finding]
-    fail_on: FailOn
-    comparison: BaselineComparison | None = None
+    findings: Sequence[Finding]  #: In the order of their claims
+    fail_on: FailOn  #: The rules that make the check fail
+    comparison: BaselineComparison | None = None  #: What moved since a baseline, if there is one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """One kind of file that an audit can write.
-
-    Parameters
-    ----------
-    name : str
-        The option of ``rdpkit audit``, without its dashes. Outputs of one name differ in suffix.
-    suffix : str
-        The end of the file's name, which tells outputs of one name apart; empty for any file.
-    function : str
-        ``module:function``; the function takes an :class:`AuditResult` and returns the text.
-    help : str
-        What ``--help`` says of the option.
-    """
+    """One kind of file that an audit can write."""
 
     name: str
+    """The option of ``rdpkit audit``, without its dashes. Outputs of one name differ in suffix."""
     function: str
-    help: str
+    """``module:function``; the function takes an :class:`AuditResult` and returns the text."""
+    help: str  #: What ``--help`` says of the option
     suffix: str = ""
+    """The end of the file's name, which tells outputs of one name apart; empty for any file."""
 
     def load(self) -> Callable[[Any], str]:
         """The function that makes the text of the file; of what, the list of outputs says.

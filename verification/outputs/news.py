@@ -200,9 +200,7 @@ def _differ(count: int) -> str:
     return "1 differs from its" if count == 1 else f"{count} differ from their"
 
 
-def summary(
-    findings: Sequence[Finding],  # What the audit found
-) -> dict[str, Any]:
+def summary(findings: Sequence[Finding]) -> dict[str, Any]:
     """The news as plain values for JSON: sentences, and counts of all and of each source."""
     return {
         "sentences": sentences(findings),
@@ -222,12 +220,9 @@ _ATTENDED = (
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
     """Refuted claims, then open ones, then those that differ, by how far they are from the truth.
 
-    Returns
-    -------
-    list of Finding
-        Only those to which somebody has to attend: neither sound and reproduced claims, nor those
-        that cannot be recomputed. Of several readings that are all refuted it is the one that
-        leaks least.
+    Only those to which somebody has to attend: neither sound and reproduced claims, nor
+    those that cannot be recomputed. Of several readings that are all refuted it is the one that
+    leaks least.
     """
 
     def rank(finding: Finding) -> int | None:

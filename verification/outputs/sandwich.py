@@ -77,11 +77,8 @@ def drawing(
 ) -> list[str]:
     """Claimed, published, attained and proven on one axis that begins at 0.
 
-    Returns
-    -------
-    list of str
-        Labels, the axis, and more labels; empty if no number is known. An infinite number stands at
-        the right end.
+    Labels, the axis, and more labels; empty if no number is known. An infinite number
+    stands at the right end.
     """
     numbers = Numbers.of(finding)
     if not numbers.values:

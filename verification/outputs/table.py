@@ -16,9 +16,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def csv_table(
-    result: AuditResult,  # The findings
-) -> str:
+def csv_table(result: AuditResult) -> str:
     """A row for each claim, with a heading; bounds are rounded to the safe side."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -28,9 +26,7 @@ def csv_table(
     return text.getvalue()
 
 
-def tex_table(
-    result: AuditResult,  # The findings
-) -> str:
+def tex_table(result: AuditResult) -> str:
     """A ``tabular`` with a row for each claim, without packages beyond LaTeX's own."""
     rows = [_row(finding, 4) for finding in result.findings]
     columns = {name: [row[i] for row in rows] for i, name in enumerate(_COLUMNS)}

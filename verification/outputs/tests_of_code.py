@@ -19,6 +19,7 @@ from rdpkit.verification.outputs.junit import JUnitCase, JUnitProblem, junit_doc
 from rdpkit.verification.outputs.sarif import SarifResult, SarifRule, sarif_log
 from rdpkit.verification.outputs.view import how_many_fail
 from rdpkit.verification.replay.findings import ReplayResult, ReplayVerdict
+from rdpkit.verification.training.results import TrainingVerification
 
 REJECTED = "code-rejected"
 ERROR = "code-error"
@@ -290,3 +291,37 @@ def counted_verdicts(views: Iterable[CodeView]) -> str:
     for view in views:
         found[view.verdict] = found.get(view.verdict, 0) + 1
     return ", ".join(f"{count} {verdict}" for verdict, count in found.items())
+
+
+def view_of_training(
+    result: TrainingVerification, *, place: tuple[str, int] | None, replay: str
+) -> CodeView:
+    """A checked training as a test of code, for JUnit, SARIF and Markdown."""
+    details = [mistake.describe() for mistake in result.mistakes]
+    details += [
+        f"{check.name}: {bound.describe()}" for check in result.checks for bound in check.bounds
+    ]
+    return CodeView(
+        name=result.name,
+        verdict=result.verdict,
+        rule=REJECTED if result.rejected else "",
+        headline=f"{result.name}: the training is {result.verdict}, told {result.event}",
+        details=(*details, f"replay {replay}"),
+        place=place,
+        seconds=result.seconds,
+        data=result.as_dict(),
+    )
+
+
+def view_of_failure(name: str, error: str) -> CodeView:
+    """A training that could not be checked."""
+    return CodeView(
+        name=name,
+        verdict="error",
+        rule=ERROR,
+        headline=f"{name}: {error}",
+        details=(),
+        place=None,
+        seconds=None,
+        data={"training": name, "error": error},
+    )

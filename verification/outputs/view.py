@@ -183,9 +183,7 @@ def headline(finding: Finding, rule: Rule) -> str:
     return f"{said} is {rule.value}: {reason(finding)}"
 
 
-def in_short(
-    finding: Finding,  # What the audit found
-) -> list[str]:
+def in_short(finding: Finding) -> list[str]:
     """What the claim says, whether that is true and why, and what is true instead."""
     claim = finding.claim
     if claim.epsilon is None:
@@ -196,11 +194,7 @@ def in_short(
     return [text for text in found if text]
 
 
-def advice(
-    finding: Finding,  # What the audit found
-    *,
-    noise: bool = True,  # As for :func:`what_to_change`
-) -> str:
+def advice(finding: Finding, *, noise: bool = True) -> str:
     """What the author of the claim can change, in one sentence without its full stop."""
     return ", ".join(what_to_change(finding, noise=noise))
 

@@ -290,13 +290,7 @@ class ClaimItem(pytest.Item):
         self.add_marker("claim")
 
     def runtest(self) -> None:
-        """Audit the claim.
-
-        Raises
-        ------
-        ClaimFailedError
-            If it breaks a rule that makes it fail.
-        """
+        """Audit the claim. Raises ClaimFailedError if it breaks a rule that makes it fail."""
         from rdpkit.verification.auditing.driver import findings_about  # noqa: PLC0415 - as in collect
 
         # The code and the training have tests of their own.
@@ -347,10 +341,7 @@ class CodeItem(ClaimItem):
     def runtest(self) -> None:
         """Run the code on neighbouring data sets, or check the training, if that is allowed.
 
-        Raises
-        ------
-        ClaimFailedError
-            If the claim is rejected, or the code does not run.
+        Raises ClaimFailedError if the claim is rejected, or the code does not run.
         """
         claim = self.claim
         target = claim.code.callable if claim.code is not None else ""

@@ -49,13 +49,7 @@ class Repeat:
 
     @classmethod
     def read(cls, words: str) -> Repeat:
-        """What the option says.
-
-        Raises
-        ------
-        pytest.UsageError
-            If these are no such words.
-        """
+        """What the option says. Raises pytest.UsageError if these are no such words."""
         try:
             pairs = [word.split("=") for word in words.split(",")]
             return cls(**{name: _KINDS[name](value) for name, value in pairs})

@@ -32,13 +32,7 @@ _BETWEEN = number("in (0, 1)", above=0.0, below=1.0)
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingOptions:
-    """How a training is checked. :data:`OPTIONS` says what each field means.
-
-    Raises
-    ------
-    ValueError
-        If a value is outside of its range.
-    """
+    """How a training is checked. :data:`OPTIONS` says what each field means."""
 
     checks: tuple[str, ...] = option(
         CHECKS,

@@ -38,10 +38,7 @@ class TrainingState:
     closes over.
     """
 
-    def __init__(
-        self,
-        training: PrivateTraining,  # Whose state is kept
-    ) -> None:
+    def __init__(self, training: PrivateTraining) -> None:
         self._put_back: list[Callable[[], None]] = []
         self._generators: list[Any] = []
         self._seen: set[int] = set()

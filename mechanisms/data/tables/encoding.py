@@ -129,17 +129,11 @@ def _codes(column: Column, given: pa.ChunkedArray) -> NDArray[np.int64]:
     return np.where(known, np.where(listed >= 0, listed, unlisted), absent)
 
 
-def read_values(
-    given: pa.ChunkedArray,  # The column
-    column: Column,  # What the schema says of it
-) -> NDArray[Any]:
+def read_values(given: pa.ChunkedArray, column: Column) -> NDArray[Any]:
     """The values of a column before they are coded.
 
-    Returns
-    -------
-    ndarray of float64 or of object, shape (n,)
-        Where the column has a range: numbers, days or units of time since 1970, NaN where one is
-        missing or cannot be read. Otherwise categories as texts, None where one is missing.
+    Where the column has a range: numbers, days or units of time since 1970, NaN where one
+    is missing or cannot be read. Otherwise categories as texts, None where one is missing.
     """
     array = _decoded(given)
     if column.is_ordered:

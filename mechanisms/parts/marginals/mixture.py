@@ -61,10 +61,7 @@ def fit_mixture(
 ) -> list[Floats]:
     """Fit a mixture to targets for single columns and for pairs.
 
-    Returns
-    -------
-    list of ndarray, shape (components, codes)
-        For each column the probabilities of its codes in each component.
+    For each column the probabilities of its codes in each component.
     """
     starts = in_front([one.values.size for one in singles])
     total = int(starts[-1])

@@ -127,10 +127,7 @@ def measure_scores(
 ) -> tuple[dict[Pair, float], float]:
     """Round of dependence: how far the marginal of each pair is from what is expected, in records.
 
-    Returns
-    -------
-    (dict of float, float)
-        The sum of absolute differences for each pair, with noise, and the noise of each.
+    Returns the sum of absolute differences for each pair, with noise, and the noise of each.
     """
     exact = np.array(
         [np.abs(two_way(codes, domain, pair) - table).sum() for pair, table in expected.items()]

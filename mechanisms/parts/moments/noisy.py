@@ -155,18 +155,9 @@ def noisy_moments(
 ) -> Moments:  # fmt: skip
     """Class sums, second moments and class counts of the records in a view.
 
-    Parameters
-    ----------
-    rows, labels : arrays
-        Features and classes.
-    view : CentredView
-        Depends on public numbers and on an earlier release alone.
-    classes : int
-        Number of classes.
-    block : int
-        Coordinates of which moments of each class are released, if the plan has a share for them.
-    records, plan, std, noise
-        See :func:`noisy_view`.
+    The view depends on public numbers and on an earlier release alone. Moments of each class are
+    released of ``block`` coordinates, if the plan has a share for them. For the others see
+    :func:`noisy_view`.
     """
     dimension, stds, margin = rows.shape[1], plan.noise(std), margin_of(records)
     block = block if stds[2] else 0

@@ -54,10 +54,7 @@ def dominating(
 ) -> Tilted:
     """The pair that connects the dots of a step's curve at grid points.
 
-    Raises
-    ------
-    NoLossDistributionError
-        If no precision makes the masses sharp.
+    Raises NoLossDistributionError if no precision makes the masses sharp.
     """
     # Masses are second differences, which lose twice as many digits as the cell width has.
     width = int(np.min(np.diff(edges))) * grid.step
@@ -104,10 +101,7 @@ def _connect(step: AnyStep, edges: Indices, grid: Grid) -> Tilted | None:
 class Above:
     """A composition from above: delta at any epsilon, and the reverse."""
 
-    def __init__(
-        self,
-        layout: Layout,  # How it is computed
-    ) -> None:
+    def __init__(self, layout: Layout) -> None:
         found: list[tuple[Block, Tilted]] = []
         for block in layout.blocks:
             fine = Grid(step=layout.grid.step / block.factor, tilt=layout.grid.tilt)

@@ -215,19 +215,9 @@ class Below:
 
 
 class _TestsOnGrid:
-    """Tests by sums of labels on a grid.
+    """Tests by sums of labels on a grid."""
 
-    Attributes
-    ----------
-    first, last : int
-        The first and the last threshold.
-    guess : int
-        A threshold to begin with.
-    widest, least : int
-        The first step of a search for the best one, and the last.
-    """
-
-    least = 1
+    least = 1  # The last step of a search for the best threshold; ``widest`` is the first one
 
     def __init__(self, layout: Layout, found: Sequence[tuple[Block, _Cells]]) -> None:
         self._window, self._format = layout.window, layout.format_

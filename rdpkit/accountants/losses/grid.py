@@ -34,27 +34,14 @@ _SPARSE = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tilted:
-    """A distribution on a grid.
+    """A distribution on a grid."""
 
-    Parameters
-    ----------
-    indices : ndarray of int, shape (k,)
-        Grid points, ascending.
-    masses : ndarray, shape (k,)
-        Tilted masses, finite and >= 0, taken as exact.
-    scale : float
-        c, for one copy.
-    lost : float
-        Tilted mass that is somewhere else, at most.
-    infinite : arb
-        Probability of a loss that is larger than any on the grid, at most.
-    """
-
-    indices: Indices
-    masses: Array
-    scale: float
-    lost: float = 0.0
+    indices: Indices  #: Shape (k,): grid points, ascending
+    masses: Array  #: Shape (k,): tilted masses, finite and >= 0, taken as exact
+    scale: float  #: c, for one copy
+    lost: float = 0.0  #: Tilted mass that is somewhere else, at most
     infinite: arb = arb(0)  # noqa: RUF009
+    """Probability of a loss that is larger than any on the grid, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

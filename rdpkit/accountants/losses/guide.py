@@ -126,13 +126,8 @@ class Sum:
     def ends(self, at: Saddle, times: int) -> tuple[float, float, float]:
         """Ends of a window outside of which little of the sum lies, if it is taken ``times`` times.
 
-        All three ends are chosen by Chernoff's inequality.
-
-        Returns
-        -------
-        low, high, wrapping : float
-            Little of the tilted mass lies below ``low`` or above ``wrapping``, and little of the
-            probability above ``high``.
+        All three ends are chosen by Chernoff's inequality. Little of the tilted mass lies
+        below ``low`` or above ``wrapping``, and little of the probability above ``high``.
         """
         tilt = at.tilt
         log_lost = at.log_share + math.log(_LOST / times)

@@ -366,10 +366,7 @@ class Inversion:
     def _bits(self) -> int:
         return _EXACT_BITS if self.line.in_balls else _BITS
 
-    def at(
-        self,
-        x: float,  # Any number
-    ) -> arb:
+    def at(self, x: float) -> arb:
         """A ball around f(x) with its aliases."""
         if self._balls is not None:
             return self._at_in_balls(x, self._balls)

@@ -161,10 +161,7 @@ def arrange(
 ) -> Layout:
     """The layout for a question about a composition.
 
-    Raises
-    ------
-    NoLossDistributionError
-        If the grid would have to be larger than is ever computed.
+    Raises NoLossDistributionError if the grid would have to be larger than is ever computed.
     """
     log_delta = None if delta is None else math.log(delta)
     guides, at = _guides(releases, log_delta, epsilon, around)

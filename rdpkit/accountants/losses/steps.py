@@ -99,20 +99,13 @@ class Alternative(Generic[R]):
         return Alternative(releases=releases, touched=self.touched[::-1])
 
 
-def alternatives(
-    event: Event,  # What was released
-    adjacency: Adjacency,  # The neighbouring relation
-) -> tuple[Alternative[DominatingReleases], ...]:
+def alternatives(event: Event, adjacency: Adjacency) -> tuple[Alternative[DominatingReleases], ...]:
     """Every way in which one changed record may matter, without those that another one dominates.
 
     Every step bounds what one release leaks. Under add-or-remove-one they are for a removal;
     reversed, for an addition. Under zero-out they are for a record that becomes the special one;
-    reversed, for the special one in its place.
-
-    Raises
-    ------
-    NoLossDistributionError
-        If a part of the event has none, or the possibilities are too many to list.
+    reversed, for the special one in its place. Raises NoLossDistributionError if a part of the
+    event has none, or the possibilities are too many to list.
     """
     above: _Questions[DominatingReleases] = _Questions(
         expand=lambda event: event.expand(),
@@ -123,18 +116,13 @@ def alternatives(
 
 
 def attained_alternatives(
-    # As for :func:`alternatives`.
-    event: Event,
-    adjacency: Adjacency,
+    event: Event, adjacency: Adjacency
 ) -> tuple[Alternative[AttainedReleases], ...]:
     """What pairs of data sets attain, in the order of :func:`alternatives`.
 
     Every step is a pair that two data sets attain (:mod:`rdpkit.pairs.worst_pair` says which).
-
-    Raises
-    ------
-    NoLossDistributionError
-        If no pair is known for a part of the event, or the possibilities are too many to list.
+    Raises NoLossDistributionError if no pair is known for a part of the event, or the possibilities
+    are too many to list.
     """
     below: _Questions[AttainedReleases] = _Questions(
         expand=lambda event: event.attained_expansion(),

@@ -231,10 +231,7 @@ def rdp_ball(
 ) -> arb:
     """A ball that contains the theorem's value for the m that the float path picks.
 
-    Raises
-    ------
-    ArithmeticError
-        If the accuracy is not reached.
+    Raises ArithmeticError if the accuracy is not reached.
     """
     if sample_size == population_size:
         return arb("inf")

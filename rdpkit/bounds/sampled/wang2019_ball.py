@@ -49,6 +49,8 @@ def rdp_ball(
 ) -> arb:
     """A ball that contains what :func:`rdpkit.bounds.sampled.wang2019.rdp` computes in floats.
 
+    Raises ArithmeticError if the accuracy is not reached.
+
     Guarantee
     ---------
     The ball contains the theorem's bound at integer orders, and that of Corollary 10 between them,
@@ -58,11 +60,6 @@ def rdp_ball(
     Assumes
     -------
     What :func:`rdpkit.bounds.sampled.wang2019.rdp` assumes.
-
-    Raises
-    ------
-    ArithmeticError
-        If the accuracy is not reached.
 
     Source
     ------

@@ -78,10 +78,7 @@ def ball_one_output(
 ) -> arb:  # inf where no finite bound holds
     """A ball that contains the bound on the divergence of one output.
 
-    Raises
-    ------
-    ArithmeticError
-        If the accuracy is not reached.
+    Raises ArithmeticError if the accuracy is not reached.
     """
     widest = fmpq(4 * d * (n - 1), n * n) / rational(min_eigenvalue)
     if widest >= 1 or (rational(order) - 1) * widest >= 1:

@@ -156,10 +156,7 @@ def ball_of_pair(
 ) -> arb:  # inf where the bound is infinite
     """A ball that contains the bound on one output for data sets of m and m + 1 records.
 
-    Raises
-    ------
-    ArithmeticError
-        If the accuracy is not reached.
+    Raises ArithmeticError if the accuracy is not reached.
     """
     with ctx.workprec(_DECIDING):
         reach = 1 + (1 - arb(rational(min_eigenvalue))).sqrt()

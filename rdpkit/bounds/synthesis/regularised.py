@@ -101,10 +101,7 @@ def ball_one_output(
 ) -> arb:  # inf where no finite bound holds
     """A ball that contains the bound on one output under add-or-remove-one.
 
-    Raises
-    ------
-    ArithmeticError
-        If the accuracy is not reached.
+    Raises ArithmeticError if the accuracy is not reached.
     """
     replaced = direct.ball_one_output(order, n, d, added_variance)
     share = d / (d + rational(added_variance))

@@ -117,11 +117,6 @@ class PrivacyFilter:
         The part of delta that is set aside for releases that are spent with a ``delta`` of their
         own; less than delta.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside of its range.
-
     Source
     ------
     Feldman and Zrnic 2021 (arXiv 2008.11193); Whitehouse, Ramdas, Rogers and Wu 2023 (arXiv

@@ -48,10 +48,7 @@ def _head(lines: int) -> bytes:
 class LedgerFile:
     """The lines of a file, read as they are added by this process and by others."""
 
-    def __init__(
-        self,
-        path: Path,  # The file
-    ) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self._read_up_to = 0
         self._lines = 0
@@ -66,12 +63,8 @@ class LedgerFile:
     def create(cls, path: Path, entries: list[dict[str, Any]]) -> LedgerFile:
         """Write a new file as a whole.
 
-        Raises
-        ------
-        FileExistsError
-            If there is a file of that name: spending that it records must not be lost.
-        OSError
-            If it cannot be written.
+        Raises FileExistsError if there is a file of that name: spending that it records must not be
+        lost. Raises OSError if it cannot be written.
         """
         content = b"".join(as_line(n, entry) for n, entry in enumerate(entries))
         try:

@@ -44,11 +44,6 @@ class PrivacyOdometer:
     orders : float or sequence of float, optional
         Renyi orders, with equal weights; by default 47 orders around 12.
 
-    Raises
-    ------
-    ValueError
-        If an argument is outside of its range.
-
     Source
     ------
     Ville's inequality for a mixture of supermartingales: Whitehouse, Ramdas, Rogers and Wu 2023

@@ -137,12 +137,7 @@ def largest_limit(kind: str, *, epsilon: float, delta: float, adjacency: Adjacen
 
     It is found by the secant method on logarithms, and lowered until a certificate confirms it. The
     first number is small enough: rho + 2 sqrt(rho log(1/delta)) is an upper bound on epsilon (Bun
-    and Steinke 2016).
-
-    Raises
-    ------
-    ArithmeticError
-        If no certificate confirms a number.
+    and Steinke 2016). Raises ArithmeticError if no certificate confirms a number.
     """
 
     def excess(log_number: float) -> float:

@@ -1,7 +1,5 @@
 """Poisson sampling under replace-one: the lemma in symbols, the theorem in the plane."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where the losses of every known pair end, and where they have atoms, by their curves alone."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

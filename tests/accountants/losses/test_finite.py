@@ -1,7 +1,5 @@
 """Compositions with finitely many sums of losses: against enumeration and closed formulas."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import mpmath as mp

@@ -1,7 +1,5 @@
 """Inversion along a line: errors of floats, aliases, and answers that can be enumerated."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Every known pair: its curve against brute force, its tails against its curve, its sums."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Loss distributions: against an oracle of another kind, exact profiles, a peer, and each other."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

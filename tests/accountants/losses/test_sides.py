@@ -1,7 +1,5 @@
 """Upper rules are never used as what is attained: by types, and by the four numbers that were."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import subprocess

@@ -1,7 +1,5 @@
 """What one changed record may amount to: which alternatives, which are dominated, which limits."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

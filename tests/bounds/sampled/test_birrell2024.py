@@ -1,7 +1,5 @@
 """FS-RDP: never below the truth, equal to the oracle's formula, and each step of its proof."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

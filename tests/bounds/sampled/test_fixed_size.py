@@ -3,8 +3,6 @@
 Reference values: tests/oracles/fixed_size.py (mp.dps = 900 for moments, 60 for sums).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

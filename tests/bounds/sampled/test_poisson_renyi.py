@@ -1,7 +1,5 @@
 """Any release on a Poisson sample: exact laws of small releases, and the Gaussian to compare."""
 
-from __future__ import annotations
-
 import math
 
 import mpmath as mp

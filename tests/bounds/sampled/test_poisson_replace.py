@@ -1,7 +1,5 @@
 """The Poisson-sampled Gaussian under replace-one: never below the explicit pairs."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

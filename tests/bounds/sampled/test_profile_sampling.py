@@ -3,8 +3,6 @@
 Reference values: tests/oracles/profile_sampling.py (mp.dps = 60).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Theorems 9 and 27 in balls: against the oracle, the float path and the moments one by one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from flint import arb, ctx

@@ -1,7 +1,5 @@
 """Samples of fixed size of a zCDP mechanism: Theorem 9, and nothing where nothing is known."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

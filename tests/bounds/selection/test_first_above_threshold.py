@@ -1,7 +1,5 @@
 """Selection with a known threshold: exact laws of small series, and what is attained."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The best of a random number of runs: exact laws of small selections, and the paper's formulas."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

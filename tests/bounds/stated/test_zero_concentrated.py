@@ -1,7 +1,5 @@
 """zCDP as it is stated, and its relatives."""
 
-from __future__ import annotations
-
 import math
 
 import mpmath as mp

@@ -3,8 +3,6 @@
 Reference values: tests/oracles/synthesis_direct.py (mp.dps = 80).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

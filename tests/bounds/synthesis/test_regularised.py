@@ -3,8 +3,6 @@
 Reference values are written out here at 60 digits from the divergence between two Gaussians.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Renyi theorems about batches: balls contain floats, and integrals stay below."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A sample of fixed size in which a record becomes the special one: the pair by integration."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Users with several records: the mixtures of a binomial, and what lies around them."""
 
-from __future__ import annotations
-
 import math
 
 import mpmath

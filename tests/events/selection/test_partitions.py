@@ -1,7 +1,5 @@
 """Partitions of a table: the strategy's recursion, the noise's tails, all numbers of people."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import pairwise

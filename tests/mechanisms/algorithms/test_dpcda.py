@@ -1,7 +1,5 @@
 """DP-CDA: what it releases, what it says of it, and how far one record can move it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """DPMix in both forms: means, soft labels, and the guarantee of the event."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Mean-and-covariance synthesis: the fitted law, cut to the cube, class by class."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

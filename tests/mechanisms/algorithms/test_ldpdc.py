@@ -1,7 +1,5 @@
 """LDPDC: noisy sums over Poisson samples, divided by the expected size."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

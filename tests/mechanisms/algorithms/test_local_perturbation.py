@@ -1,7 +1,5 @@
 """Local perturbation: one noisy row a record, under replace-one only."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

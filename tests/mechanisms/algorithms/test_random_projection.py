@@ -1,7 +1,5 @@
 """Random projection: a public matrix, clipping after it, one noisy row a record."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Mechanisms by name, their options in one flat mapping, and mechanisms of other packages."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

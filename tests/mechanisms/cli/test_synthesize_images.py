@@ -1,7 +1,5 @@
 """``rdpkit synthesize IMAGES``: a folder in, a release out, and what is missing is named."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from click.testing import CliRunner

@@ -2,8 +2,11 @@ import pytest
 
 from rdpkit import Adjacency
 from rdpkit.mechanisms.algorithms import find_mechanism
-from rdpkit.mechanisms.experiments import shipped
-from rdpkit.mechanisms.experiments.experiment import load_experiment
+from rdpkit.mechanisms.experiments.experiment import (
+    find_experiment,
+    load_experiment,
+    shipped_names,
+)
 from rdpkit.mechanisms.parts.counts import NoisyCounts
 
 
@@ -110,9 +113,9 @@ def test_a_bad_file_is_one_error_with_file_key_and_what_is_accepted(digits, chan
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", shipped.names())
+@pytest.mark.parametrize("name", shipped_names())
 def test_every_experiment_of_the_package_is_accepted(name):
-    found = shipped.find_experiment(name)
+    found = find_experiment(name)
     assert found.title
     assert found.source
     assert len({cell.key(0) for cell in found.cells}) == len(found.cells)
@@ -128,22 +131,22 @@ def test_what_noisy_counts_may_cost_is_a_share_of_the_target(digits):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", shipped.names())
+@pytest.mark.parametrize("name", shipped_names())
 def test_experiments_of_the_package_take_the_sizes_of_public_data_as_public(name):
     """So that their numbers are those that were published before counts could be noisy.
 
     Experiments with moments are later, and pay for their counts.
     """
     if name.startswith("moments-"):
-        assert {c.privacy.counts for c in shipped.find_experiment(name).cells} == {"noisy"}
+        assert {c.privacy.counts for c in find_experiment(name).cells} == {"noisy"}
         return
-    for cell in shipped.find_experiment(name).cells:
+    for cell in find_experiment(name).cells:
         if find_mechanism(cell.mechanism).counts_needed(cell.options) is not None:
             assert cell.privacy.counts == "public"
 
 
 def test_what_is_no_experiment_is_an_error(tmp_path):
     with pytest.raises(ValueError, match="Expected EXPERIMENT to be a TOML file or one of"):
-        shipped.find_experiment("no-such-experiment")
+        find_experiment("no-such-experiment")
     with pytest.raises(FileNotFoundError):
-        shipped.find_experiment(str(tmp_path / "absent.toml"))
+        find_experiment(str(tmp_path / "absent.toml"))

@@ -1,7 +1,5 @@
 """Releases of images of one's own: the target is met, and bytes go in as bytes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

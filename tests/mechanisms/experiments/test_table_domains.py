@@ -1,7 +1,5 @@
 """Domains that are found with noise: what they hold, and what they never show."""
 
-from __future__ import annotations
-
 import datetime as dt
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Discrete Laplace noise has the law that it states, and uses whole numbers only."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Means of subsets: right for every type and path, whatever the number of threads."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The source of noise: law, secrecy between processes, and what it refuses."""
 
-from __future__ import annotations
-
 import concurrent.futures
 import copy
 import multiprocessing

@@ -1,7 +1,5 @@
 """Clipping never exceeds its norm, and private statistics are refused, named or paid for."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a mechanism is told of the privacy that is wanted."""
 
-from __future__ import annotations
-
 import pytest
 
 from rdpkit.mechanisms.parts.noise import NoiseSource

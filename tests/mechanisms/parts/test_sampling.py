@@ -1,7 +1,5 @@
 """Samples: uniform, without replacement, and of the size that was asked for."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """The wavelets are compared with kymatio's numbers, and with what scattering must satisfy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

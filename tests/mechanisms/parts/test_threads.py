@@ -1,7 +1,5 @@
 """Training runs on one thread unless the environment says otherwise."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

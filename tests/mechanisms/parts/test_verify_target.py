@@ -1,7 +1,5 @@
 """Black-box tests of every mechanism against what it claims; all seeds are fixed."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Checkpoints: saved when it is time, whole or not at all."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A ledger: what is released is never missing from it, and what exceeds the budget is refused."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

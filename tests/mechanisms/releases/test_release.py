@@ -1,7 +1,5 @@
 """A release carries its guarantee, is written whole, and notices what has changed."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """A release calls itself private only for stated reasons, and never against its own numbers."""
 
-from __future__ import annotations
-
 import json
 import math
 

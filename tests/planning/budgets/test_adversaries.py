@@ -5,8 +5,6 @@ interaction are enumerated, and the exact delta at the budget's epsilon is compa
 budget's. A rule that charges two thirds is found out, so that the test can fail.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Budgets: what is charged, what is refused, and how that compares with ordinary composition."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

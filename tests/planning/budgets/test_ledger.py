@@ -1,7 +1,5 @@
 """Budgets on the disk: nothing that was released is ever missing, whatever kills the process."""
 
-from __future__ import annotations
-
 import errno
 import os
 import random

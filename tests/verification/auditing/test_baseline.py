@@ -1,7 +1,5 @@
 """Baselines: only what got worse fails, and everything that moved is shown."""
 
-from __future__ import annotations
-
 import json
 import math
 

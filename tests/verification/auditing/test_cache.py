@@ -1,7 +1,5 @@
 """Findings on the disk: the same as computed ones, and damage is noticed, named and repaired."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 

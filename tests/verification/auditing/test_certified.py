@@ -1,7 +1,5 @@
 """Claims that carry certificates: they are checked, and have to be about the claim."""
 
-from __future__ import annotations
-
 import json
 import re
 

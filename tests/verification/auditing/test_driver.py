@@ -1,7 +1,5 @@
 """One audit for every caller: what it yields, and that it loads no more than it uses."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

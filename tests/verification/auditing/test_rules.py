@@ -1,7 +1,5 @@
 """The rules that findings break, and which of them make a check fail."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Many claims: the same findings from other processes, from a cluster, and after being killed."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Claims are chosen by kind and year, findings by verdict; nothing else is left out."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

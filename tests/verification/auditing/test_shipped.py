@@ -1,7 +1,5 @@
 """Findings that are shipped: there for every claim, and what is proven again."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

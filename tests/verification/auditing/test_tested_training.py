@@ -1,7 +1,5 @@
 """Claims that point at a training: what is compared, what is checked, what is said."""
 
-from __future__ import annotations
-
 import html
 import json
 import sys

@@ -1,7 +1,5 @@
 """Verdicts: reproduction at the printed precision, soundness, slack, and what the notes say."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

@@ -1,7 +1,5 @@
 """The error rate of names of mistakes."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The schema of certificates has the checker's kinds, and accepts what the checker accepts."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The claims of a folder: which files are claims, and what a project says."""
 
-from __future__ import annotations
-
 import json
 import os
 

@@ -1,7 +1,5 @@
 """Changed claims files keep everything else: comments, layout, and what they say."""
 
-from __future__ import annotations
-
 import tomllib
 
 import pytest

@@ -1,7 +1,5 @@
 """Whatever a file holds, reading it gives claims or one error that names the file."""
 
-from __future__ import annotations
-
 import math
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """At which lines claims begin, whatever stands between them."""
 
-from __future__ import annotations
-
 import tomllib
 
 import pytest

@@ -1,7 +1,5 @@
 """Claims that point at a release or at code: what is read, what is checked, what is run."""
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -1,7 +1,5 @@
 """The format of claims: what it holds, and one error a mistake, with file, claim, key and value."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """The register: every work is complete, every claim is placed, and the verdicts are as stored."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """The JSON Schema: it accepts what reading accepts, and refuses the usual mistakes."""
 
-from __future__ import annotations
-
 import tomllib
 
 import jsonschema

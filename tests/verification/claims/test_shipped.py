@@ -1,7 +1,5 @@
 """The shipped claims against the papers' tables, transcribed here a second time."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from decimal import Decimal

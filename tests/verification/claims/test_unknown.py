@@ -1,7 +1,5 @@
 """The table ``[claim.unknown]``: what is read, and what is refused."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 

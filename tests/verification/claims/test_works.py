@@ -1,7 +1,5 @@
 """What the claims of a file were printed in: the table [work], kinds, and sources not read."""
 
-from __future__ import annotations
-
 import dataclasses
 import tomllib
 

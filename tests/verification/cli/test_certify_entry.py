@@ -1,7 +1,5 @@
 """``rdpkit certify ENTRY.yaml``: entries of the OpenDP Deployments Registry."""
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import sys

@@ -1,7 +1,5 @@
 """``rdpkit claims``: new, check and schema."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

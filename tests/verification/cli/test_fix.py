@@ -1,7 +1,5 @@
 """``rdpkit fix``: the file says what is true afterwards, and nothing else has changed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

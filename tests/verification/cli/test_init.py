@@ -1,7 +1,5 @@
 """``rdpkit init``: what code says of privacy becomes a claims file, and nothing is run."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``rdpkit ledger``, and the audit of a ledger: made, charged, refused, shown, checked."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """``rdpkit verify-training``: the command around the checks of a training."""
 
-from __future__ import annotations
-
 import html
 import json
 from xml.etree import ElementTree

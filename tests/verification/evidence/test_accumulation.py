@@ -1,7 +1,5 @@
 """Evidence that adds up: ``verify``, ``audit`` and the store together."""
 
-from __future__ import annotations
-
 import json
 import math
 import shlex

@@ -1,7 +1,5 @@
 """The digest of code: it changes with whatever the code is made of, and with nothing else."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType
 

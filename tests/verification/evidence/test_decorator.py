@@ -1,7 +1,5 @@
 """``@verifies`` without pytest: what it makes of a function, and what it refuses."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import subprocess

@@ -1,7 +1,5 @@
 """One error rate over all claims, versions of code and time: weights, products, e-LOND."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import product

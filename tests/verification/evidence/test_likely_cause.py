@@ -1,7 +1,5 @@
 """Why a claim was probably rejected: common mistakes are named, with numbers."""
 
-from __future__ import annotations
-
 import math
 import re
 

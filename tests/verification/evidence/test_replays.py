@@ -1,7 +1,5 @@
 """A replay is the same whoever asks for it: the command, pytest, a claims file, Python."""
 
-from __future__ import annotations
-
 import json
 import sys
 

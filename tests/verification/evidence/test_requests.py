@@ -1,7 +1,5 @@
 """A test of code is the same whoever asks for it, and the line that repeats it repeats it."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

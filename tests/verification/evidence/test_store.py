@@ -1,7 +1,5 @@
 """The file of evidence: what counts once, what adds up, merging, damage, and two jobs at once."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import math

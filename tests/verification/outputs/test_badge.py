@@ -1,7 +1,5 @@
 """The badge: words and colours, as a picture and as JSON."""
 
-from __future__ import annotations
-
 import json
 from xml.etree import ElementTree as Xml
 

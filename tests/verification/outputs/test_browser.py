@@ -1,7 +1,5 @@
 """The report in a browser: three sizes, light and dark, keyboard, filters, and hostile text."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

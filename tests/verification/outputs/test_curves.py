@@ -1,7 +1,5 @@
 """The report's curves: proven where they say so, and through the numbers of the audit."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from itertools import pairwise

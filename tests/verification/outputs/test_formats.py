@@ -1,7 +1,5 @@
 """``rdpkit audit``: the files that it writes, baselines, and rules."""
 
-from __future__ import annotations
-
 import json
 import re
 from xml.etree import ElementTree as Xml

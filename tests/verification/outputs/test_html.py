@@ -1,7 +1,5 @@
 """The report: what is on the page, that nothing hostile becomes HTML, and the command."""
 
-from __future__ import annotations
-
 import html
 import json
 import math

@@ -1,7 +1,5 @@
 """JUnit XML: counts, texts, and claims that mean harm."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree as Xml
 
 from rdpkit.verification.auditing.rules import DEFAULT, FailOn

@@ -1,7 +1,5 @@
 """The summary in Markdown: verdicts, a row a claim, and text that stays text."""
 
-from __future__ import annotations
-
 import html
 import re
 

@@ -1,7 +1,5 @@
 """The sentences with which an audit begins: each is true of exactly what was found."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """The registry of outputs: what is known, and an output that another package adds."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import subprocess

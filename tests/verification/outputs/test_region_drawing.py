@@ -1,7 +1,5 @@
 """The drawing of a region: a bar a row, with its sentence, and nothing of a claim as markup."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from xml.etree import ElementTree

@@ -1,7 +1,5 @@
 """Claimed, published, attained and proven on one axis of letters."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """SARIF: valid, stable, at the right line, and text that stays text."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

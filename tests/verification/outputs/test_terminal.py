@@ -1,7 +1,5 @@
 """What ``rdpkit audit`` prints: the worst first, nothing folded, nothing too wide."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 

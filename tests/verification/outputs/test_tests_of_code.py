@@ -1,7 +1,5 @@
 """The files that ``rdpkit verify`` writes, and several targets on one command line."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """The numbers and the scores of a checked training, in letters and on the page."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from xml.etree import ElementTree as Xml

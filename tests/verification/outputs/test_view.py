@@ -1,7 +1,5 @@
 """The words of a finding: what is claimed, what is wrong with it, and what to change."""
 
-from __future__ import annotations
-
 import html
 import math
 import re

@@ -1,7 +1,5 @@
 """A plain training loop for tests, and ways to break it."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 

@@ -1,7 +1,5 @@
 """Trainings whose state is handed from step to step."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

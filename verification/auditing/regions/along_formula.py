@@ -156,12 +156,8 @@ def bands_along(
 ) -> tuple[Band, ...]:
     """Where the claim is true, open and refuted while a formula sets the other parameters.
 
-    Raises
-    ------
-    ValueError
-        If the range has no finite ends.
-    ArithmeticError
-        If a number cannot be computed.
+    Raises ValueError if the range has no finite ends. Raises ArithmeticError if a number cannot be
+    computed.
     """
     low, high = float(variable.lowest), float(variable.highest)
     if high > low * _WIDEST:

@@ -123,10 +123,8 @@ def bands(
 ) -> tuple[Band, ...]:
     """Where the claim is true, open and refuted, from the smallest value to the largest.
 
-    Raises
-    ------
-    ArithmeticError
-        If a number cannot be computed, or a value comes out both true and refuted.
+    Raises ArithmeticError if a number cannot be computed, or a value comes out both true and
+    refuted.
     """
     begin = _near(question, variable)
     found = _bracket(variable, lambda t: question.excess(variable.at(t)), begin)

@@ -31,6 +31,9 @@ def region_of(
 ) -> Region | None:  # None for a claim that says nothing of what is missing
     """For which values of what its source leaves out a claim is true, refuted, or open.
 
+    Raises ValueError if what is to be searched is no parameter of the event in which it is proven
+    to be monotone, or the range is empty. Raises ArithmeticError if a number cannot be computed.
+
     Guarantee
     ---------
     At every value of a band that is called true, the event satisfies the claim: a certified upper
@@ -42,14 +45,6 @@ def region_of(
     -------
     That what was released is the event of the claim's ``unknown``, and what the notes of each row
     say.
-
-    Raises
-    ------
-    ValueError
-        If what is to be searched is no parameter of the event in which it is proven to be
-        monotone, or the range is empty.
-    ArithmeticError
-        If a number cannot be computed.
 
     Source
     ------

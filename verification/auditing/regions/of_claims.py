@@ -35,10 +35,8 @@ def regions_of(
 ) -> Iterator[Region | None]:
     """The region of each claim, in their order.
 
-    Raises
-    ------
-    ValueError or ArithmeticError
-        As :func:`rdpkit.verification.auditing.regions.compute.region_of`, with the claim named.
+    Raises ValueError or ArithmeticError as
+    :func:`rdpkit.verification.auditing.regions.compute.region_of`, with the claim named.
     """
     known = [_known(claim, cache) for claim in claims]
     pairs = list(zip(claims, known, strict=True))

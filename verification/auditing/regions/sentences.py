@@ -10,10 +10,7 @@ from rdpkit.verification.auditing.regions.region import Region, RegionRow, Regio
 _DIGITS = 4
 
 
-def row_sentence(
-    region: Region,  # What is searched
-    row: RegionRow,  # The bands
-) -> str:
+def row_sentence(region: Region, row: RegionRow) -> str:
     """One row in a sentence: "At l = 4: true for every T up to A, refuted from B on"."""
     shared = common(region)
     where = given(tuple(pair for pair in row.values if pair not in shared))

@@ -50,10 +50,8 @@ def as_stored(region: Region) -> list[list[list[Any]]]:
 def restored(claim: Claim, stored: Any) -> Region:
     """A region from its bands.
 
-    Raises
-    ------
-    ValueError, TypeError, KeyError or ArithmeticError
-        If what was stored is not about this claim.
+    Raises ValueError, TypeError, KeyError or ArithmeticError if what was stored is not about this
+    claim.
     """
     rows = [
         tuple(
@@ -82,9 +80,7 @@ def _read(path: Path) -> dict[str, Any]:
     return found
 
 
-def known_region(
-    claim: Claim,  # Any claim
-) -> Region | None:
+def known_region(claim: Claim) -> Region | None:
     """The region of a claim if it takes no time: it is stored, or none can be given."""
     if claim.unknown is None:
         return None
@@ -94,10 +90,7 @@ def known_region(
     return None if stored is None else restored(claim, stored)
 
 
-def store(
-    claims: Sequence[Claim],  # All claims whose regions are to be stored
-    path: Path,  # The file
-) -> None:
+def store(claims: Sequence[Claim], path: Path) -> None:
     """Compute the regions of claims that are not stored yet, and write all of theirs."""
     known = _read(path) if path.exists() else {}
     found: dict[str, Any] = {}

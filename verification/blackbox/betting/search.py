@@ -169,17 +169,8 @@ def search(
 ) -> tuple[PairTest, list[MechanismError]]:
     """Spend the runs until the claim is rejected or cleared, or runs or time end.
 
-    Returns
-    -------
-    PairTest
-        The clearest pair.
-    list of MechanismError
-        Why pairs were left out: the code raises on them.
-
-    Raises
-    ------
-    MechanismError
-        If the code raises on the first runs on every pair, or later on a pair on which it ran.
+    Raises MechanismError if the code raises on the first runs on every pair, or later on a pair on
+    which it ran. Returns the clearest pair; why pairs were left out: the code raises on them.
     """
     alive = tests
     errors: list[MechanismError] = []

@@ -81,10 +81,7 @@ class RepeatBets:
     Outputs of new processes are independent.
     """
 
-    def __init__(
-        self,
-        claim: PrivacyClaim,  # What is claimed
-    ) -> None:
+    def __init__(self, claim: PrivacyClaim) -> None:
         self._log_factors = [_log_factors(claim, direction) for direction in Direction]
         self._events: list[RepeatedEvent] = []
         self.pairs = 0

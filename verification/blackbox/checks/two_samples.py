@@ -32,17 +32,13 @@ def two_sample_p_value(
 ) -> tuple[float, str]:
     """A p-value for the hypothesis that outputs of both samples have the same distribution.
 
+    Returns the smallest p-value of all comparisons times their number, at most 1; what differs most
+    clearly.
+
     Guarantee
     ---------
     If they have, and all outputs are independent, the p-value is at most a with probability at most
     a, for each a.
-
-    Returns
-    -------
-    p_value : float
-        The smallest p-value of all comparisons times their number, at most 1.
-    description : str
-        What differs most clearly.
     """
     found = [
         (_kolmogorov(values[: len(one)], values[len(one) :]), what)

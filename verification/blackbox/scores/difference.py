@@ -31,11 +31,8 @@ def directions(
 ) -> list[tuple[str, Array]]:
     """Directions of a release along the records in which the data sets differ, with names.
 
-    Returns
-    -------
-    list of (str, ndarray of shape (d,))
-        The largest weight of each is 1. It is empty if the pair is not known, or no part of a
-        release has the dimension of a record.
+    The largest weight of each is 1. It is empty if the pair is not known, or no part of a
+    release has the dimension of a record.
     """
     if training.pair is None:
         return []

@@ -16,10 +16,7 @@ from rdpkit.verification.estimators.base import Array
 def differing_records(pair: Neighbours) -> tuple[Array | None, Array | None]:
     """The features of the record that only D has, and of the one that only D' has.
 
-    Returns
-    -------
-    tuple of ndarray of shape (f,), or None
-        None for a data set that has no record of its own.
+    None for a data set that has no record of its own.
     """
     return _only_in(pair.first, pair.second), _only_in(pair.second, pair.first)
 
@@ -39,11 +36,8 @@ def places_of_records(
 ) -> list[NDArray[np.intp]]:
     """Where a release has rows with as many numbers as a record has features.
 
-    Returns
-    -------
-    list of ndarray of int, shape (rows, features)
-        For each array whose last dimensions hold this many numbers, the places of its rows in the
-        flattened output.
+    For each array whose last dimensions hold this many numbers, the places of its rows in
+    the flattened output.
     """
     found, start = [], 0
     for shape in shapes:

@@ -36,12 +36,8 @@ class NamedScore:
     def of(self, outputs: Array) -> Array:
         """The scores of outputs.
 
-        Raises
-        ------
-        ArithmeticError
-            If one is NaN.
-        ValueError
-            If the score raises, or does not return one number a row.
+        Raises ArithmeticError if one is NaN. Raises ValueError if the score raises, or does not
+        return one number a row.
         """
         try:
             scores = self.score(outputs)

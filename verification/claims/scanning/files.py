@@ -53,10 +53,7 @@ class Repository:
     left_out: int = 0
     problems: list[str] | None = None
 
-    def files(
-        self,
-        words: tuple[bytes, ...],  # Names of libraries
-    ) -> Iterator[SourceCode]:
+    def files(self, words: tuple[bytes, ...]) -> Iterator[SourceCode]:
         """The files in which one of some words stands, sorted by name."""
         self.problems = []
         for path in self._paths():

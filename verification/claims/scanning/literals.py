@@ -28,10 +28,7 @@ class Values:
     a value is a proposal that somebody has to confirm.
     """
 
-    def __init__(
-        self,
-        tree: ast.Module,  # The file
-    ) -> None:
+    def __init__(self, tree: ast.Module) -> None:
         self._known: dict[str, list[tuple[ast.expr, str]]] = {}
         for node in ast.walk(tree):
             for name, expression, origin in _assigned(node):

@@ -322,17 +322,12 @@ def _event_of_node(node: Any, argument: Callable[[Any], Argument]) -> dict[str, 
     return _event(name, arguments, argument)
 
 
-def proposals(
-    calls: Iterable[FoundCall],  # Calls of privacy libraries
-) -> list[ClaimProposal]:
+def proposals(calls: Iterable[FoundCall]) -> list[ClaimProposal]:
     """A claim for each call.
 
-    Returns
-    -------
-    list of ClaimProposal
-        Those of which nothing is missing but epsilon have the smallest one that is proven. An
-        event of dp-accounting of which the code does not say enough is left out beside a call of
-        another library in the same file, because it accounts for that.
+    Those of which nothing is missing but epsilon have the smallest one that is proven. An
+    event of dp-accounting of which the code does not say enough is left out beside a call of
+    another library in the same file, because it accounts for that.
     """
     calls = list(calls)
     others = {call.path for call in calls if call.library != "dp_accounting"}

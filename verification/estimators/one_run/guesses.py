@@ -94,17 +94,14 @@ def one_run_epsilon(
 ) -> float:
     """A lower bound on epsilon from an auditor's guesses.
 
+    In nats: the largest epsilon such that it and all smaller ones are rejected, rounded
+    down to 1e-9; 0 if none is rejected.
+
     Guarantee
     ---------
     If the mechanism is (epsilon, delta)-DP for adding or removing one record, the returned number
     exceeds that epsilon with probability at most 1 - ``confidence``. The assumptions are those of
     :func:`one_run_p_value`.
-
-    Returns
-    -------
-    float
-        In nats: the largest epsilon such that it and all smaller ones are rejected, rounded down to
-        1e-9; 0 if none is rejected.
 
     Examples
     --------
@@ -204,12 +201,8 @@ def one_run_audit(
 def checked_canaries(scores: ArrayLike, included: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
     """Scores of canaries, and which of them were in.
 
-    Raises
-    ------
-    ArithmeticError
-        If a score is NaN.
-    ValueError
-        If shapes do not match, or ``included`` is not boolean.
+    Raises ArithmeticError if a score is NaN. Raises ValueError if shapes do not match, or
+    ``included`` is not boolean.
     """
     s, coins = check_scores("scores", scores), np.asarray(included)
     if coins.dtype.kind != "b" or coins.shape != s.shape:

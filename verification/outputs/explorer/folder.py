@@ -11,9 +11,7 @@ from rdpkit.formats.files import whole_folder
 from rdpkit.verification.outputs.explorer.pages import FORMAT, LIST
 
 
-def check_folder(
-    path: Path,  # The folder
-) -> None:
+def check_folder(path: Path) -> None:
     """Check that an explorer can be written to a folder: it is not there, empty, or an explorer."""
     if not path.exists():
         if not path.resolve().parent.is_dir():

@@ -60,9 +60,7 @@ class Explorer:
     """Certificates by the ids of claims; a button of the page checks them in the browser."""
 
 
-def pages(
-    explorer: Explorer,  # What the pages show
-) -> Iterator[tuple[str, str]]:
+def pages(explorer: Explorer) -> Iterator[tuple[str, str]]:
     """Every file of the explorer, as its path and its text; the list of files comes last."""
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(_PACKAGE), PackageLoader(_REPORT)]),

@@ -171,16 +171,11 @@ def claim_view(
     )
 
 
-def slugs(
-    ids: Sequence[str],  # The ids in the order of the files
-) -> list[str]:
+def slugs(ids: Sequence[str]) -> list[str]:
     """An anchor for each claim, made of its id, that no other claim has.
 
-    Returns
-    -------
-    list of str
-        Letters, digits, dots, hyphens and underscores. An id that is a number, or has no such
-        letters, is preceded by "id-", because ``claim-12`` is the twelfth claim.
+    Letters, digits, dots, hyphens and underscores. An id that is a number, or has no such
+    letters, is preceded by "id-", because ``claim-12`` is the twelfth claim.
     """
     found: list[str] = []
     taken: set[str] = set()

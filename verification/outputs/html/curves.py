@@ -274,11 +274,8 @@ def _descending(points: Sequence[tuple[float, float]]) -> list[tuple[float, floa
 def _epsilon_at(points: Sequence[tuple[float, float]], delta: float, *, up: bool) -> float | None:
     """Where a function that is straight in e^epsilon between its points comes down to ``delta``.
 
-    Returns
-    -------
-    float or None
-        The largest epsilon at which it is ``delta``; None where it does not become as small, and
-        0 where it is nowhere as large.
+    Returns the largest epsilon at which it is ``delta``; None where it does not become as small,
+    and 0 where it is nowhere as large.
     """
     if not points or points[-1][1] > delta:
         return None

@@ -154,9 +154,7 @@ def close_up(
 
 
 def profile_figure(
-    curves: Curves,
-    dots: Sequence[tuple[str, float, float]],  # The numbers of the claim
-    quantity: str = "epsilon",  # What the numbers are
+    curves: Curves, dots: Sequence[tuple[str, float, float]], quantity: str = "epsilon"
 ) -> FigureView | None:
     """Epsilon by delta, with the numbers of the audit; None if there is nothing to draw."""
     if not curves.profile:

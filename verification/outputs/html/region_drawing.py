@@ -27,12 +27,8 @@ def region_drawing(
 
     What is open lies behind the other bands, so that it is seen where it is narrow. Each bar has
     its sentence as text alternative; colours are those of verdicts, and wide bands say theirs.
-
-    Returns
-    -------
-    Markup
-        HTML in which nothing of a claims file is markup. Its classes have their styles in
-        ``static/regions.css``.
+    HTML in which nothing of a claims file is markup. Its classes have their styles in
+    ``static/regions.css``.
     """
     if not region.rows:
         return Markup("<p>No region can be given: {}</p>").format(printable(region.because))

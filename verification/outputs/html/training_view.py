@@ -20,16 +20,11 @@ _ROW, _MIDDLE = 24, 12
 _HEIGHT = 48
 
 
-def training_view(
-    finding: Finding,  # What the audit found
-) -> Markup | None:
+def training_view(finding: Finding) -> Markup | None:
     """The sandwich of a claim whose training was checked, and its canaries' scores.
 
-    Returns
-    -------
-    Markup or None
-        HTML in which nothing of a claims file or of code is markup; None if no training was
-        checked. Its classes have their styles in ``static/trainings.css``.
+    HTML in which nothing of a claims file or of code is markup; None if no training was
+    checked. Its classes have their styles in ``static/trainings.css``.
     """
     if finding.training is None:
         return None

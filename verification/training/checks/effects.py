@@ -121,10 +121,8 @@ class Effects:
     def mixture(self, one: Batch, other: Batch) -> tuple[float, float, float]:
         """How far two records together are from the mean of copies of each, in equal batches.
 
-        Returns
-        -------
-        tuple of float
-            That distance, the distance between the two kinds of copies, and the rounding errors.
+        That distance, the distance between the two kinds of copies, and the rounding
+        errors.
         """
         half = 1 if self.width is None else self.width // 2
         rest = 1 if self.width is None else self.width - half

@@ -215,12 +215,7 @@ def not_gaussian(noise: NoiseMeasured, failure: float) -> float | None:
 
     Of enough draws, an entry's are divided by their length, whose law is known: entries may have
     standard deviations of their own. Where noise has fewer directions than entries, these are not
-    independent, and nothing is said.
-
-    Returns
-    -------
-    float or None
-        None if the noise may be Gaussian.
+    independent, and nothing is said. Returns None if the noise may be Gaussian.
     """
     count, values = len(noise.draws), _over_lengths(noise)
     if not values.size or noise.uneven:

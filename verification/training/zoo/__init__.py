@@ -41,12 +41,6 @@ def names() -> tuple[str, ...]:
 
 
 def maker(name: str) -> TrainingMaker:
-    """The maker of a training of the zoo.
-
-    Raises
-    ------
-    KeyError
-        If there is no such entry.
-    """
+    """The maker of a training of the zoo. Raises KeyError if there is no such entry."""
     entry = ENTRIES[name.removesuffix(FIXED)]
     return TrainingMaker(make=entry.fixed if name.endswith(FIXED) else entry.broken, name=name)

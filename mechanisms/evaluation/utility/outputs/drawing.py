@@ -6,16 +6,21 @@ drawn is in the tables, too.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 
 from rdpkit.mechanisms.evaluation.utility.columns import Histogram
 from rdpkit.mechanisms.evaluation.utility.marginal_errors import MarginalError
-from rdpkit.mechanisms.evaluation.utility.outputs.html_text import escaped
 
 _WIDTH, _HEIGHT = 320, 110
 _CELL = 24  # Side of a square of the map
 MOST_NUMBERED = 24
 _DARKEST = 0.5  # The error of a full square
+
+
+def escaped(text: str) -> str:
+    """A text for a page or for an attribute in quotes, with nothing that cannot be printed."""
+    return html.escape("".join(c if c.isprintable() else " " for c in text), quote=True)
 
 
 def histogram(shown: Histogram) -> str:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import rdpkit
-from rdpkit.mechanisms.evaluation.utility.outputs.drawing import MOST_NUMBERED, heat_map, histogram
-from rdpkit.mechanisms.evaluation.utility.outputs.html_text import escaped
+from rdpkit.mechanisms.evaluation.utility.outputs.drawing import (
+    MOST_NUMBERED,
+    escaped,
+    heat_map,
+    histogram,
+)
 from rdpkit.mechanisms.evaluation.utility.outputs.view import Section, Table, view
 from rdpkit.mechanisms.evaluation.utility.pictures import png
 from rdpkit.mechanisms.evaluation.utility.report import UtilityReport

@@ -28,13 +28,7 @@ from rdpkit.events.losses import Step
 
 
 def kind_of(step: Any) -> LossKind:
-    """The kind of a step.
-
-    Raises
-    ------
-    TypeError
-        If its description is of no known kind.
-    """
+    """The kind of a step. Raises TypeError if its description is of no known kind."""
     try:
         return _KINDS[type(step)]
     except KeyError:

@@ -1,7 +1,5 @@
 """Images in and out: every kind of source gives the same bytes, and what nobody stated is said."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

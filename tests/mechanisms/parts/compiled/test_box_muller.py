@@ -1,7 +1,5 @@
 """Sums of four normal numbers: against balls, against libraries, and compiled against portable."""
 
-from __future__ import annotations
-
 import math
 import sys
 

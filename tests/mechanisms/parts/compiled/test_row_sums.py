@@ -1,7 +1,5 @@
 """Compiled sums of chosen rows, against Python's own integers and correctly rounded sums."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

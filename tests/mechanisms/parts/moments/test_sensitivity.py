@@ -1,7 +1,5 @@
 """Diameters of moments, against pairs of records that attain them or come near."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Claims about which something is missing, and the same claims with it filled in."""
 
-from __future__ import annotations
-
 import dataclasses
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Boundaries against the audit itself: inside of bands, beside them, and on a whole grid."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """In which parameters an event is proven to be monotone, and that its bounds are."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

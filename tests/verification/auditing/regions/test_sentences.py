@@ -1,7 +1,5 @@
 """The words of a region."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

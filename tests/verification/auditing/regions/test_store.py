@@ -1,7 +1,5 @@
 """Stored regions: they are those of the shipped claims, and restored as they were computed."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

@@ -1,7 +1,5 @@
 """What names stand for: literals and defaults, and nothing that the code does not say."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

@@ -1,7 +1,5 @@
 """Bounds from one run by a trade-off curve."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """An explorer of a few claims, one of which means harm."""
 
-from __future__ import annotations
-
 from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.claims.reading import loads

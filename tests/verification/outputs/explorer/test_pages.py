@@ -1,7 +1,5 @@
 """The explorer's pages: what is on them, that nothing hostile becomes HTML, and names that stay."""
 
-from __future__ import annotations
-
 import dataclasses
 import html
 import json

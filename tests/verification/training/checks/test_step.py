@@ -1,7 +1,5 @@
 """The check of one step: every mistake by its name, and correct steps not rejected."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

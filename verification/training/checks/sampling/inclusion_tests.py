@@ -308,14 +308,9 @@ def ordered_in_time(
 ) -> tuple[float, float]:
     """Whether records of the first half of the data come in the first half of an epoch.
 
-    As in :func:`adjacent`, records may have different rates up to ``most``.
-
-    Returns
-    -------
-    float
-        p-value, for more as well as for fewer than half of them.
-    float
-        Which share of the first halves' records they are.
+    As in :func:`adjacent`, records may have different rates up to ``most``. Returns the p-value,
+    for more as well as for fewer than half of them; which share of the first halves' records they
+    are.
     """
     early = total = batches = 0
     half = records // 2
@@ -343,18 +338,9 @@ def together(
 ) -> tuple[float, tuple[int, int], int, float]:
     """Whether some two records are in the same batches.
 
-    As in :func:`adjacent`, records may have different rates up to ``most``.
-
-    Returns
-    -------
-    float
-        p-value.
-    tuple of int
-        The two records.
-    int
-        In how many batches of the second half both are.
-    float
-        In how many they would be on average.
+    As in :func:`adjacent`, records may have different rates up to ``most``. Returns the p-value;
+    the two records; in how many batches of the second half both are; in how many they would be on
+    average.
     """
     first, second = halves(draws, by_batch=by_batch)
     if len(first) < 2 or len(second) < 2 or draws.records < 3:
@@ -387,14 +373,7 @@ def again_at_each_start(
 ) -> tuple[float, int, int]:
     """Whether two trainings draw the same batches.
 
-    Returns
-    -------
-    float
-        p-value.
-    int
-        How many batches are the same.
-    int
-        How many were compared.
+    Returns the p-value; how many batches are the same; how many were compared.
     """
     common = total = same = compared = 0
     mean = 0.0

@@ -32,14 +32,8 @@ def log_choose(
 def same_size(sizes: Integers, records: int) -> tuple[float, int, int]:
     """How likely it is that so many Poisson samples have one and the same size.
 
-    Returns
-    -------
-    float
-        At least the probability that any size comes as often as the most frequent one did.
-    int
-        The most frequent size.
-    int
-        How often it came.
+    At least the probability that any size comes as often as the most frequent one did; the
+    most frequent size; how often it came.
     """
     values, counts = np.unique(sizes, return_counts=True)
     times = int(counts.max())
@@ -62,14 +56,8 @@ def same_size(sizes: Integers, records: int) -> tuple[float, int, int]:
 def capped(sizes: Integers, records: int) -> tuple[float, int, int]:
     """How likely it is that so many Poisson samples have the largest size.
 
-    Returns
-    -------
-    float
-        At least the probability that the largest size comes so often.
-    int
-        The largest size.
-    int
-        How often it came.
+    At least the probability that the largest size comes so often; the largest size; how
+    often it came.
     """
     largest = int(sizes.max())
     times = int((sizes == largest).sum())
@@ -117,14 +105,8 @@ def dispersion(
 ) -> tuple[float, float, float]:
     """Whether sizes vary as much as those of Poisson samples with the same sum.
 
-    Returns
-    -------
-    float
-        p-value of varying less.
-    float
-        p-value of varying more, if all records have one rate.
-    float
-        Their variance over that of a binomial distribution.
+    Returns the p-value of varying less; that of varying more, if all records have one rate; their
+    variance over that of a binomial distribution.
     """
     some = sizes[:_SIMULATED]
     batches, total = len(some), int(some.sum())
