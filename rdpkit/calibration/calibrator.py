@@ -70,7 +70,7 @@ def calibrate(
     target_epsilon : float
         In nats; finite and > 0.
     delta : float
-        In (0, 1).
+        In [0, 1). At 0, pure differential privacy, only privacy loss distributions say anything.
     adjacency : Adjacency or str
         The neighbouring relation.
     parameter : str, sequence of str, or mapping from str to number
@@ -94,7 +94,8 @@ def calibrate(
         The Renyi orders that may be used.
     tolerance : float, optional
         How far apart, relative to their size, a number that meets the target and one that misses it
-        may be: by default 1e-6, and 1e-4 for privacy loss distributions. In [1e-12, 0.5].
+        may be: by default 1e-6, and 1e-4 for privacy loss distributions at a delta above 0. In
+        [1e-12, 0.5].
     prefer : {"smallest", "largest"}, optional
         Only for the size of a sample whose mean is released, where privacy has no fixed direction:
         which of the sizes that meet the target to return; by default the smallest, which averages
@@ -134,9 +135,7 @@ def calibrate(
     ('3.813163', True, True, True)
     """
     wanted = _validate.positive("target_epsilon", target_epsilon)
-    target = Target(
-        adjacency=Adjacency(adjacency), delta=_validate.open_probability("delta", delta)
-    )
+    target = Target(adjacency=Adjacency(adjacency), delta=_validate.target_delta("delta", delta))
     if callable(event):
         _only_for(between, "between", parameter=parameter, prefer=prefer)
         ask = partial(
@@ -167,11 +166,16 @@ def calibrate(
         tolerance=_tolerance(tolerance, _TOLERANCE),
         smallest=prefer != "largest",
     )
+    pure = target.delta == 0.0
     if bound in (BEST, UPPER_ID) and conversion is None:
         return by_distributions(
             search,
-            _tolerance(tolerance, _TOLERANCE_OF_DISTRIBUTIONS),
-            also_divergences=bound == BEST,
+            _tolerance(tolerance, _TOLERANCE if pure else _TOLERANCE_OF_DISTRIBUTIONS),
+            also_divergences=bound == BEST and not pure,
+        )
+    if pure:
+        raise _validate.fail(
+            "delta", "above 0 for Renyi divergences, which say nothing of pure privacy", delta
         )
     return by_divergences(search)
 

@@ -338,7 +338,7 @@ def by_distributions(
     known: Calibration | None = None
     failed: ValueError | None = None
     try:
-        known = by_divergences(search)
+        known = None if requirement.target.delta == 0.0 else by_divergences(search)
     except (NoEffectError, UnreachableTargetError) as error:
         failed = error
     start = variable.start if known is None else _position(variable, known)
@@ -418,6 +418,8 @@ def _out_of_reach(
         )
     best = min(answers, key=lambda t: answers[t].epsilon)
     limit = answers[best].epsilon
+    if requirement.target.delta == 0.0 and math.isinf(limit):
+        reasons = ["No epsilon is known to hold with delta = 0."]
     reason = f" {reasons[-1]}" if reasons else ""
     where = _shown(variable.values(best))
     return UnreachableTargetError(

@@ -105,14 +105,15 @@ def claimed_epsilon_option() -> click.Option:
     )
 
 
-def delta_option(*, required: bool = True) -> click.Option:
-    """The option ``--delta``."""
+def delta_option(*, required: bool = True, pure: bool = True) -> click.Option:
+    """The option ``--delta``; ``pure``: whether it may be 0."""
+    condition = "in [0, 1), where 0 is pure differential privacy" if pure else "in (0, 1)"
     return click.Option(
         ["--delta"],
         type=NUMBER,
         required=required,
-        help="The delta of (epsilon, delta)-differential privacy, in (0, 1); smaller than one over "
-        "the number of records, for example 1e-5.",
+        help=f"The delta of (epsilon, delta)-differential privacy, {condition}; smaller than one "
+        "over the number of records, for example 1e-5.",
     )
 
 

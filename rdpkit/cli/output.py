@@ -259,19 +259,23 @@ def without_library(name: str, error: ModuleNotFoundError) -> click.Command:
 
 
 def _command_error(error: Exception) -> CommandError:
-    words = str(error) or type(error).__name__
-    if isinstance(error, OSError) and error.filename is not None:
-        words = f"{error.strerror}: {os.fspath(error.filename)!r}"
+    words = _words(error)
     if isinstance(error, ArithmeticError):
         return CommandError(
             f"rdpkit could not prove a number: {words} {_REPORT}", status=OUR_FAILURE
         )
     if isinstance(error, ValueError):
-        first, *others = each_of(error)
-        return BadInput(str(first) or words, others=others)
+        first, *others = map(_words, each_of(error))
+        return BadInput(first, others=others)
     if isinstance(error, (OSError, ExtensionError)):
         return BadInput(words)
     return _failure(error)
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.strerror}: {os.fspath(error.filename)!r}"
+    return str(error) or type(error).__name__
 
 
 def _failure(error: Exception) -> CommandError:

@@ -140,7 +140,7 @@ def _shared_options() -> list[click.Option]:
     return [
         adjacency_option(),
         target_epsilon_option(),
-        delta_option(),
+        delta_option(pure=False),
         click.Option(
             ["--objective"],
             type=NameType.of("objective", OBJECTIVES),

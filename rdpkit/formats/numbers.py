@@ -11,6 +11,9 @@ _LONGEST = 12
 _NUMBER_FORMAT = re.compile(r"(?:.?[<>=^])?[-+ ]?#?0?\d*[_,]?(?:\.(\d+))?([eEfFgG%])")
 # Digits beyond these are those of the float itself.
 _EXACT = 340
+# A number that is so near to one of a few digits, relative to it, is that one: parameters and what
+# is computed of them are rounded to floats, and the Laplace noise of epsilon 0.1 is not of 0.1001.
+_FEW, _ROUNDING = 12, Decimal("1e-14")
 
 
 def printable(text: str) -> str:
@@ -33,8 +36,7 @@ def _rounded(value: float, digits: int, mode: str) -> str:
         return "inf"
     if value == 0.0:
         return "0"
-    # The shortest decimal that reads back as the float: 1e-05 stays 1e-05.
-    exact = Decimal(repr(value))
+    exact = _decimal(value) if digits <= _FEW else Decimal(repr(value))
     unit = Decimal(1).scaleb(min(exact.adjusted() - digits + 1, 0))
     up = exact.quantize(unit, rounding=mode, context=Context(prec=400))
     if exact.adjusted() > _LONGEST:
@@ -43,6 +45,13 @@ def _rounded(value: float, digits: int, mode: str) -> str:
         return f"{up:f}"
     mantissa, exponent = f"{up.normalize(Context(prec=digits + 1, rounding=mode)):e}".split("e")
     return f"{mantissa}e{int(exponent):+03d}"
+
+
+def _decimal(value: float) -> Decimal:
+    """The shortest decimal that reads back as the float, 1e-05, or is as near as rounding is."""
+    exact = Decimal(repr(value))
+    short = Context(prec=_FEW).plus(exact)
+    return short if abs(short - exact) <= _ROUNDING * abs(exact) else exact
 
 
 def how_many(
@@ -74,8 +83,8 @@ def formatted(
         return None
     if not math.isfinite(value) or value == 0.0:
         return format(value, specification)
-    exact = Decimal(repr(value))
     digits, kind = min(int(found[1] or 6), _EXACT), found[2].lower()
+    exact = _decimal(value) if digits <= _FEW else Decimal(repr(value))
     place = {
         "f": -digits,
         "%": -digits - 2,

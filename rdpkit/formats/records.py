@@ -56,7 +56,7 @@ class Refused(ValueError):  # noqa: N818 - what is refused is the value
 class Mistakes(ValueError):  # noqa: N818 - several errors
     """Several mistakes that were found at once, each of which is an error of its own."""
 
-    def __init__(self, found: Sequence[ValueError]) -> None:
+    def __init__(self, found: Sequence[ValueError | OSError]) -> None:
         super().__init__(found)
         self.found = tuple(found)
 
@@ -64,12 +64,12 @@ class Mistakes(ValueError):  # noqa: N818 - several errors
         return "\n".join(map(str, self.found))
 
 
-def each_of(error: ValueError) -> tuple[ValueError, ...]:
+def each_of(error: ValueError | OSError) -> tuple[ValueError | OSError, ...]:
     """The mistakes that an error is about."""
     return error.found if isinstance(error, Mistakes) else (error,)
 
 
-def check_none(found: Sequence[ValueError]) -> None:
+def check_none(found: Sequence[ValueError | OSError]) -> None:
     """Raise all mistakes at once, if there are any."""
     if found:
         raise found[0] if len(found) == 1 else Mistakes(found)

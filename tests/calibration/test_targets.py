@@ -560,7 +560,8 @@ def test_a_target_out_of_reach_names_its_limit():
         ({"target_epsilon": 0.0}, "target_epsilon to be a finite number > 0"),
         ({"target_epsilon": math.nan}, "target_epsilon"),
         ({"target_epsilon": math.inf}, "target_epsilon"),
-        ({"delta": 0.0}, r"delta in \(0, 1\)"),
+        ({"delta": 0.0}, "delta above 0 for Renyi divergences"),
+        ({"delta": 1.0}, r"delta in \[0, 1\)"),
         ({"bound": "no-such"}, "bound to be an upper or a published bound"),
         ({"conversion": "no-such"}, "conversion to be one of"),
         ({"tolerance": 2.0}, "tolerance in"),
@@ -579,6 +580,35 @@ def test_bad_input(changes, message):
     }
     with pytest.raises(ValueError, match=message):
         calibrate(**{**usual, **changes})
+
+
+@pytest.mark.parametrize(
+    ("event", "adjacency", "parameter", "expected"),
+    [
+        (rdpkit.Laplace(noise_scale=1.0, record_norm=3.0), ADD, "noise_scale", 3.0),
+        (rdpkit.Laplace(noise_scale=50.0, record_norm=3.0), REPLACE, "noise_scale", 6.0),
+        (rdpkit.Laplace(noise_scale=8.0, record_norm=1.0) * 2, ADD, "count", 8),
+        (EVENTS["epsilon_delta"][0], ADD, "epsilon", 1.0),
+    ],
+)
+def test_pure_privacy_has_its_closed_form(event, adjacency, parameter, expected):
+    question = {"delta": 0.0, "adjacency": adjacency, "parameter": parameter, "bound": "best"}
+    found = calibrate(event, target_epsilon=1.0, **question)
+    assert found.value == pytest.approx(expected, rel=2e-6, abs=1 if parameter == "count" else 0)
+    assert found.guarantee.delta == 0.0
+    assert found.guarantee.epsilon <= 1.0
+    assert rdpkit.epsilon(found.event, delta=0.0, adjacency=adjacency) <= 1.0
+
+
+def test_no_gaussian_noise_is_enough_for_pure_privacy():
+    with pytest.raises(rdpkit.UnreachableTargetError, match="known to hold with delta = 0"):
+        rdpkit.calibrate(
+            EVENTS["gaussian"][0],
+            target_epsilon=1.0,
+            delta=0.0,
+            adjacency=REPLACE,
+            parameter="noise_std",
+        )
 
 
 def test_plain_values_for_json():

@@ -53,7 +53,7 @@ def test_text():
     tpr = norm.sf(norm.isf(0.01) - 0.2)
     assert f"{tpr:.5f}"[:6] in text
     assert "advantage   0.07966 at most" in text
-    assert "mu          0.2001 at most" in text
+    assert "mu          0.2000 at most" in text
     assert "delta >= 1e-10" in text
     text = run("tradeoff", *options("custom_profile"), *ADD).output
     assert "no pair of data sets is known" in text

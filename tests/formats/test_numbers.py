@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rdpkit.formats.numbers import formatted, how_many
+from rdpkit.formats.numbers import formatted, how_many, rounded_down, rounded_up
 
 values = st.floats(0, 1e300, allow_subnormal=False)
 
@@ -20,8 +20,8 @@ values = st.floats(0, 1e300, allow_subnormal=False)
 def test_digits_that_are_dropped_make_the_number_safer(value, digits, kind, up):
     text = formatted(value, f".{digits}{kind}", up=up)
     shown, exact = Decimal(text), Decimal(repr(value))
-    # Beyond 15 digits a decimal is that of the nearest float.
-    slack = exact * Decimal("1e-15")
+    # Beyond 15 digits a decimal is that of the nearest float, and near few digits it is these.
+    slack = exact * Decimal("1e-14")
     assert shown >= exact - slack if up else shown <= exact + slack
     unit = Decimal(1).scaleb(-digits) if kind in "fF" else exact * Decimal(10) ** (1 - digits)
     assert abs(shown - exact) <= unit + slack
@@ -31,8 +31,16 @@ def test_digits_that_are_dropped_make_the_number_safer(value, digits, kind, up):
 def test_per_cent(value, digits):
     text = formatted(value, f".{digits}%", up=True)
     assert text.endswith("%")
-    assert Decimal(text[:-1]) >= Decimal(repr(value)) * 100
+    assert Decimal(text[:-1]) >= Decimal(repr(value)) * 100 * (1 - Decimal("1e-14"))
     assert Decimal(text[:-1]) - Decimal(repr(value)) * 100 <= Decimal(1).scaleb(-digits)
+
+
+def test_what_only_rounding_tells_from_few_digits_has_few():
+    assert formatted(0.10000000000000019, ".5g", up=True) == rounded_up(0.1)[:3] == "0.1"
+    assert rounded_down(1.9999999999999964) == "2.000"
+    # What is more than rounding is rounded to the safe side.
+    assert formatted(0.1000000000001, ".5g", up=True) == "0.10001"
+    assert formatted(0.10000000000000019, ".17g", up=True) == "0.10000000000000019"
 
 
 def test_width_sign_and_fill_are_those_of_floats():

@@ -1,9 +1,16 @@
 """Findings without an audit: every verdict, and text that means harm."""
 
+import dataclasses
 from decimal import Decimal
 
 from rdpkit import Adjacency
-from rdpkit.verification.auditing.findings import Finding, Reproduction, Side, Soundness
+from rdpkit.verification.auditing.findings import (
+    Finding,
+    OtherReading,
+    Reproduction,
+    Side,
+    Soundness,
+)
 from rdpkit.verification.claims.claim import Claim
 
 HOSTILE = (
@@ -100,6 +107,17 @@ def underspecified(identifier="m", **changes):
 
 def one_of_each():
     return [finding(), refuted(), unproven(), underspecified()]
+
+
+def nearly_true():
+    """Refuted, but: to their last digit, as an approximation, in another reading."""
+    near = {"soundness": Soundness.REFUTED, "upper": Side(bound="pld-upper", epsilon=1.104)}
+    rounded = finding("d", lower=Side(bound="pair-lower", epsilon=1.1035), **near)
+    approximate = dataclasses.replace(
+        rounded, claim=dataclasses.replace(rounded.claim, approximation="by a limit theorem")
+    )
+    other = OtherReading(id="o", reading="r", soundness=Soundness.SOUND, lower=0.9, upper=1.0)
+    return [rounded, approximate, dataclasses.replace(rounded, readings=(other,))]
 
 
 def hostile():

@@ -52,6 +52,23 @@ class Reproduction(StrEnum):
     UNNAMED = "unnamed"
 
 
+class ClaimVerdict(StrEnum):
+    """What became of a claim in a word, worst first: every output says it by this one.
+
+    It is the soundness, but for claims that are refuted and yet hold in another reading, to their
+    printed digits, or as the approximation that they are said to be, and for those that cannot be
+    computed.
+    """
+
+    FALSE = "refuted"
+    DEPENDS = "depends"
+    OPEN = "unproven"
+    INCOMPLETE = "incomplete"
+    APPROXIMATE = "approximation"
+    ROUNDED = "rounded"
+    TRUE = "sound"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
     """One side of a claim: a number, and the theorem that it comes from.
@@ -120,6 +137,21 @@ class Finding:
     searched: tuple[Remedy | str | None, ...] | None = None
     readings: tuple[OtherReading, ...] = ()
 
+    @property
+    def verdict(self) -> ClaimVerdict:
+        """What became of the claim: a number is false only if it is in every reading of it."""
+        others = {one.soundness for one in self.readings}
+        if self.soundness is Soundness.UNPROVEN:
+            return ClaimVerdict.INCOMPLETE if self.upper is None else ClaimVerdict.OPEN
+        if self.soundness is Soundness.SOUND:
+            return ClaimVerdict.DEPENDS if Soundness.REFUTED in others else ClaimVerdict.TRUE
+        if others - {Soundness.REFUTED}:
+            # What nobody has proven does not hold, and what is open in a reading is not false.
+            return ClaimVerdict.DEPENDS if Soundness.SOUND in others else ClaimVerdict.OPEN
+        if self.claim.approximation is not None and refuted_by_bound(self):
+            return ClaimVerdict.APPROXIMATE
+        return ClaimVerdict.ROUNDED if false_by_rounding(self) else ClaimVerdict.FALSE
+
     def __str__(self) -> str:
         claim = self.claim
         known = [
@@ -133,7 +165,7 @@ class Finding:
         ]
         number = "no number" if claim.epsilon is None else f"{claim.quantity} = {claim.epsilon}"
         about = [claim.adjacency.dashed, *known]
-        verdicts = f"{self.soundness.value}, {self.reproduction.value}"
+        verdicts = f"{self.verdict.value}, {self.reproduction.value}"
         return printable(f"{claim.id}: {verdicts}: {number} ({', '.join(about)})")
 
     def as_dict(self) -> dict[str, Any]:
@@ -155,6 +187,7 @@ class Finding:
             "lower": None if self.lower is None else self.lower.as_dict(),
             "reproduction": self.reproduction.value,
             "soundness": self.soundness.value,
+            "verdict": self.verdict.value,
             "slack": as_plain(self.slack),
             "missing": list(claim.missing),
             "scenarios": [
@@ -191,13 +224,13 @@ class Findings(tuple[Finding, ...]):
         return [one.as_dict() for one in self]
 
     def __str__(self) -> str:
-        counts = Counter(one.soundness.value for one in self)
-        summary = ", ".join(f"{counts[one.value]} {one.value}" for one in Soundness)
+        counts = Counter(one.verdict for one in self)
+        summary = ", ".join(f"{counts[one]} {one.value}" for one in ClaimVerdict if counts[one])
         return "\n".join([*map(str, self), f"{how_many(len(self), 'claim')}: {summary}"])
 
     def _repr_html_(self) -> str:
         """What a notebook shows: a row for each claim."""
-        headings = ("claim", "claimed", "published", "upper", "lower", "reproduction", "soundness")
+        headings = ("claim", "claimed", "published", "upper", "lower", "reproduction", "verdict")
         rows = [
             (
                 one.claim.id,
@@ -206,7 +239,7 @@ class Findings(tuple[Finding, ...]):
                 _cell(one.upper),
                 _cell(one.lower, up=False),
                 one.reproduction.value,
-                one.soundness.value,
+                one.verdict.value,
             )
             for one in self
         ]
@@ -352,6 +385,7 @@ def refuted_by(finding: Finding, problems: Iterable[str]) -> Finding:
 __all__ = [
     "REPEAT",
     "Bounds",
+    "ClaimVerdict",
     "Finding",
     "Findings",
     "OtherReading",

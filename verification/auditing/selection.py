@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rdpkit.formats.records import refused
-from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness, number_of
+from rdpkit.verification.auditing.findings import ClaimVerdict, Finding, Reproduction, number_of
 from rdpkit.verification.claims.claim import Claim
 
-VERDICTS = (*(member.value for member in Soundness), *(member.value for member in Reproduction))
-"""The verdicts by which findings can be chosen: of soundness, and of reproduction."""
+VERDICTS = tuple(member.value for kind in (ClaimVerdict, Reproduction) for member in kind)
+"""The verdicts by which findings can be chosen: what became of them, and of reproduction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ class Selection:
         return year is not None and any(year in span for span in self.years)
 
     def findings(self, findings: Iterable[Finding]) -> list[Finding]:
-        """The findings with one of these verdicts, of soundness or of reproduction."""
+        """The findings with one of these verdicts."""
         return [one for one in findings if not self.verdicts or self._has_verdict(one)]
 
     def _has_verdict(self, finding: Finding) -> bool:
-        return not {finding.soundness.value, finding.reproduction.value}.isdisjoint(self.verdicts)
+        return not {finding.verdict.value, finding.reproduction.value}.isdisjoint(self.verdicts)

@@ -70,16 +70,16 @@ def load_files(paths: Iterable[str | Path]) -> list[Claim]:
     ------
     ValueError
         If a file is not TOML or does not follow the format, or two claims share an id: all mistakes
-        at once, with their lines.
+        at once, with their lines, files that cannot be read among them.
     OSError
-        If a file cannot be read.
+        If nothing is wrong but that one file cannot be read.
     """
     claims: dict[str, Claim] = {}
-    problems: list[ValueError] = []
+    problems: list[ValueError | OSError] = []
     for path in paths:
         try:
             found = _from_file(Path(path))
-        except ValueError as error:
+        except (ValueError, OSError) as error:
             problems += each_of(error)
             continue
         for claim in found:

@@ -220,7 +220,7 @@ def _certify_entry(
     noted = deployments.with_note(entry, deployments.note_about(entry, content, certificate.name))
     write_whole(certificate, content)
     write_whole(output, noted)
-    click.echo(printable(f"{statement(claim)}: {finding.soundness.value}"))
+    click.echo(printable(f"{statement(claim)}: {finding.verdict.value}"))
     click.echo(printable(f"wrote {certificate} and {output}"), err=True)
     if finding.soundness is Soundness.REFUTED:
         raise click.exceptions.Exit(1)

@@ -252,7 +252,7 @@ def _show(changed: Sequence[ChangedFile], plan: Sequence[PlannedRepair]) -> None
         elif one.reason:
             finding = one.finding
             sound = finding.soundness is Soundness.SOUND
-            verdict = finding.reproduction.value if sound else finding.soundness.value
+            verdict = finding.reproduction.value if sound else finding.verdict.value
             reason = f"{verdict}, and not mended: {one.reason}"
             not_mended.setdefault(reason, []).append(finding.claim.id)
     for reason, names in not_mended.items():
@@ -315,6 +315,7 @@ def _verdict(finding: Finding | None) -> dict[str, Any] | None:
     return {
         "claimed": None if finding.claim.epsilon is None else str(finding.claim.epsilon),
         "soundness": finding.soundness.value,
+        "verdict": finding.verdict.value,
         "reproduction": finding.reproduction.value,
         "slack": finding.slack,
     }

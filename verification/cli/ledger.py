@@ -114,7 +114,7 @@ def new(path: Path, planned: Path | None, output_format: str, **values: Any) -> 
     _show(found, (name,), output_format)
 
 
-new.params[2:2] = [delta_option(), adjacency_option()]
+new.params[2:2] = [delta_option(pure=False), adjacency_option()]
 ledger.add_command(spend)
 
 

@@ -86,7 +86,7 @@ def _case(finding: Finding, fail_on: FailOn, *, noise: bool) -> JUnitCase:
             message=headline(finding, rules[0]),
             text="\n".join(report(finding, rules, noise=noise)),
         )
-    lines = [f"{finding.reproduction.value}, {finding.soundness.value}"]
+    lines = [f"{finding.reproduction.value}, {finding.verdict.value}"]
     lines += [f"{name}: {text}" for name, text in sandwich(finding)]
     return JUnitCase(
         suite=claim.origin,

@@ -30,7 +30,7 @@ def summary(
     """The findings as a page of Markdown."""
     findings, fail_on, comparison = result.findings, result.fail_on, result.comparison
     failing = [finding for finding in findings if failures(finding, fail_on)]
-    verdicts = counted(findings, "soundness")
+    verdicts = counted(findings, "verdict")
     lines = [
         "## Privacy claims",
         "",
@@ -47,7 +47,7 @@ def summary(
     rest = [finding for finding in findings if not failures(finding, fail_on)]
     rows = [*failing, *rest]
     lines += [
-        "| | claim | claimed | lower | upper | slack | reproduction | soundness |",
+        "| | claim | claimed | lower | upper | slack | reproduction | verdict |",
         "| --- | --- | ---: | ---: | ---: | ---: | --- | --- |",
     ]
     lines += [_row(finding, fail_on) for finding in rows[:_ROWS]]
@@ -82,7 +82,7 @@ def _row(finding: Finding, fail_on: FailOn) -> str:
         "" if upper is None else number("upper", upper.epsilon, digits=4),
         slack_words(finding),
         finding.reproduction.value,
-        finding.soundness.value,
+        finding.verdict.value,
     )
     return "| " + " | ".join(cells) + " |"
 

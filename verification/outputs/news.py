@@ -14,10 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from rdpkit.formats.numbers import how_many
-from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness, number_of
+from rdpkit.verification.auditing.findings import (
+    ClaimVerdict,
+    Finding,
+    Reproduction,
+    Soundness,
+    number_of,
+)
 from rdpkit.verification.auditing.rules import slack
 from rdpkit.verification.claims.claim import Claim
-from rdpkit.verification.outputs.verdict import HALVED, ClaimVerdict
+from rdpkit.verification.outputs.verdict import HALVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,7 @@ class VerdictCounts:
         order = list(ClaimVerdict)
         for one in findings:
             name = number_of(one.claim)
-            worst[name] = min(ClaimVerdict.of(one), worst.get(name, order[-1]), key=order.index)
+            worst[name] = min(one.verdict, worst.get(name, order[-1]), key=order.index)
         counts = Counter(worst.values())
         return cls(
             claims=len(worst),
@@ -226,7 +232,7 @@ def worst_first(findings: Iterable[Finding]) -> list[Finding]:
     """
 
     def rank(finding: Finding) -> int | None:
-        verdict = ClaimVerdict.of(finding)
+        verdict = finding.verdict
         own = math.inf if finding.lower is None else finding.lower.epsilon
         if verdict is ClaimVerdict.FALSE and finding.readings:
             others = [math.inf if one.lower is None else one.lower for one in finding.readings]

@@ -49,7 +49,7 @@ def _row(finding: Finding, digits: int) -> tuple[str, ...]:
                 _number(finding.lower, digits, up=False),
                 _number(finding.upper, digits),
                 finding.reproduction.value,
-                finding.soundness.value,
+                finding.verdict.value,
             ),
         )
     )

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from rdpkit.formats.text import how_many, printable
 from rdpkit.verification.auditing.findings import (
+    ClaimVerdict,
     Finding,
     Reproduction,
     Soundness,
@@ -28,13 +29,7 @@ from rdpkit.verification.outputs.news import (
     worst_first,
 )
 from rdpkit.verification.outputs.sandwich import ASCII, MEANINGS, UNICODE, Glyphs, drawing
-from rdpkit.verification.outputs.verdict import (
-    ClaimVerdict,
-    claimed,
-    number,
-    reason,
-    word,
-)
+from rdpkit.verification.outputs.verdict import claimed, number, reason, word
 from rdpkit.verification.outputs.view import (
     counted,
     in_short,
@@ -64,9 +59,9 @@ _STYLE: dict[str, str] = {
     Reproduction.DIFFERS: "red",
     Reproduction.UNDERSPECIFIED: "yellow",
     Reproduction.UNNAMED: "",
-    Soundness.SOUND: "green",
-    Soundness.REFUTED: "bold red",
-    Soundness.UNPROVEN: "yellow",
+    **dict.fromkeys(ClaimVerdict, "yellow"),
+    ClaimVerdict.TRUE: "green",
+    ClaimVerdict.FALSE: "bold red",
 }
 
 
@@ -125,7 +120,7 @@ def print_table(findings: Sequence[Finding]) -> None:
     console.print(Text(_aligned(_COLUMNS, widths, shown), style="bold"))
     for finding, row in zip(findings, rows, strict=True):
         line = Text(_aligned(row, widths, shown))
-        for verdict in (finding.soundness, finding.reproduction):
+        for verdict in (finding.verdict, finding.reproduction):
             line.highlight_words([verdict.value], _STYLE[verdict])
         console.print(line)
 
@@ -146,7 +141,7 @@ _COLUMNS = (
     "lower",
     "upper",
     "slack",
-    "soundness",
+    "verdict",
     "reproduction",
 )
 _NUMERIC = ("claimed", "published", "lower", "upper", "slack")
@@ -165,7 +160,7 @@ def _cells(finding: Finding, *, digits: int) -> tuple[str, ...]:
         claimed(finding.claim),
         *(numbers.get(kind, "") for kind in ("published", "lower", "upper")),
         slack_words(finding),
-        finding.soundness.value,
+        finding.verdict.value,
         finding.reproduction.value,
     )
 
@@ -211,10 +206,8 @@ def _wrapped(texts: Iterable[str], width: int) -> list[str]:
 def _print_block(console: Console, finding: Finding, width: int, command: str) -> None:
     """One claim that needs attention: what it says, a drawing, what is true, where to read on."""
     claim = finding.claim
-    verdict: Reproduction | Soundness = finding.soundness
-    if finding.soundness is Soundness.SOUND:
-        verdict = finding.reproduction
-    shown = _QUALIFIED.get(ClaimVerdict.of(finding), verdict.value)
+    differs = finding.soundness is Soundness.SOUND and finding.verdict is ClaimVerdict.TRUE
+    shown = finding.reproduction if differs else finding.verdict
     name = printable(claim.id)
     said = statement(claim, relation=relation_in_words(claim))
     number, _, relation = said.partition(", for ")
@@ -222,8 +215,7 @@ def _print_block(console: Console, finding: Finding, width: int, command: str) -
     heading = f" {name}: {number}"
     if len(shown) + len(heading) > width:
         heading, about = f" {name}", [number, *about]
-    style = "yellow" if shown in _QUALIFIED.values() else _STYLE[verdict]
-    console.print(Text.assemble((shown.upper(), style), heading))
+    console.print(Text.assemble((shown.upper(), _STYLE[shown]), heading))
     for line in about:
         console.print(Text(f"  {_shortened(line, width - 2)}"))
     if claim.unread is not None:
@@ -244,11 +236,6 @@ def _print_block(console: Console, finding: Finding, width: int, command: str) -
     console.print(Text(f"  why: {command} --explain {name}"))
 
 
-_QUALIFIED = {
-    ClaimVerdict.DEPENDS: "depends",
-    ClaimVerdict.APPROXIMATE: "approximation",
-    ClaimVerdict.ROUNDED: "rounded",
-}
 _OTHERS = {
     ClaimVerdict.FALSE: "Also refuted",
     ClaimVerdict.DEPENDS: "Hold in another reading",
@@ -262,7 +249,7 @@ _OTHERS = {
 def _print_others(console: Console, findings: Sequence[Finding], width: int) -> None:
     """The ids of claims that need attention and are not drawn."""
     for verdict, heading in _OTHERS.items():
-        names = [_named(one.claim) for one in findings if ClaimVerdict.of(one) is verdict]
+        names = [_named(one.claim) for one in findings if one.verdict is verdict]
         if names:
             text = f"{heading}: {', '.join(names)}"
             lines = textwrap.wrap(
@@ -314,7 +301,7 @@ def _summary(
         lines += [f"{name}: {meaning}." for name, meaning in MEANINGS.items()]
     if not every and len(findings) > _FEW:
         lines.append(f"Every claim: {command} --all; one of them: {command} --explain ID.")
-    verdicts = counted(findings, "soundness")
+    verdicts = counted(findings, "verdict")
     reproductions = counted(findings, "reproduction")
     numbers = len({number_of(one.claim) for one in findings})
     about = how_many(len(findings), "claim")
@@ -388,7 +375,7 @@ def explanation(finding: Finding) -> list[str]:
     lines += [f"would need    {text}" for text in region_words(finding)]
     lines.append(f"reproduction  {finding.reproduction.value}")
     slack = "" if finding.slack is None else f", slack {finding.slack:.4g}"
-    lines.append(f"soundness     {finding.soundness.value}{slack}")
+    lines.append(f"verdict       {finding.verdict.value}{slack}")
     lines += [f"note          {text}" for text in finding.notes]
     if remedies(finding) or finding.soundness is not Soundness.SOUND:
         lines += [f"change        {text}" for text in what_to_change(finding)]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from enum import StrEnum
 
 from rdpkit.formats.text import printable, rounded_down, rounded_up
 from rdpkit.verification.auditing.findings import (
+    ClaimVerdict,
     Finding,
     OtherReading,
     Reproduction,
     Soundness,
-    false_by_rounding,
     refuted_by_bound,
 )
 from rdpkit.verification.auditing.remedies import statable
@@ -30,47 +29,23 @@ _LONGEST = 14
 _DIGITS = 6
 
 
-class ClaimVerdict(StrEnum):
-    """What became of a claim, worst first."""
-
-    FALSE = "false"
-    DEPENDS = "depends"
-    OPEN = "open"
-    INCOMPLETE = "incomplete"
-    APPROXIMATE = "approximate"
-    ROUNDED = "rounded"
-    TRUE = "true"
-
-    @classmethod
-    def of(cls, finding: Finding) -> ClaimVerdict:
-        """The verdict of a finding: a number is false only if it is in every reading of it."""
-        others = {one.soundness for one in finding.readings}
-        if finding.soundness is Soundness.UNPROVEN:
-            return cls.INCOMPLETE if finding.upper is None else cls.OPEN
-        if finding.soundness is Soundness.SOUND:
-            return cls.DEPENDS if Soundness.REFUTED in others else cls.TRUE
-        if others - {Soundness.REFUTED}:
-            # What nobody has proven does not hold, and what is open in a reading is not false.
-            return cls.DEPENDS if Soundness.SOUND in others else cls.OPEN
-        if finding.claim.approximation is not None and refuted_by_bound(finding):
-            return cls.APPROXIMATE
-        return cls.ROUNDED if false_by_rounding(finding) else cls.FALSE
-
-
 MEANINGS = {
-    ClaimVerdict.FALSE: "refuted: two data sets that differ in one record, or the code or the "
-    "files that the claim is about, show that it does not hold",
+    ClaimVerdict.FALSE: "two data sets that differ in one record, or the code or the files that "
+    "the claim is about, show that it does not hold",
     ClaimVerdict.DEPENDS: "true or false by how the source is read: the number is printed once, "
     "and one reading of it is refuted while another is not",
-    ClaimVerdict.OPEN: "unproven: neither a proof of the number nor a counterexample is known",
+    ClaimVerdict.OPEN: "neither a proof of the number nor a counterexample is known",
     ClaimVerdict.INCOMPLETE: "cannot be recomputed: the source leaves something out",
     ClaimVerdict.APPROXIMATE: "refuted as a bound; the source itself calls the number an "
     "approximation",
     ClaimVerdict.ROUNDED: "true to its printed digits: rounded up, its last digit would be proven, "
     "and as it stands it is refuted",
-    ClaimVerdict.TRUE: "sound: a proven bound is at most the printed number",
+    ClaimVerdict.TRUE: "a proven bound is at most the number, if the parameters are what was run",
 }
-"""What each verdict says, and what it is called elsewhere."""
+"""What each verdict says."""
+
+QUALIFIED = (ClaimVerdict.DEPENDS, ClaimVerdict.APPROXIMATE, ClaimVerdict.ROUNDED)
+"""Verdicts on claims that are refuted in a way that has to be said with it."""
 
 
 def number(kind: str, value: float, *, digits: int = _DIGITS) -> str:
@@ -90,7 +65,7 @@ def claimed(claim: Claim) -> str:
 
 def word(finding: Finding) -> str:
     """The verdict in a word or a few, which begin a sentence."""
-    match ClaimVerdict.of(finding):
+    match finding.verdict:
         case ClaimVerdict.FALSE:
             return "False"
         case ClaimVerdict.ROUNDED:
@@ -150,7 +125,7 @@ def _own_reason(finding: Finding) -> str:
 
 def sentence(finding: Finding) -> str:
     """What became of a claim, with its numbers."""
-    if ClaimVerdict.of(finding) is ClaimVerdict.INCOMPLETE:
+    if finding.verdict is ClaimVerdict.INCOMPLETE:
         return f"{word(finding)}: {reason(finding)}."
     said = f"The source says {finding.claim.quantity} {claimed(finding.claim)}"
     return f"{word(finding)}. {said}; {reason(finding)}."

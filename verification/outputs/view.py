@@ -15,7 +15,7 @@ from rdpkit.verification.auditing.regions.sentences import how
 from rdpkit.verification.auditing.remedies import needs_noise, obstacles, remedies
 from rdpkit.verification.auditing.rules import Rule, slack
 from rdpkit.verification.claims.claim import Claim
-from rdpkit.verification.outputs.verdict import claimed, instead, number, reason, word
+from rdpkit.verification.outputs.verdict import QUALIFIED, claimed, instead, number, reason, word
 
 THEOREMS = {bound.id: f"{bound.title}: {bound.source}" for bound in BOUNDS} | SOURCES
 """Titles and sources of theorems, by the ids that findings name."""
@@ -130,7 +130,7 @@ def evaluation(finding: Finding) -> list[tuple[str, str]]:
         ("Whose records these are", NOT_STATED),
         ("Neighbouring data sets", relation_in_words(claim)),
         ("Promise", statement(claim)),
-        ("Does it hold", f"{finding.soundness.value}, by the audit"),
+        ("Does it hold", f"{finding.verdict.value}, by the audit"),
         ("Mechanism and its parameters", ", ".join([claim.mechanism, *given])),
         (
             "Assumed",
@@ -165,7 +165,7 @@ def how_many_fail(failing: int, every: int) -> str:
 
 
 def counted(findings: Iterable[Finding], axis: str) -> str:
-    """How many findings have each verdict, of "reproduction" or of "soundness"."""
+    """How many findings have each verdict, of "reproduction" or the "verdict"."""
     counts = Counter(getattr(finding, axis).value for finding in findings)
     return ", ".join(f"{count} {name}" for name, count in counts.most_common())
 
@@ -180,7 +180,8 @@ def headline(finding: Finding, rule: Rule) -> str:
             return f"{said} differs: the formula {finding.published.bound} gives {gives}"
         case Rule.SLACK:
             return f"{said} is {slack(finding):.3g} times its best upper bound: {reason(finding)}"
-    return f"{said} is {rule.value}: {reason(finding)}"
+    verdict = word(finding) if finding.verdict in QUALIFIED else rule.value
+    return f"{said} is {verdict[0].lower()}{verdict[1:]}: {reason(finding)}"
 
 
 def in_short(finding: Finding) -> list[str]:

@@ -108,7 +108,7 @@ parameters = {noise_std = 5.0, record_norm = 1.0}
     assert found.refuted == found
     lines = str(found).splitlines()
     assert lines[0].startswith("mine: refuted, unnamed: epsilon = 0.70 (add-or-remove-one, publis")
-    assert lines[1] == "1 claim: 0 sound, 1 refuted, 0 unproven"
+    assert lines[1] == "1 claim: 1 refuted"
     assert found.as_dicts()[0]["id"] == "mine"
     assert "refuted" in found._repr_html_()
     with pytest.raises(AttributeError, match="no attribute 'audit_file'"):

@@ -81,11 +81,12 @@ def test_findings_are_chosen_by_either_verdict():
     sound, refuted = audit_one(claim("a")), audit_one(claim("b", epsilon="0.1"))
     gone = audit_one(claim("c", missing="['x']"))
     found = (sound, refuted, gone)
-    assert set(VERDICTS) >= {one.soundness.value for one in found}
+    assert set(VERDICTS) >= {one.verdict.value for one in found}
     for verdicts, names in (
         ((), "abc"),
         (("refuted",), "b"),
-        (("unproven",), "c"),
+        (("incomplete",), "c"),
+        (("unproven",), ""),
         (("sound", "underspecified"), "ac"),
     ):
         chosen = Selection(verdicts=verdicts).findings(found)

@@ -226,6 +226,15 @@ def test_files_that_cannot_be_read(tmp_path):
         load_files([tmp_path])
 
 
+def test_mistakes_come_in_the_order_of_the_files(tmp_path):
+    empty = tmp_path / "empty.toml"
+    empty.write_text("")
+    with pytest.raises(ValueError, match=r"z\.toml") as caught:
+        load_files([tmp_path / "z.toml", empty, tmp_path / "a.toml"])
+    for line, name in zip(str(caught.value).splitlines(), ("z", "empty", "a"), strict=True):
+        assert f"{name}.toml" in line
+
+
 @pytest.mark.parametrize("wrong", [{"sigma": "1"}, {"noise_std": "'x'"}, {"noise_std": "-1.0"}])
 def test_parameters_beside_a_list_of_what_is_missing_are_checked_too(wrong):
     assert "claim 'a'" in error(text(missing='["the norm"]', parameters=wrong))

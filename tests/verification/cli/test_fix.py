@@ -77,7 +77,7 @@ def test_claims_can_be_chosen_and_what_cannot_be_mended_is_named(run):
     assert Path("a.claims.toml").read_text() == both.replace("0.4", "0.7256")
     assert done.exit_code == 0
     done = run("--yes", content=both)
-    assert "m: unproven, and not mended: give what is missing: delta" in done.stdout
+    assert "m: incomplete, and not mended: give what is missing: delta" in done.stdout
     assert "Did you mean 'loose'" in run("--id", "lose", content=TRUE).stderr
 
 

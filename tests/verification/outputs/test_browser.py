@@ -105,7 +105,7 @@ def test_pills_filter_and_say_how_many(browser, address):
     assert names(browser)[:2] == ["wrong", "open"]
     assert headings(browser) == [
         "Refuted (1)",
-        "Something is missing (2)",
+        "Incomplete (2)",
         "Sound (4)",
     ]
     browser.click(pill("refuted"))
@@ -113,7 +113,7 @@ def test_pills_filter_and_say_how_many(browser, address):
     assert headings(browser) == ["Refuted (1)"]
     assert browser.find(pill("refuted")).get_attribute("aria-pressed") == "true"
     assert browser.find("#shown").text == "1 of 7 claims shown"
-    browser.click(pill("unproven"))
+    browser.click(pill("incomplete"))
     assert names(browser) == ["wrong", "open", "dphp-fmnist"]
     browser.click(pill("underspecified"))
     assert names(browser) == ["open", "dphp-fmnist"]
@@ -137,7 +137,7 @@ def test_words_are_explained_by_keyboard_where_they_stand(browser, address):
     browser.press("ENTER")
     meaning = browser.find("#word-refuted")
     assert meaning.is_displayed()
-    assert "False" in meaning.text
+    assert "does not hold" in meaning.text
     assert browser.sideways() <= 0
     browser.press("ESCAPE")
     assert not meaning.is_displayed()

@@ -5,7 +5,14 @@ from decimal import Decimal
 
 import pytest
 
-from rdpkit.verification.auditing.findings import Reproduction, Side, Soundness, with_readings
+from rdpkit.verification.auditing.findings import (
+    ClaimVerdict,
+    Reproduction,
+    Side,
+    Soundness,
+    false_by_rounding,
+    with_readings,
+)
 from rdpkit.verification.claims.claim import Work
 from rdpkit.verification.outputs.news import (
     VerdictCounts,
@@ -14,12 +21,7 @@ from rdpkit.verification.outputs.news import (
     sentences,
     worst_first,
 )
-from rdpkit.verification.outputs.verdict import (
-    ClaimVerdict,
-    false_by_rounding,
-    reason,
-    sentence,
-)
+from rdpkit.verification.outputs.verdict import reason, sentence
 from tests.verification.finding_examples import (
     finding,
     one_of_each,
@@ -140,10 +142,10 @@ def readings(*soundness, **changes):
 
 def test_a_number_is_false_only_if_every_reading_is():
     both = readings(Soundness.REFUTED, Soundness.REFUTED)
-    assert [ClaimVerdict.of(one) for one in both] == [ClaimVerdict.FALSE] * 2
+    assert [one.verdict for one in both] == [ClaimVerdict.FALSE] * 2
     assert VerdictCounts.of(both).refuted == 1
     one = readings(Soundness.SOUND, Soundness.REFUTED)
-    assert [ClaimVerdict.of(each) for each in one] == [ClaimVerdict.DEPENDS] * 2
+    assert [each.verdict for each in one] == [ClaimVerdict.DEPENDS] * 2
     counts = VerdictCounts.of([*one, finding("b")])
     assert (counts.claims, counts.refuted, counts.depends, counts.sound) == (2, 0, 1, 1)
     assert "1 holds in one reading and not in another" in sentences([*one, finding("b")])[0]
@@ -162,17 +164,17 @@ def test_of_several_false_readings_the_one_that_leaks_least_is_shown():
 
 def test_an_approximation_is_compared_and_not_accused():
     (one,) = readings(Soundness.REFUTED, approximation="by a limit theorem")
-    assert ClaimVerdict.of(one) is ClaimVerdict.APPROXIMATE
+    assert one.verdict is ClaimVerdict.APPROXIMATE
     assert "as an approximation by a limit theorem" in sentence(one)
     assert "1 is an approximation below the truth" in sentences([one, finding("b")])[0]
     # What a release or code refutes is no matter of an approximation.
-    assert ClaimVerdict.of(replace(one, lower=None)) is ClaimVerdict.FALSE
+    assert replace(one, lower=None).verdict is ClaimVerdict.FALSE
 
 
 def test_what_is_open_in_another_reading_is_neither_false_nor_held_to_hold():
     false, _ = readings(Soundness.REFUTED, Soundness.SOUND)
     found = with_readings([false, replace(unproven(), claim=replace(unproven().claim, reads="r0"))])
-    assert ClaimVerdict.of(found[0]) is ClaimVerdict.OPEN
+    assert found[0].verdict is ClaimVerdict.OPEN
     assert "can be neither proven nor refuted" in sentences(found)[0]
 
 

@@ -1,6 +1,7 @@
 """The words of a finding: what is claimed, what is wrong with it, and what to change."""
 
 import html
+import json
 import math
 import re
 from xml.etree import ElementTree as Xml
@@ -9,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from rdpkit.verification.auditing.audit import audit as audit_claims
-from rdpkit.verification.auditing.findings import Side, Soundness
+from rdpkit.verification.auditing.findings import Findings, Side, Soundness
 from rdpkit.verification.auditing.remedies import statable
 from rdpkit.verification.auditing.rules import DEFAULT, FailOn, Rule, broken_rules
 from rdpkit.verification.claims.reading import loads
@@ -20,12 +21,14 @@ from rdpkit.verification.outputs.html import AuditedFile, Provenance, page
 from rdpkit.verification.outputs.junit import junit_xml
 from rdpkit.verification.outputs.markdown import summary
 from rdpkit.verification.outputs.sarif import sarif
-from rdpkit.verification.outputs.terminal import explanation
+from rdpkit.verification.outputs.table import csv_table, tex_table
+from rdpkit.verification.outputs.terminal import explanation, print_table
 from rdpkit.verification.outputs.verdict import LOOSE, NOT_PRINTED, reason
 from rdpkit.verification.outputs.view import NOT_STATED, advice, evaluation, headline, report
 from tests.verification.claim_files import text
 from tests.verification.finding_examples import (
     finding,
+    nearly_true,
     one_of_each,
     refuted,
     underspecified,
@@ -135,8 +138,24 @@ def test_a_number_that_is_not_printed_has_one_name_in_every_output(tmp_path):
     assert f"epsilon {NOT_PRINTED}" in report(findings[0], [Rule.UNDERSPECIFIED])[0]
 
 
-@pytest.mark.parametrize("one", one_of_each())
-def test_every_output_says_the_same_of_a_claim(one):
+# Where the verdict stands in each output.
+_STANDS = {
+    "terminal": r"^verdict +(\w+)",
+    "table": r"^\w\t.*\t(\w+)\t\w+$",
+    "csv": r"^\w,.*,(\w+)$",
+    "tex": r" & (\w+) \\\\\n\\hline\n\\end",
+    "markdown": r"\| (?!verdict)(\w+) \|$",
+    "junit": r"^\s*(?:<system-out>)?\w+, (\w+)$",
+    "page": r'data-verdict="(\w+)"',
+    "explorer": r'class="verdict (\w+)"',
+    "python": r"^\w: (\w+),|^1 claim: 1 (\w+)$",
+    "notebook": r">(\w+)</td></tr></table>",
+    "json": r'"verdict": "(\w+)"',
+}
+
+
+@pytest.mark.parametrize("one", [*one_of_each(), *nearly_true()])
+def test_every_output_says_the_same_of_a_claim(one, capsys):
     result = AuditResult(
         [one], FailOn.parse(["refuted", "unproven", "underspecified", "slack>1.05"])
     )
@@ -149,7 +168,7 @@ def test_every_output_says_the_same_of_a_claim(one):
         versions={},
     )
     shown = {
-        "terminal": " ".join(explanation(one)),
+        "terminal": "\n".join(explanation(one)),
         "page": page([one], [None], made),
         "explorer": dict(pages(explored))["works/" + works_of([one], [where])[0].slug + ".html"],
     }
@@ -158,4 +177,19 @@ def test_every_output_says_the_same_of_a_claim(one):
         shown |= {"markdown": summary(result), "sarif": sarif(result), "junit": junit_xml(result)}
     for name, said in shown.items():
         plain = re.sub(r"\\(.)", r"\1", html.unescape(re.sub(r"<[^>]+>", "", said)))
-        assert reason(one) in plain, name
+        assert reason(one) in " ".join(plain.split()), name
+    # One word for the verdict, and no other one where a verdict stands.
+    print_table([one])
+    shown |= {
+        "table": capsys.readouterr().out,
+        "csv": csv_table(result),
+        "tex": tex_table(result),
+        "markdown": summary(result),
+        "junit": junit_xml(result),
+        "python": f"{one}\n{Findings([one])}",
+        "notebook": Findings([one])._repr_html_(),
+        "json": json.dumps(one.as_dict()),
+    }
+    for name, stands in _STANDS.items():
+        said = {word for found in re.finditer(stands, shown[name], re.M) for word in found.groups()}
+        assert said - {None} == {one.verdict.value}, (name, shown[name])

@@ -8,13 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rdpkit.formats.text import printable
-from rdpkit.verification.auditing.findings import Finding, not_given, scenario_note
+from rdpkit.verification.auditing.findings import ClaimVerdict, Finding, not_given, scenario_note
 from rdpkit.verification.auditing.remedies import remedies
 from rdpkit.verification.outputs.explorer.works import WorkFindings, anchor
 from rdpkit.verification.outputs.html.page import AuditedFile
 from rdpkit.verification.outputs.verdict import (
     MEANINGS,
-    ClaimVerdict,
     claimed,
     instead,
     number,
@@ -88,7 +87,7 @@ def claim_page(
 ) -> ClaimPage:
     """One finding in words."""
     claim = finding.claim
-    verdict = ClaimVerdict.of(finding)
+    verdict = finding.verdict
     place, scale = _axis(finding)
     rows = tuple(_rows(finding, place))
     shown = {f"{not_given(claim)}: {item}" for item in claim.missing}

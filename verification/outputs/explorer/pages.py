@@ -19,7 +19,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rdpkit.formats.text import as_json, printable
-from rdpkit.verification.auditing.findings import Finding, Soundness
+from rdpkit.verification.auditing.findings import ClaimVerdict, Finding, Soundness
 from rdpkit.verification.auditing.remedies import calibrated_unasked
 from rdpkit.verification.outputs import sandwich
 from rdpkit.verification.outputs.explorer.citation import Audit, Citation
@@ -27,14 +27,7 @@ from rdpkit.verification.outputs.explorer.claim_page import ClaimPage, claim_pag
 from rdpkit.verification.outputs.explorer.works import WorkFindings, anchor
 from rdpkit.verification.outputs.html.page import checking_of, embedded, hashes, shared_style
 from rdpkit.verification.outputs.news import sentences
-from rdpkit.verification.outputs.verdict import (
-    MEANINGS,
-    ClaimVerdict,
-    claimed,
-    instead,
-    number,
-    sentence,
-)
+from rdpkit.verification.outputs.verdict import MEANINGS, claimed, instead, number, sentence
 from rdpkit.verification.outputs.view import THEOREMS, named_sides, theorem_ids
 
 FORMAT = "rdpkit-explorer-1"
@@ -122,7 +115,7 @@ def _static(name: str) -> str:
 
 
 def _verdicts(findings: Sequence[Finding]) -> Counter[ClaimVerdict]:
-    return Counter(ClaimVerdict.of(finding) for finding in findings)
+    return Counter(finding.verdict for finding in findings)
 
 
 def _index(explorer: Explorer) -> dict[str, Any]:
@@ -178,7 +171,7 @@ def _entry(work: WorkFindings, finding: Finding) -> dict[str, Any]:
         "id": printable(claim.id),
         "kind": claim.kind or "",
         "year": "" if work.work.year is None else str(work.work.year),
-        "verdict": ClaimVerdict.of(finding),
+        "verdict": finding.verdict,
         "refuted": finding.soundness is Soundness.REFUTED,
         "claimed": claimed(claim),
         "proven": upper,
@@ -221,7 +214,7 @@ def _work(about: WorkFindings, explorer: Explorer) -> dict[str, Any]:
 def _claims(about: WorkFindings, certificates: Mapping[str, str]) -> list[ClaimPage]:
     """The claims of a page, worst first."""
     order = list(ClaimVerdict)
-    findings = sorted(about.findings, key=lambda one: order.index(ClaimVerdict.of(one)))
+    findings = sorted(about.findings, key=lambda one: order.index(one.verdict))
     calibrated = calibrated_unasked(findings)
     pages_ = [claim_page(one, about, noise=one.claim.id in calibrated) for one in findings]
     return [
@@ -235,7 +228,7 @@ def _listed(work: WorkFindings, finding: Finding) -> dict[str, Any]:
     return {
         "id": finding.claim.id,
         "page": f"{_address(work)}#{anchor(finding.claim.id)}",
-        "verdict": ClaimVerdict.of(finding).value,
+        "verdict": finding.verdict.value,
         "soundness": finding.soundness.value,
         "reproduction": finding.reproduction.value,
     }

@@ -74,7 +74,7 @@ class ClaimView:
     adjacency: str
     about: str
     claimed: str
-    soundness: str
+    verdict: str
     reproduction: str
     says: str
     slack: str
@@ -139,7 +139,7 @@ def claim_view(
         adjacency=claim.adjacency.dashed,
         about=_about(claim),
         claimed=claimed(claim),
-        soundness=finding.soundness.value,
+        verdict=finding.verdict.value,
         reproduction=finding.reproduction.value,
         says=printable(_says(finding)),
         slack=slack_words(finding),

@@ -33,7 +33,7 @@ from rdpkit.verification.outputs.html.words import (
     GROUPS,
     NUMBERS,
     REPRODUCTION,
-    SOUNDNESS,
+    VERDICTS,
     WORDS,
     ClaimGroup,
     DefinedWord,
@@ -125,7 +125,7 @@ def page(
         count=len(views),
         groups=_groups(findings, views),
         verdicts=(
-            ("soundness", "Is it true?", _counted(SOUNDNESS, [v.soundness for v in views])),
+            ("verdict", "Is it true?", _counted(VERDICTS, [v.verdict for v in views])),
             (
                 "reproduction",
                 "Does the number come out again?",

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
+from rdpkit.verification.auditing.findings import (
+    ClaimVerdict,
+    Finding,
+    Reproduction,
+    Soundness,
+)
+from rdpkit.verification.outputs.verdict import MEANINGS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,21 +36,8 @@ def _word(term: str, meaning: str) -> DefinedWord:
     return DefinedWord(id=f"word-{term.replace(' ', '-')}", term=term, meaning=meaning)
 
 
-SOUNDNESS = (
-    _word(
-        Soundness.REFUTED.value,
-        "False: two neighbouring data sets leak more than is claimed, or the code or the release "
-        "does that the claim is about.",
-    ),
-    _word(
-        Soundness.UNPROVEN.value,
-        "Open: neither proven nor refuted, because it lies between the bounds or because a "
-        "parameter is missing.",
-    ),
-    _word(
-        Soundness.SOUND.value,
-        "True: a proven bound is at most the claim, if the parameters are what was run.",
-    ),
+VERDICTS = tuple(
+    _word(one.value, f"{MEANINGS[one][0].upper()}{MEANINGS[one][1:]}.") for one in ClaimVerdict
 )
 """Whether a claim is true, the worst first."""
 
@@ -131,7 +124,7 @@ OTHERS = (
 )
 """Other words of the page."""
 
-WORDS = (*SOUNDNESS, *REPRODUCTION, *NUMBERS, *OTHERS)
+WORDS = (*VERDICTS, *REPRODUCTION, *NUMBERS, *OTHERS)
 """All words."""
 
 GROUPS = (
@@ -143,7 +136,7 @@ GROUPS = (
     ),
     ClaimGroup(
         id="open",
-        title="Open",
+        title="Unproven",
         about="These claims can be computed, and are neither proven nor refuted.",
     ),
     ClaimGroup(
@@ -153,7 +146,7 @@ GROUPS = (
     ),
     ClaimGroup(
         id="missing",
-        title="Something is missing",
+        title="Incomplete",
         about="The source leaves out what is needed to compute these claims, so they are neither "
         "proven nor refuted.",
     ),

@@ -71,7 +71,7 @@ def choose(browser, field, value):
 def test_filters_and_their_links(browser, folder):
     browser.open(folder / "index.html")
     assert len(shown(browser)) == 5
-    choose(browser, "verdict", "false")
+    choose(browser, "verdict", "refuted")
     assert shown(browser) == ["wrong"]
     assert browser.find("#shown").text == "1 of 2 works, 1 of 5 claims"
     address = browser.run("return location.href")
@@ -97,7 +97,7 @@ def test_a_claim_is_cited_as_its_work_is(browser, made, folder):
     browser.open(folder / "works" / "training.html")
     browser.open_all()
     (finding,) = work.findings
-    said = Citation.of_work(work, made.audit, f"true: {statement(finding.claim)}")
+    said = Citation.of_work(work, made.audit, f"sound: {statement(finding.claim)}")
     said = dataclasses.replace(
         said,
         key=f"{said.key}-trained",

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from rdpkit.verification.auditing.audit import audit
-from rdpkit.verification.auditing.findings import Side
+from rdpkit.verification.auditing.findings import ClaimVerdict, Side
 from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.claims.claim import Work
 from rdpkit.verification.claims.reading import loads
@@ -24,7 +24,7 @@ from rdpkit.verification.outputs.explorer import (
 from rdpkit.verification.outputs.explorer.citation import Citation
 from rdpkit.verification.outputs.explorer.works import anchor
 from rdpkit.verification.outputs.html import AuditedFile
-from rdpkit.verification.outputs.verdict import ClaimVerdict, instead, sentence
+from rdpkit.verification.outputs.verdict import instead, sentence
 from tests.verification.finding_examples import (
     HOSTILE,
     claim,
@@ -161,7 +161,7 @@ def test_names_never_change_and_never_meet():
 
 
 def test_sentences_of_every_verdict():
-    said = {ClaimVerdict.of(one): sentence(one) for one in one_of_each()}
+    said = {one.verdict: sentence(one) for one in one_of_each()}
     assert list(said) == [ClaimVerdict.TRUE, ClaimVerdict.FALSE, ClaimVerdict.OPEN, "incomplete"]
     assert said[ClaimVerdict.OPEN] == (
         "Open. The source says epsilon 0.995; epsilon 1.00000 is proven, and two neighbouring data "
@@ -241,6 +241,6 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
 
 
 def test_the_example_has_every_verdict():
-    verdicts = {ClaimVerdict.of(one) for one in audit(loads(CLAIMS))}
+    verdicts = {one.verdict for one in audit(loads(CLAIMS))}
     kinds = ("FALSE", "INCOMPLETE", "TRUE")
     assert verdicts >= {ClaimVerdict[name] for name in kinds}

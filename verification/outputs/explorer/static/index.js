@@ -8,7 +8,7 @@
   const [works, claims] = bodies.map((body) => [...body.rows]);
   const texts = new Map([...works, ...claims].map((row) => [row, row.textContent.toLowerCase()]));
   const titles = new Map(works.map((row) => [row.dataset.slug, texts.get(row)]));
-  const SEVERITY = { false: 0, depends: 1, open: 2, incomplete: 3, approximate: 4, rounded: 5, true: 6 };
+  const SEVERITY = { refuted: 0, depends: 1, unproven: 2, incomplete: 3, approximation: 4, rounded: 5, sound: 6 };
   const year = (row) => Number(row.dataset.year);
   const place = new Map([...works, ...claims].map((row, k) => [row, k]));
   // Works of which no year is known come last, whichever way they are sorted.

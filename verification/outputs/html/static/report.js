@@ -27,7 +27,7 @@
     (pill) => pill.dataset.filter === name && pill.ariaPressed === "true").map((pill) => pill.value));
 
   function filter() {
-    const wanted = ["soundness", "reproduction"].map((name) => [name, pressed(name)]);
+    const wanted = ["verdict", "reproduction"].map((name) => [name, pressed(name)]);
     const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
     let count = 0;
     for (const claim of claims) {
