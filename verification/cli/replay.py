@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -23,19 +24,28 @@ _SEED, _JOURNAL = 1, "replays.journal"
 
 
 def replayed_targets(
-    requests: Sequence[VerificationRequest], *, strict: bool, output_format: str
+    requests: Callable[[], Sequence[VerificationRequest]],
+    first: str,  # The first target, which is begun before all that a replay needs is imported
+    *,
+    strict: bool,
+    output_format: str,
 ) -> list[CodeView]:
     """Replay every target, print what comes out, and return it in words for files."""
-    from rdpkit.verification.evidence.replays import replay_of  # noqa: PLC0415 - help stays quick
+    from rdpkit.verification.replay.agents import agents_of  # noqa: PLC0415 - help stays quick
 
     results = []
-    with work_shown() as work:
-        for request in requests:
+    with contextlib.ExitStack() as stack:
+        begun = [stack.enter_context(one) for one in agents_of(first)]
+        from rdpkit.verification.evidence.replays import replay_of  # noqa: PLC0415 - as above
+
+        work = stack.enter_context(work_shown())
+        for request in requests():
 
             def show(place: int, of: int, note: str, target: str = request.target) -> None:
                 work.show(target, place, of, note)
 
-            results.append(replay_of(request, progress=show))
+            results.append(replay_of(request, agents=begun, progress=show))
+            begun = []
     return _printed(results, strict=strict, output_format=output_format)
 
 
@@ -49,11 +59,6 @@ def replayed_library(
     output_format: str,
 ) -> list[CodeView]:
     """Replay the mechanisms of a library, print what comes out, and return it in words."""
-    from rdpkit.formats.journal import Journal  # noqa: PLC0415 - as above
-    from rdpkit.verification.outputs.tests_of_code import (  # noqa: PLC0415 - as above
-        CodeView,
-        view_of_replay,
-    )
     from rdpkit.verification.replay import libraries  # noqa: PLC0415 - as above
 
     if library == "list":
@@ -63,9 +68,22 @@ def replayed_library(
     chosen = found.chosen(names)
     options = options if options.seed is not None else dataclasses.replace(options, seed=_SEED)
     views: dict[str, CodeView] = {}
-    with work_shown() as work:
+    with contextlib.ExitStack() as stack:
+        work = stack.enter_context(work_shown())
         work.show(library, 0, len(chosen), "looking for an environment, or making one")
         python = libraries.environment(found)
+        begun = libraries.agents_of(found, chosen[0], python)
+        for one in begun:
+            stack.enter_context(one)
+        from rdpkit.formats.journal import Journal  # noqa: PLC0415 - after the target has begun
+        from rdpkit.verification.outputs.tests_of_code import (  # noqa: PLC0415 - as above
+            CodeView,
+            view_of_replay,
+        )
+        from rdpkit.verification.replay.library_replays import (  # noqa: PLC0415 - as above
+            replay_library,
+        )
+
         journal = Journal(python.parents[1] / _JOURNAL, mark="rdpkit-replays-1", kind="replay")
         state = libraries.state_of(found, python, options)
         for name in chosen:
@@ -76,13 +94,14 @@ def replayed_library(
             views[name] = view_of_replay(result, strict=strict)
             journal.add(f"{state} {name}", dataclasses.asdict(views[name]), name=name)
 
-        libraries.replay_library(
+        replay_library(
             found,
             names=names,
             finished=tuple(views),
             options=options,
             jobs=jobs,
             python=python,
+            begun={chosen[0]: begun},
             progress=lambda place, of, note: work.show(library, place, of, note),
             keep=keep,
         )

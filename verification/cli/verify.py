@@ -184,7 +184,10 @@ def verify(
             )
         elif options.replay:
             views = replayed_targets(
-                _requests(targets, given, options), strict=strict, output_format=output_format
+                lambda: _requests(targets, given, options),
+                targets[0],
+                strict=strict,
+                output_format=output_format,
             )
         elif zoo:
             views = _verify_zoo(given, options.seeded(), repeats, jobs, output_format)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rdpkit import Event, _validate
@@ -15,7 +14,7 @@ from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target
 from rdpkit.verification.blackbox.targets import Mechanism
 from rdpkit.verification.evidence.requests import ClaimOptions, VerificationRequest
-from rdpkit.verification.replay.agents import Agent, LocalAgent, ProcessAgent
+from rdpkit.verification.replay.agents import Agent, LocalAgent, ProcessAgent, agents_of
 from rdpkit.verification.replay.findings import ReplayResult
 from rdpkit.verification.replay.pairs import DataSpace, space_of_pairs
 from rdpkit.verification.replay.replay import SECONDS, Progress, replay
@@ -29,6 +28,7 @@ def replay_of(
     *,
     space: DataSpace | None = None,  # What data the target takes; what it says itself by default
     command: str = "",  # The command that repeats it; ``rdpkit verify`` with this target by default
+    agents: Sequence[ProcessAgent] = (),  # Those of :func:`agents_of` for it, if they were begun
     progress: Progress | None = None,  # Called before each pair
 ) -> ReplayResult:
     """Record and replay the target of a request.
@@ -48,15 +48,17 @@ def replay_of(
         )
         own = bool(request.neighbours) or subject.own is not None
         space = space_of_pairs(pairs, alone=own or options.neighbours is not None)
-    agent: Agent = LocalAgent(mechanism)
-    if ":" in request.target and request.mechanism is None:
-        agent = ProcessAgent(request.target, directory=os.getcwd())
+    begun = [] if request.mechanism is not None else agents or agents_of(request.target)
+    agent: Agent = begun[0] if begun else LocalAgent(mechanism)
     words = [*request.claim.words(), "--alpha", repr(options.false_alarm_rate)]
-    with contextlib.closing(agent):
+    with contextlib.ExitStack() as stack:
+        for one in [agent, *begun[1:]]:
+            stack.enter_context(contextlib.closing(one))
         return replay(
             agent,
             space,
             claim,
+            helper=begun[1] if begun else None,
             name=request.target,
             seed=options.seed,
             seconds=options.time_budget or SECONDS,

@@ -9,7 +9,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
@@ -90,6 +92,15 @@ class ProcessAgent:
         self._directory = directory
         self._process: subprocess.Popen[str] | None = None
         self._lines: queue.Queue[str] = queue.Queue()
+        self._unread = 0
+        self.began = 0.0  # When its process was started, on the clock of time.perf_counter
+
+    def begin(self) -> ProcessAgent:
+        """Start the process and import the target there, while something else is done here."""
+        if self._process is None:
+            self._tell(self._start(), {"do": "describe"})
+            self._unread = 1
+        return self
 
     def fresh(self) -> ProcessAgent:
         """An agent for the same target in a process of its own."""
@@ -109,12 +120,12 @@ class ProcessAgent:
     def ask(self, request: Mapping[str, Any], *, seconds: float) -> Any:
         """The answer to a request, within some seconds."""
         process = self._process or self._start()
-        assert process.stdin is not None
-        full = {**request, "target": self.target, "directory": self._directory}
+        until = time.perf_counter() + seconds
         try:
-            process.stdin.write(json.dumps(full) + "\n")
-            process.stdin.flush()
-            line = self._lines.get(timeout=max(0.1, seconds))
+            self._tell(process, request)
+            for _ in range(self._unread + 1):
+                line = self._lines.get(timeout=max(0.1, until - time.perf_counter()))
+            self._unread = 0
         except queue.Empty:
             self.close()
             raise AgentError(f"{self.target} gave no answer within {seconds:.0f} s.") from None
@@ -128,7 +139,15 @@ class ProcessAgent:
             raise AgentError(f"{self.target}: {found['error']}")
         return found["answer"]
 
+    def _tell(self, process: subprocess.Popen[str], request: Mapping[str, Any]) -> None:
+        assert process.stdin is not None
+        full = {**request, "target": self.target, "directory": self._directory}
+        process.stdin.write(json.dumps(full) + "\n")
+        process.stdin.flush()
+
     def _start(self) -> subprocess.Popen[str]:
+        self.began = time.perf_counter()
+        self._unread = 0
         lines: queue.Queue[str] = queue.Queue()
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         # The agent, and later the target that the user asked to run.
@@ -165,3 +184,47 @@ class ProcessAgent:
                     process.stdin.close()
                 except OSError:
                     time.sleep(0)  # what was not sent is lost with the process
+
+
+def agents_of(target: str) -> list[ProcessAgent]:
+    """Two agents that begin to import ``module:callable``; none of a target that is none."""
+    if ":" not in target:
+        return []
+    return [ProcessAgent(target, directory=os.getcwd()).begin() for _ in range(2)]
+
+
+class Crew:
+    """Agents of one target that work at once, each in a process of its own; or one in this."""
+
+    def __init__(self, agents: Sequence[Agent]) -> None:
+        self.agents = tuple(agents)
+        # A thread for each of several, which waits for its answers.
+        self._pools = [ThreadPoolExecutor(max_workers=1) for _ in agents if len(agents) > 1]
+
+    def begin(self, request: Mapping[str, Any], *, seconds: float, place: int) -> Future[Any]:
+        """What will be the answer to a request; the number of the request names the agent."""
+        agent = self.agents[place % len(self.agents)]
+        if self._pools:
+            return self._pools[place % len(self.agents)].submit(agent.ask, request, seconds=seconds)
+        found: Future[Any] = Future()
+        try:
+            found.set_result(agent.ask(request, seconds=seconds))
+        except AgentError as error:
+            found.set_exception(error)
+        return found
+
+    def in_order(
+        self, requests: Iterable[tuple[int, Mapping[str, Any]]], *, seconds: float
+    ) -> Iterator[Future[Any]]:
+        """The answers in the order of numbered requests, some of them computed at once."""
+        waiting: deque[Future[Any]] = deque()
+        for place, request in requests:
+            waiting.append(self.begin(request, seconds=seconds, place=place))
+            if len(waiting) == len(self.agents):
+                yield waiting.popleft()
+        yield from waiting
+
+    def close(self) -> None:
+        """Begin nothing more; what the agents still do ends with them."""
+        for one in self._pools:
+            one.shutdown(wait=False, cancel_futures=True)

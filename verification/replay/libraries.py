@@ -1,7 +1,8 @@
 """Libraries whose mechanisms are replayed: what installs them, and what they are claimed to keep.
 
 The targets of a library are in ``agent/targets``: they run where the library is installed, and say
-which data they take, what they claim, and under which relation.
+which data they take, what they claim, and under which relation. This module imports nothing heavy,
+so that they begin early.
 """
 
 from __future__ import annotations
@@ -13,28 +14,19 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
-import time
 import venv
-from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from rdpkit import _validate
 from rdpkit.formats.files import write_whole
 from rdpkit.verification.blackbox.options import VerificationOptions
-from rdpkit.verification.blackbox.tested_claim import dp_claim
-from rdpkit.verification.replay.agents import AgentError, ProcessAgent, end_agents
-from rdpkit.verification.replay.findings import ReplayResult, not_examined
-from rdpkit.verification.replay.pairs import DataSpace
-from rdpkit.verification.replay.replay import QUICK_IMPORT, SECONDS, Progress, replay
+from rdpkit.verification.replay.agents import ProcessAgent
 
 _TARGETS = Path(__file__).parent / "agent" / "targets"
 _INSTALLED = "installed.json"
 _INSTALL_SECONDS = 1_800.0
-_SECONDS_BETWEEN_ENDS = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,58 +203,16 @@ def _install(library: Library, python: Path, wanted: Sequence[str]) -> None:
         raise ValueError(f"{library.requirement} cannot be installed: {last}")
 
 
-def replay_library(
+def agents_of(
     library: Library,  # From :func:`library_of`
+    name: str,  # One of its targets
+    python: Path,  # An interpreter that has the library
     *,
-    names: Sequence[str] = (),  # Some of its targets; all by default
-    # Targets among these that an earlier run has finished: they have their part of the rate.
-    finished: Collection[str] = (),
-    # ``false_alarm_rate``, ``seed``, ``records`` and ``time_budget`` (of one target) count.
-    options: VerificationOptions,
-    jobs: int = 1,  # How many targets are replayed at once
-    # An interpreter that has the library; by default an environment is made.
-    python: Path | None = None,
-    progress: Progress | None = None,  # Called after each target
-    # Called with the name of each target and its result as soon as it is finished, by one thread at
-    # a time.
-    keep: Callable[[str, ReplayResult], None] | None = None,
-) -> dict[str, ReplayResult]:
-    """Replay mechanisms of a library, each at an equal part of the false-alarm rate."""
-    chosen = library.chosen(names)
-    where = python or environment(library)
-    shared = replace(options, false_alarm_rate=options.false_alarm_rate / len(chosen))
-    rest = [name for name in chosen if name not in finished]
-    found: dict[str, ReplayResult] = {}
-
-    def replayed(name: str) -> ReplayResult:
-        # Generators that a library seeds when it is imported are the same for all of its targets.
-        result = _replayed(library, name, where, shared, processes=name == chosen[0])
-        # What was ended has found nothing.
-        if keep is not None and not ended.is_set():
-            with keeping:
-                keep(name, result)
-        return result
-
-    keeping, ended = threading.Lock(), threading.Event()
-    pool = ThreadPoolExecutor(max_workers=jobs)
-    work = {pool.submit(replayed, name): name for name in rest}
-    try:
-        for done in as_completed(work):
-            name = work[done]
-            found[name] = done.result()
-            if progress is not None:
-                progress(len(chosen) - len(rest) + len(found), len(chosen), name)
-    except BaseException:
-        # What is not begun is not begun after an error, or after Ctrl-C, and what runs is ended.
-        ended.set()
-        pool.shutdown(wait=False, cancel_futures=True)
-        while not all(one.done() for one in work):
-            end_agents()
-            time.sleep(_SECONDS_BETWEEN_ENDS)
-        raise
-    finally:
-        pool.shutdown()
-    return {name: found[name] for name in rest}
+    several: bool = True,  # Whether there are two, each in a process of its own
+) -> list[ProcessAgent]:
+    """Agents of a target, which begin to import it while something else is done here."""
+    target = f"rdpkit_replay_agent.targets.{library.module}:{name}"
+    return [ProcessAgent(target, python=str(python)).begin() for _ in range(1 + several)]
 
 
 def state_of(library: Library, python: Path, options: VerificationOptions) -> str:
@@ -278,49 +228,3 @@ def state_of(library: Library, python: Path, options: VerificationOptions) -> st
         *(f"{one} {one.stat().st_size} {one.stat().st_mtime_ns}" for one in files),
     ]
     return hashlib.sha256("\n".join(state).encode()).hexdigest()
-
-
-def _replayed(
-    library: Library, name: str, python: Path, options: VerificationOptions, *, processes: bool
-) -> ReplayResult:
-    target = f"rdpkit_replay_agent.targets.{library.module}:{name}"
-    assert options.seed is not None
-    called = f"{library.requirement} {name}"
-    command = f"rdpkit verify --library {called} --seed {options.seed}"
-    with ProcessAgent(target, python=str(python)) as agent:
-        try:
-            return _asked(agent, called, command, options, processes=processes)
-        except AgentError as error:
-            # A release may lack what another one has; the other targets are examined all the same.
-            return not_examined(called, str(error), seed=options.seed, command=command)
-
-
-def _asked(
-    agent: ProcessAgent, called: str, command: str, options: VerificationOptions, *, processes: bool
-) -> ReplayResult:
-    """Replay what a target says of itself."""
-    assert options.seed is not None
-    began = time.perf_counter()
-    said: dict[str, Any] = agent.ask({"do": "describe"}, seconds=_INSTALL_SECONDS)
-    imported = time.perf_counter() - began
-    claim = dp_claim(
-        epsilon=said["epsilon"], delta=said.get("delta", 0.0), adjacency=said["adjacency"]
-    )
-    return replay(
-        agent,
-        DataSpace.of(
-            said["columns"],
-            records=options.records or said.get("records"),
-            any_values=said.get("any_values", False),
-            user=said.get("user", ""),
-        ),
-        claim,
-        name=called,
-        seed=options.seed,
-        seconds=options.time_budget or SECONDS,
-        false_alarm_rate=options.false_alarm_rate,
-        because=said.get("because", ""),
-        reported=said.get("reported", ()),
-        command=command,
-        processes=processes and imported < QUICK_IMPORT,
-    )

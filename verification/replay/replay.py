@@ -6,6 +6,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.blackbox.verify import verify
 from rdpkit.verification.estimators.privacy_claims import DpClaim, ProfileClaim
-from rdpkit.verification.replay.agents import Agent, AgentError, ProcessAgent
+from rdpkit.verification.replay.agents import Agent, AgentError, Crew, ProcessAgent
 from rdpkit.verification.replay.findings import (
     LEAST_PAIRS,
     Difference,
@@ -33,19 +34,24 @@ from rdpkit.verification.replay.spent import Spent, moves, spent_by
 
 SECONDS = 15.0
 """How long one target may take, unless somebody asks for another time."""
+# The least part of it for what comes after the import.
+_AFTER_IMPORT = 0.6
 # The part of the time for ordinary runs and for what precedes them, that for the runs alone, and on
 # how many of the pairs they are made.
 _FOR_RUNS, _FOR_TESTS = 0.6, 0.5
 # Parts of that time, and of the error rate: most is said of the pair on which most was found.
 _SHARES = (0.6, 0.25, 0.15)
-_RUNS, _BATCH = 8_000, 8
+_RUNS = 8_000
+# Runs that an agent makes at once: few at first, so that it is seen how long one takes.
+_BATCH, _LATER_BATCH, _FIRST_BATCHES = 4, 16, 40
 # Where nothing is known to differ, and only noise was not followed.
 _FEWER_RUNS = 2_000
 # The longest that one answer may take, in seconds, and that a first import of a large library may.
 _ONE_ANSWER, _IMPORT = 60.0, 180.0
-# New processes are compared where an import takes no longer, in seconds. What they show is of no
-# pair of data sets, and runs in one process do not show it.
-QUICK_IMPORT, _PROCESSES = 4.0, -1
+# What two processes show is of no pair of data sets, and runs in one process do not show it.
+_PROCESSES = -1
+# On so many of the first pairs it is asked whether noise is drawn anew: two are begun at once.
+_ASKED_AGAIN = 2
 # How often a finding is looked for again with its lines.
 _ATTEMPTS = 3
 _ROUNDING = 1.0 + 1e-9
@@ -66,7 +72,8 @@ def replay(
     because: str = "",  # Why a difference may be all that can be said of this target
     reported: Sequence[str] = (),  # Where a difference of this target was reported in public
     command: str = "",  # The command that repeats this
-    processes: bool = True,  # Whether noise of new processes is compared, which imports it twice
+    # Runs the target in another new process, at the same time. Noise of the two is compared.
+    helper: ProcessAgent | None = None,
     progress: Progress | None = None,  # Called before each pair
 ) -> ReplayResult:
     """Record a target on D, replay its noise on D', and say what else differs.
@@ -86,26 +93,37 @@ def replay(
     AgentError
         If the target cannot be imported.
     """
-    began = time.perf_counter()
-    examined = _Examined(agent, claim, seed)
+    now = time.perf_counter()
+    began = (agent.began or now) if isinstance(agent, ProcessAgent) else now
+    crew = Crew([agent] if helper is None else [agent, helper])
+    examined = _Examined(crew, claim, seed)
     pairs = space.pairs(claim.adjacency, seed)
-    agent.ask({"do": "import", "data": pairs[0].plain()[0]}, seconds=_IMPORT)
-    # What an import takes is no time of the search.
-    imported, began = time.perf_counter() - began, time.perf_counter()
-    for number, pair in enumerate(pairs):
-        late = time.perf_counter() - began
-        enough = examined.usable >= LEAST_PAIRS or late > seconds
-        if late > (1.0 - _FOR_RUNS) * seconds and examined.usable and enough:
-            left = how_many(len(pairs) - number, "pair")
-            examined.unseen[f"{left} of data sets that the time was too short for"] = None
-            break
-        if progress is not None:
-            progress(number, len(pairs), "replaying")
-        examined.look_at(number, pair)
-    if processes and isinstance(agent, ProcessAgent) and imported < QUICK_IMPORT:
-        examined.compare_processes(agent, pairs[0])
+    importing = {"do": "import", "data": pairs[0].plain()[0]}
+    places = range(len(crew.agents))
+    for one in [crew.begin(importing, seconds=_IMPORT, place=place) for place in places]:
+        one.result()
+    if helper is not None:
+        examined.compare_processes(helper, pairs[0])
+    # An import that takes long leaves most of the time to the search all the same.
+    imported = time.perf_counter()
+    seconds = max(seconds - (imported - began), _AFTER_IMPORT * seconds)
+
+    def requests() -> Iterator[tuple[int, dict[str, Any]]]:
+        for number, pair in enumerate(pairs):
+            late = time.perf_counter() - imported
+            enough = examined.usable >= LEAST_PAIRS or late > seconds
+            if late > (1.0 - _FOR_RUNS) * seconds and examined.usable and enough:
+                left = how_many(len(pairs) - number, "pair")
+                examined.unseen[f"{left} of data sets that the time was too short for"] = None
+                return
+            if progress is not None:
+                progress(number, len(pairs), "replaying")
+            yield number, examined.request(number, pair)
+
+    for number, answer in enumerate(crew.in_order(requests(), seconds=_ONE_ANSWER)):
+        examined.look_at(number, pairs[number], answer)
     findings = sorted(examined.findings, key=lambda one: one.weight)
-    findings = examined.with_sources(findings, until=began + (1.0 - _FOR_TESTS) * seconds)
+    examined.add_sources(findings, until=imported + (1.0 - _FOR_TESTS) * seconds)
     confirmed, test = None, None
     options = VerificationOptions(
         false_alarm_rate=false_alarm_rate,
@@ -114,8 +132,8 @@ def replay(
         seed=seed,
         fresh_processes=0,
     )
-    deadline = max(began + seconds, time.perf_counter() + _FOR_TESTS * seconds)
-    tests = _confirmations(agent, claim, findings, options, deadline=deadline)
+    deadline = max(imported + seconds, time.perf_counter() + _FOR_TESTS * seconds)
+    tests = _confirmations(crew, claim, findings, options, deadline=deadline)
     if examined.keeps_state:
         tests = iter(())
         examined.unseen[
@@ -131,6 +149,7 @@ def replay(
             progress(len(pairs), len(pairs), "ordinary runs")
         if result.rejected:
             break
+    crew.close()
     return ReplayResult(
         target=name,
         claim=claim.describe(),
@@ -156,8 +175,8 @@ def replay(
 class _Examined:
     """What was found on the pairs so far."""
 
-    def __init__(self, agent: Agent, claim: ClaimUnderTest, seed: int) -> None:
-        self._agent = agent
+    def __init__(self, crew: Crew, claim: ClaimUnderTest, seed: int) -> None:
+        self._crew = crew
         self._claim = claim
         self._seed = seed
         self.findings: list[PairFinding] = []
@@ -169,10 +188,17 @@ class _Examined:
         self.keeps_state = False
         self.samples = False
 
-    def look_at(self, number: int, pair: RecordPair) -> None:
-        """Record and replay on one pair."""
+    def request(self, number: int, pair: RecordPair, *, traced: bool = False) -> dict[str, Any]:
+        """What an agent is asked: to record and replay on one pair."""
+        again = traced or not self.usable or number < _ASKED_AGAIN
+        # Other noise on every pair: what depends on the noise is seen on one of them or another.
+        request = {"do": "examine", "pair": pair.plain(), "seed": self._seed + number}
+        return {**request, "again": again, "traced": traced}
+
+    def look_at(self, number: int, pair: RecordPair, answer: Future[Any]) -> None:
+        """Keep what was found on one pair."""
         try:
-            found = self._examine(number, pair, again=not self.usable)
+            found = answer.result()
         except AgentError as error:
             if not self.usable and not number:
                 raise
@@ -189,19 +215,24 @@ class _Examined:
         if finding is not None:
             self.findings.append(finding)
 
-    def compare_processes(self, agent: ProcessAgent, pair: RecordPair) -> None:
-        """Find noise that is the same in every new process: its seed is set at import."""
+    def compare_processes(self, helper: ProcessAgent, pair: RecordPair) -> None:
+        """Find noise that is the same in both processes: its seed is set at import."""
         request = {"do": "draws", "data": pair.plain()[0]}
-        seen = []
-        for place in (1, 2):
-            with agent.fresh() as other:
-                try:
-                    found = other.ask({**request, "seed": self._seed + place}, seconds=_ONE_ANSWER)
-                except AgentError as error:
-                    self.unseen[f"noise of a new process: {error}"] = None
-                    return
-                seen.append(found["draws"])
-        if not seen[0] or seen[0] != seen[1]:
+        begun = [
+            self._crew.begin(
+                {**request, "seed": self._seed + place}, seconds=_ONE_ANSWER, place=place
+            )
+            for place in (1, 2)
+        ]
+        try:
+            seen = [one.result()["draws"] for one in begun]
+            if not seen[0] or seen[0] != seen[1]:
+                return
+            # The lines that set seeds are seen where the import is.
+            with helper.fresh() as other:
+                found = other.ask({**request, "seed": self._seed}, seconds=_IMPORT)
+        except AgentError as error:
+            self.unseen[f"noise of a new process: {error}"] = None
             return
         primitive, line, code, _ = seen[0][0]
         difference = Difference(
@@ -224,28 +255,30 @@ class _Examined:
             )
         )
 
-    def with_sources(self, findings: list[PairFinding], *, until: float) -> list[PairFinding]:
-        """The same findings; of the gravest, the lines that computed what differs are added."""
-        for place, one in enumerate(findings[: len(_SHARES)]):
-            if one.of_runs and (not place or time.perf_counter() < until):
-                findings[place] = self._with_lines(one, until)
-        return findings
+    def add_sources(self, findings: list[PairFinding], *, until: float) -> None:
+        """Replace the gravest findings by those with the lines that computed what differs.
 
-    def _with_lines(self, one: PairFinding, until: float) -> PairFinding:
-        """A finding with the lines; noise that no seed governs has to let it show again."""
+        Noise that no seed governs has to let them show again.
+        """
+        rest = [place for place, one in enumerate(findings[: len(_SHARES)]) if one.of_runs]
         for attempt in range(_ATTEMPTS):
-            if attempt and time.perf_counter() > until:
-                break
-            found = self._examine(one.number, one.pair, again=True, traced=True)
-            again = self._finding(one.number, one.pair, found)
-            if again is not None and again.leading.shown_by == one.leading.shown_by:
-                return again
-        return one
-
-    def _examine(self, number: int, pair: RecordPair, *, again: bool, traced: bool = False) -> Any:
-        # Other noise on every pair: what depends on the noise is seen on one of them or another.
-        request = {"do": "examine", "pair": pair.plain(), "seed": self._seed + number}
-        return self._agent.ask({**request, "again": again, "traced": traced}, seconds=_ONE_ANSWER)
+            # An agent has kept the noise of the pairs that it was asked about.
+            requests = (
+                (one.number, self.request(one.number, one.pair, traced=True))
+                for place, one in [(place, findings[place]) for place in rest]
+                if not (place or attempt) or time.perf_counter() < until
+            )
+            answers = self._crew.in_order(requests, seconds=_ONE_ANSWER)
+            for place, answer in zip(list(rest), answers, strict=False):
+                one = findings[place]
+                try:
+                    again = self._finding(one.number, one.pair, answer.result())
+                except AgentError as error:
+                    self.unseen[f"lines that computed what differs: {error}"] = None
+                    continue
+                if again is not None and again.leading.shown_by == one.leading.shown_by:
+                    findings[place] = again
+                    rest.remove(place)
 
     def _finding(
         self, number: int, pair: RecordPair, found: Mapping[str, Any]
@@ -321,7 +354,7 @@ def _claimed(claim: ClaimUnderTest) -> tuple[float, float]:
 
 
 def _confirmations(
-    agent: Agent,
+    crew: Crew,
     claim: ClaimUnderTest,
     findings: Sequence[PairFinding],
     options: VerificationOptions,
@@ -335,7 +368,7 @@ def _confirmations(
     assert options.seed is not None
     for place, finding in enumerate(chosen):
         left = (deadline - time.perf_counter()) * _SHARES[place] / sum(_SHARES[place : len(chosen)])
-        runs = _OrdinaryRuns(agent, finding, seed=options.seed + place)
+        runs = _OrdinaryRuns(crew, finding, seed=options.seed + place)
         given = dataclasses.replace(
             options,
             false_alarm_rate=options.false_alarm_rate
@@ -348,10 +381,13 @@ def _confirmations(
             found = verify(
                 runs, claim=claim, neighbours=pair, options=given, fresh_processes=False, jobs=1
             )
-        except (MechanismError, ValueError) as error:
-            # Too slow for a test in the time that is left, or an error in every run.
+        except MechanismError as error:
             yield finding, str(error)
             continue
+        except ValueError as error:
+            # It is too slow for a test in this time, and for one in less.
+            yield finding, str(error)
+            return
         yield finding, found
 
 
@@ -377,27 +413,37 @@ def _stand_in(adjacency: Adjacency) -> Neighbours:
 class _OrdinaryRuns:
     """A mechanism that makes ordinary runs of a target on the pair that was found."""
 
-    def __init__(self, agent: Agent, finding: PairFinding, *, seed: int) -> None:
-        self._agent = agent
+    def __init__(self, crew: Crew, finding: PairFinding, *, seed: int) -> None:
+        self._crew = crew
         self._data = finding.pair.plain()
         self._parts = list(finding.parts)
         self._seed = seed
         self._kept: tuple[list[Any], list[Any]] = ([], [])
-        self._asked = [0, 0]
+        self._begun: tuple[list[Future[Any]], list[Future[Any]]] = ([], [])
+        self._asked = 0
         self.__qualname__ = "ordinary runs"
 
     def __call__(self, dataset: LabelledData, rng: np.random.Generator) -> Any:
         side = int(len(dataset) == 1 or float(dataset.features[-1, 0]) == 2.0)
-        kept = self._kept[side]
-        if not kept:
-            self._asked[side] += 1
+        if not self._kept[side]:
+            if not self._begun[side]:
+                self._begin()
+            self._kept[side].extend(self._begun[side].pop(0).result())
+        return self._kept[side].pop()
+
+    def _begin(self) -> None:
+        """Ask for runs on either data set, which are needed in equal numbers, at once."""
+        self._asked += 1
+        for side, begun in enumerate(self._begun):
             request = {
                 "do": "release",
                 "data": self._data[side],
                 "parts": self._parts,
-                "count": _BATCH,
+                "count": _BATCH if self._asked <= _FIRST_BATCHES else _LATER_BATCH,
                 # Every batch has a seed of its own, so that all runs are independent.
-                "seed": [self._seed, side, self._asked[side]],
+                "seed": [self._seed, side, self._asked],
             }
-            kept += self._agent.ask(request, seconds=_ONE_ANSWER)
-        return kept.pop()
+            # Either process makes half of the runs on either data set: what is of one process alone
+            # is no difference of the data.
+            place = self._asked + side
+            begun.append(self._crew.begin(request, seconds=_ONE_ANSWER, place=place))

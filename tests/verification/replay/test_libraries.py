@@ -11,9 +11,10 @@ from click.testing import CliRunner
 
 from rdpkit.cli import main
 from rdpkit.verification.blackbox.options import VerificationOptions
-from rdpkit.verification.replay import libraries
+from rdpkit.verification.replay import libraries, library_replays
 from rdpkit.verification.replay.findings import ReplayVerdict, not_examined
-from rdpkit.verification.replay.libraries import LIBRARIES, Library, library_of, replay_library
+from rdpkit.verification.replay.libraries import LIBRARIES, Library, library_of
+from rdpkit.verification.replay.library_replays import replay_library
 
 
 def test_a_library_is_found_by_name_and_version():
@@ -95,15 +96,18 @@ def test_an_interrupted_run_goes_on_unless_the_library_has_changed(made_up, monk
     monkeypatch.setattr(libraries, "environment", lambda library: python)
     asked = []
 
-    def stops(library, name, python, options, *, processes):
-        assert processes is (name == "right")
+    def stops(library, name, agents, options):
+        # Both processes of the first target are compared; there is one for each of the others.
+        assert len(agents) == 1 + (name == "right")
+        for one in agents:
+            one.close()
         asked.append(name)
         if name == "wrong" and asked.count(name) == 1:
             raise KeyboardInterrupt
         return not_examined(name, "no time", seed=1, command="")
 
-    monkeypatch.setattr(libraries, "_replayed", stops)
-    words = ["verify", "--library", "made-up", "--format", "json"]
+    monkeypatch.setattr(library_replays, "_replayed", stops)
+    words = ["verify", "--library", "made-up", "--format", "json", "--jobs", "1"]
     assert CliRunner().invoke(main, words).exit_code != 0
     again = CliRunner().invoke(main, words)
     assert again.exit_code == 1, again.output

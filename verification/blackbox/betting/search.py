@@ -108,12 +108,19 @@ class Spending:
             )
 
     def portion(
-        self, test: PairTest, count: int, stage: str, *, caution: float = OF_THE_CLEAREST
+        self,
+        test: PairTest,
+        count: int,
+        stage: str,
+        *,
+        caution: float = OF_THE_CLEAREST,
+        by_lessons: bool = False,  # Whether every lesson is followed by a bet
     ) -> None:
         """Make a number of runs on each data set of a pair, or fewer if runs or time end."""
         while self.stop is None and count > 0:
             # The capital is looked at often enough to stop soon after the answer is clear.
             part = min(count, max(_FEWEST_TO_LOOK, test.runs // _LOOKS_A_DOUBLING))
+            part = min(part, test.until_lesson) if by_lessons else part
             self._part(test, part, stage, caution)
             count -= part
 
@@ -175,7 +182,9 @@ def search(
     alive = tests
     errors: list[MechanismError] = []
     for test in tests[: min(first, _MOST_FIRST)]:
-        spending.portion(test, _RUNS_FIRST, "searching", caution=OF_OTHERS)
+        # A difference of kinds is often clear after a few runs, and a run may take long.
+        caution = OF_OTHERS if len(tests) > 1 else OF_THE_CLEAREST
+        spending.portion(test, _RUNS_FIRST, "searching", caution=caution, by_lessons=True)
         if spending.stop is not None:
             return test, errors
     for stage, (runs, kept) in enumerate(_STAGES if len(tests) > 1 else ()):

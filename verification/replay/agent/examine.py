@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import inspect
 import io
@@ -42,7 +43,11 @@ _OF_BRANCHES = ("structure", "value", "error", "calls", "message")
 _OF_BUDGETS = ("eps", "sens", "scale", "sigma", "std", "rho", "delta", "budget")
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
+# The noise of runs that differed, by the target and the seed.
+_MOST_KEPT, _MOST_KEPT_CALLS = 64, 5_000
+
 Target = Callable[[ExaminedData, np.random.Generator], Any]
+_kept: Dict[Tuple[Target, int], Tape] = {}
 
 
 @dataclass
@@ -242,7 +247,9 @@ def examined(
     """
     Taps.open()
     distance = 2 if len(first) == len(second) else 1
-    recorded = run_once(target, first, Tape(distance=distance), seed)
+    # No seed governs noise of the system: what was seen with it is looked at again with the same.
+    before = _kept.get((target, seed)) if traced else None
+    recorded = run_once(target, first, Tape(earlier=before, distance=distance), seed)
     control = run_once(target, first, Tape(earlier=recorded.tape), seed)
     replayed = _replayed(target, second, recorded, seed)
     if recorded.error and replayed.error:
@@ -254,6 +261,10 @@ def examined(
     noise = {(one.kind, one.what) for one in _differences(recorded, control)}
     found = [*fixed, *_reused(replayed.tape), *_differences(recorded, replayed)]
     found = [one for one in found if (one.kind, one.what) not in noise]
+    if found and not traced and len(recorded.tape.calls) < _MOST_KEPT_CALLS:
+        _kept[target, seed] = recorded.tape
+        if len(_kept) > _MOST_KEPT:
+            del _kept[next(iter(_kept))]
     if traced:
         _with_sources(found, target, (first, second), (recorded, replayed), seed)
     picking, escaped = _picking_and_escaped(recorded.tape)
@@ -301,9 +312,12 @@ def _replayed(target: Target, data: ExaminedData, recorded: Run, seed: int) -> R
     found = run_once(target, data, Tape(earlier=recorded.tape), seed)
     least = len(_differences(recorded, found))
     orders = map(found.tape.reordered, TIES if least else ())
-    for order in list(orders):
-        if not least:
-            break
+    tried: List[Any] = [{}]
+    for reordered in list(orders):
+        order = {key: one for key, one in reordered.items() if key != one}
+        if not least or order in tried:
+            continue
+        tried.append(order)
         other = run_once(target, data, Tape(earlier=recorded.tape, order=order), seed)
         if len(_differences(recorded, other)) < least:
             found, least = other, len(_differences(recorded, other))
@@ -692,16 +706,23 @@ def _setting_line(released: Any, path: str) -> Optional[Place]:
     name = re.match(r"\.(\w+)", path)
     if name is None:
         return None
-    for kind in type(released).__mro__:
-        try:
-            lines, start = inspect.getsourcelines(kind)
-            file = inspect.getsourcefile(kind)
-        except (OSError, TypeError):
-            continue
-        for place, line in enumerate(lines):
-            if re.search(r"\bself\.%s\b[^=\n]*=[^=]" % name.group(1), line):
-                return Place(file or "", start + place, kind.__name__)
-    return None
+    found = (_setting_lines(kind).get(name.group(1)) for kind in type(released).__mro__)
+    return next((one for one in found if one is not None), None)
+
+
+@functools.lru_cache(maxsize=None)
+def _setting_lines(kind: type) -> Dict[str, Place]:
+    """For every attribute that a class sets, the first line; to read a class takes long."""
+    try:
+        lines, start = inspect.getsourcelines(kind)
+        file = inspect.getsourcefile(kind)
+    except (OSError, TypeError):
+        return {}
+    found: Dict[str, Place] = {}
+    for place, line in enumerate(lines):
+        for one in re.finditer(r"\bself\.(\w+)\b[^=\n]*=[^=]", line):
+            found.setdefault(one.group(1), Place(file or "", start + place, kind.__name__))
+    return found
 
 
 def _difference(
