@@ -27,7 +27,7 @@ from itertools import pairwise
 import numpy as np
 from flint import arb, ctx
 
-from rdpkit.accountants.losses.grid import Grid, Tilted, Window, add_up
+from rdpkit.accountants.losses.grid import Grid, Indices, Tilted, Window, add_up
 from rdpkit.accountants.losses.guide import Array, Guide
 from rdpkit.accountants.losses.kinds.base import (
     MARGIN,
@@ -154,7 +154,7 @@ def _side(s: float, means: Means, a: float, b: float) -> _Values | None:
     )
 
 
-def _split(side: _Values, end: int, step: float) -> tuple[Array, Array]:
+def _split(side: _Values, end: int, step: float) -> tuple[Indices, Array]:
     """Places and masses on the lattice of all cells before ``end``, means kept, rounded up."""
     low = np.maximum(np.floor((side.edges[:end] - side.off[:end]) / step * (1.0 - 4.0 * U)), 0.0)
     high = np.ceil((side.edges[1 : end + 1] + side.off[1 : end + 1]) / step * (1.0 + 4.0 * U))
@@ -183,7 +183,7 @@ def _chernoff(places: Array, masses: Array, count: int, sign: float, unit: float
 
 def _on_lattice(
     up: _Values, down: _Values, k: int, ratio: float, need: float
-) -> tuple[float, Array, Array, float]:
+) -> tuple[float, Indices, Array, float]:
     """The step of a lattice, its points and their masses, and the mean beyond the cap.
 
     ``need`` is about what the positive values must add up to, with which the numbers are chosen.
@@ -217,8 +217,8 @@ def _on_lattice(
     # The cap on the lattice is below the edge.
     above = max(float(up.edges[cap]) + float(up.off[cap]) - top * step, 0.0)
     first = int(places.min())
-    folded = np.bincount(places - first, masses) * (1.0 + _OFF)
-    indices = np.flatnonzero(folded)
+    folded: Array = np.asarray(np.bincount(places - first, masses) * (1.0 + _OFF), dtype=np.float64)
+    indices = np.flatnonzero(folded).astype(np.int64)
     return step, indices + first, folded[indices], float(up.excess[cap]) + above * rest[0]
 
 
