@@ -206,7 +206,8 @@ class StatedPair(SymmetricPair):
 class AllocatedPair(SidedPair):
     """The mean of t Gaussians, each moved by 1 along its own axis, against the Gaussian at 0.
 
-    It is what a record leaks that is in one of t batches, which one at random.
+    It is what a record leaks that is in one of t batches, which one at random. If another takes its
+    place, all are moved under the second member, too; then the curve is only known from below.
 
     Parameters
     ----------
@@ -214,6 +215,8 @@ class AllocatedPair(SidedPair):
         Standard deviation of every Gaussian on every axis, perhaps with a few roundings; above 0.
     batches : int
         t, at least 2.
+    second : float
+        How far all are moved under the second member, in [-1, 1).
     """
 
     # Data sets attain it, but its curve is only known from above and from below: where the noise is
@@ -222,6 +225,40 @@ class AllocatedPair(SidedPair):
 
     noise_multiplier: float
     batches: int
+    second: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllocatedMoves:
+    """The curve above all that one of k noisy sums reveals, which one at random, if it is moved.
+
+    It is N(u) on one data set and N(v) on the other, u and v known before it is seen, and with a
+    probability no sum is moved. What may be moved how far is a matter of two of these pairs.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        Standard deviation of every Gaussian on every axis, perhaps with a few roundings; above 0.
+    batches : int
+        k, at least 2.
+    presence : float
+        The probability with which one is moved, in (0, 1], perhaps with a few roundings.
+    gains, losses : tuple of two floats
+        (u, v), u above v, on one line: the moves for which E(A_u - lambda A_v - x)_+ is largest at
+        every x >= 0 and lambda >= 1, and E(lambda A_u - A_v - x)_+, A the ratio to N(0).
+    """
+
+    is_a_pair: ClassVar[bool] = False
+
+    noise_multiplier: float
+    batches: int
+    gains: tuple[float, float]
+    losses: tuple[float, float]
+    presence: float = 1.0
+
+    def reversed(self) -> AllocatedMoves:
+        """The two data sets exchanged."""
+        return replace(self, gains=self.losses, losses=self.gains)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,7 +294,8 @@ class LargestOf(BranchedCurve):
 
 
 Pair = (
-    AllocatedPair
+    AllocatedMoves
+    | AllocatedPair
     | BranchedPair
     | LargestOf
     | ShuffledMaximum

@@ -30,8 +30,8 @@ _SAMPLED = {
     "poisson": "every record joins each batch independently, with probability batch size / data "
     "set size (Poisson sampling)",
     "fixed-size": "each batch is a fresh uniform sample of fixed size, without replacement",
-    "shuffle": "records are shuffled before each epoch and cut into full batches; what is left "
-    "over is not used in that epoch, and both neighbours have equally many full batches",
+    "shuffle": "records are shuffled anew before each epoch and cut into full batches; what is "
+    "left over is not used in that epoch, and both neighbours have equally many full batches",
     "truncated-poisson": "every record joins each batch independently, with probability batch size "
     "/ data set size, and a batch above the largest size is cut to a uniformly random part of it",
     "random-allocation": "in each epoch every record is put into one batch, uniformly and "

@@ -10,7 +10,7 @@ from rdpkit.events.data_sets import NeighbouringDataSets, one_record_changed
 from rdpkit.events.fields import diameter, event_class, integer, noise, norm
 from rdpkit.events.geometry import diameter_of, record_move
 from rdpkit.events.losses import Attained, Dominating, Losses, attains, sampled_step
-from rdpkit.events.pairs import AllocatedPair
+from rdpkit.events.pairs import AllocatedMoves, AllocatedPair
 
 _ALLOCATED = (
     "in each epoch every record is put into one batch, uniformly and independently of all others"
@@ -48,35 +48,50 @@ class RandomAllocationGaussian(Event):
         return self.noise_std / record_move(self, adjacency)
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
-        """A mixture of Gaussians and a Gaussian; where a record is replaced, two Gaussians."""
-        if adjacency is Adjacency.REPLACE_ONE:
-            return Dominating(self._in_a_known_batch(adjacency))
-        return Dominating(self._allocated(adjacency))
+        """A mixture of Gaussians and a Gaussian, or where a record is replaced, two mixtures."""
+        if adjacency is not Adjacency.REPLACE_ONE or self.batches == 1:
+            return Dominating(self._allocated(adjacency))
+        norm, diameter = self.record_norm, diameter_of(self)
+        moves = (1.0, 1.0 - diameter / norm)
+        pair = AllocatedMoves(
+            noise_multiplier=self.noise_std / norm,
+            batches=self.batches,
+            gains=moves,
+            losses=moves,
+        )
+        return Dominating((pair,))
 
     def attained(self, adjacency: Adjacency) -> Attained:
-        """What a record leaks that is removed, or whose vector becomes 0."""
-        return attains(self._allocated(adjacency))
+        """What a record leaks that is removed, or whose vector becomes 0, or another one."""
+        if adjacency is not Adjacency.REPLACE_ONE or self.batches == 1 or not self._opposite:
+            return attains(self._allocated(adjacency))
+        pair = AllocatedPair(
+            kind="removed",
+            noise_multiplier=self.noise_std / self.record_norm,
+            batches=self.batches,
+            second=1.0 - diameter_of(self) / self.record_norm,
+        )
+        return attains((pair,))
 
     def _allocated(self, adjacency: Adjacency) -> Losses:
-        z = self.noise_std / self._position(adjacency)
         if self.batches == 1:
+            z = self.noise_multiplier(adjacency)
             return sampled_step("replaced", noise_multiplier=z, sampling_probability=1.0)
+        z = self.noise_std / min(self.record_norm, diameter_of(self))
+        if adjacency is not Adjacency.REPLACE_ONE:
+            z = self.noise_std / self.record_norm
         return (AllocatedPair(kind="removed", noise_multiplier=z, batches=self.batches),)
 
-    def _in_a_known_batch(self, adjacency: Adjacency) -> Losses:
-        return sampled_step(
-            "replaced",
-            noise_multiplier=self.noise_multiplier(adjacency),
-            sampling_probability=1.0,
-        )
-
-    def _position(self, adjacency: Adjacency) -> float:
-        """How far from the origin the changed record of the attained pair is."""
-        diameter = diameter_of(self)
-        if adjacency is Adjacency.REPLACE_ONE:
-            return min(diameter, self.record_norm)
-        return self.record_norm
+    @property
+    def _opposite(self) -> bool:
+        """Whether two records may be on different sides of the origin."""
+        return diameter_of(self) > self.record_norm
 
     def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
-        """One record and no record, or one record and one at the origin."""
-        return one_record_changed(adjacency, changed=self._position(adjacency), replacement=0.0)
+        """One record and no record, or one record and another on the same line."""
+        norm = self.record_norm
+        if adjacency is not Adjacency.REPLACE_ONE:
+            return one_record_changed(adjacency, changed=norm, replacement=0.0)
+        diameter = diameter_of(self)
+        changed = norm if self._opposite else diameter
+        return one_record_changed(adjacency, changed=changed, replacement=changed - diameter)

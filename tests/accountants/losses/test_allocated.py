@@ -15,7 +15,7 @@ from scipy.special import ndtr
 
 import rdpkit
 from rdpkit.accountants.losses.kinds import kind_of
-from rdpkit.accountants.losses.kinds.allocated_laws import law, statistic
+from rdpkit.accountants.losses.kinds.allocation.laws import law, statistic
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.events.pairs import AllocatedPair
 from rdpkit.numerics import fourier

@@ -51,6 +51,7 @@ ONCE = [
     pairs.OpposedLaplacePair(distance=0.8, sampling_probability=0.1),
     pairs.ShuffledMaximum(kind="removed", noise_multiplier=2.0, batches=3, presence=1.0),
     pairs.AllocatedPair(kind="removed", noise_multiplier=3.0, batches=2),
+    pairs.AllocatedMoves(noise_multiplier=3.0, batches=2, gains=(1.0, -1.0), losses=(1.0, -1.0)),
     pairs.BranchedPair(branches=(LAPLACE, STATED), weights=(0.5, 0.5)),
     pairs.LargestOf(branches=(LAPLACE, PURE)),
     ProfileStep(profile=envelope(ProfilePoints(epsilons=(0.0, 1.0), deltas=(0.5, 0.0)))),

@@ -75,7 +75,8 @@ def test_a_shuffled_epoch_uses_every_example_once():
     swap = rdpkit.Gaussian(noise_std=10.0, record_norm=1.0, record_diameter=1.0)
     once = rdpkit.Repeated(event=swap, count=60)
     for adjacency in ("add_or_remove_one", "replace_one"):
-        assert epsilon(event, adjacency) == pytest.approx(epsilon(once), rel=1e-9)
+        # Nobody knows in which batch.
+        assert epsilon(event, adjacency) < 0.1 * epsilon(once)
         renyi = epsilon(event, adjacency, bound="best-rdp")
         assert renyi == pytest.approx(epsilon(once, bound="best-rdp"), rel=1e-9)
     # 235 steps begin a second epoch.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rdpkit.accountants.losses.kinds.allocated import ALLOCATED
+from rdpkit.accountants.losses.kinds.allocation.allocated import ALLOCATED
+from rdpkit.accountants.losses.kinds.allocation.moves import ALLOCATED_MOVES
 from rdpkit.accountants.losses.kinds.base import LossKind
 from rdpkit.accountants.losses.kinds.bounded_range import BOUNDED_RANGE
 from rdpkit.accountants.losses.kinds.branched import branched, largest_branch
@@ -38,6 +39,7 @@ def kind_of(step: Any) -> LossKind:
 _KINDS: Mapping[type[Any], LossKind] = {
     Step: SAMPLED_GAUSSIAN,
     ProfileStep: PROFILE,
+    pairs.AllocatedMoves: ALLOCATED_MOVES,
     pairs.AllocatedPair: ALLOCATED,
     pairs.LaplacePair: LAPLACE,
     pairs.OpposedLaplacePair: OPPOSED_LAPLACE,

@@ -43,7 +43,13 @@ def sampled(
     def curve(step: SampledPair, leaks_more: bool) -> Curve:
         q = moved_probability(step.sampling_probability, leaks_more)
         removed = _removed(kind_of(step.pair).curve(step.pair, leaks_more), q)
-        return removed if step.kind == "removed" else reversed_curve(removed, 1 - q)
+        if step.kind == "removed":
+            return removed
+        if step.pair.is_a_pair:
+            return reversed_curve(removed, 1 - q)
+        # What is only known from one side is known better of the pair exchanged.
+        other = step.pair.reversed()
+        return _added(kind_of(other).curve(other, leaks_more), removed, q)
 
     def tails(step: SampledPair) -> Tails:
         of_pair = kind_of(step.pair).tails
@@ -106,6 +112,20 @@ def _removed(inner: Curve, q: arb) -> Curve:
             return q * inner(level.log1p())
         # Where e^l' is 0 up to rounding, q h(e^l') lies between 1 - e^l and q.
         return -loss.expm1() if level < -1 else (-loss.expm1()).union(q)
+
+    return height
+
+
+def _added(inner: Curve, removed: Curve, q: arb) -> Curve:
+    """Q against (1-q) Q + q P: c h_QP(e^l q / c) with c = 1 - (1-q) e^l, 0 where c <= 0."""
+
+    def height(loss: arb) -> arb:
+        if loss < 0:
+            return loss.exp() * removed(-loss) - loss.expm1()
+        share = q - (1 - q) * loss.expm1()
+        if not share > 0:
+            return arb(0) if share < 0 else arb(0).union(share.upper())
+        return share * inner(loss + (q / share).log())
 
     return height
 

@@ -1,7 +1,7 @@
 r"""A record in one of t batches, at random: a mixture of t Gaussians against the one at 0.
 
 With L the ratio, the curve at l is E_Q (L - e^l)_+ and, the members exchanged, E_Q (1 - e^l L)_+.
-:mod:`rdpkit.accountants.losses.kinds.allocated_laws` gives distributions that lie above both.
+:mod:`rdpkit.accountants.losses.kinds.allocation.laws` gives distributions that lie above both.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import numpy as np
 from flint import arb
 
 from rdpkit.accountants.losses.guide import Guide
-from rdpkit.accountants.losses.kinds.allocated_laws import law, statistic
+from rdpkit.accountants.losses.kinds.allocation.laws import law, statistic
+from rdpkit.accountants.losses.kinds.allocation.moves import ALLOCATED_MOVES
 from rdpkit.accountants.losses.kinds.base import (
     MARGIN,
     Curve,
@@ -24,11 +25,13 @@ from rdpkit.accountants.losses.kinds.base import (
     largest_of,
     normalised,
 )
-from rdpkit.events.pairs import AllocatedPair
+from rdpkit.events.pairs import AllocatedMoves, AllocatedPair
 
 # Probabilities are rounded to multiples of 2^-600, so that sums of them are exact.
 _BITS = 600
 _LEAST = 1e-60
+# How many times its error a probability is at least, of which a guide knows the loss.
+_CLEAR = 30.0
 
 
 def _noise(step: AllocatedPair, leaks_more: bool) -> float:
@@ -76,32 +79,33 @@ def _above(step: AllocatedPair) -> Curve:
 
 
 def _below(step: AllocatedPair) -> Curve:
+    found = statistic(_noise(step, False), step.batches, step.second)
     beyond = _tails(step)
-    found = statistic(_noise(step, False), step.batches)
+    if step.kind == "removed":
+        own, other = found.first[0], found.second[1]
+    else:
+        own, other = 1.0 - found.second[1], 1.0 - found.first[0]
 
     def height(loss: arb) -> arb:
-        growth = loss.exp()
-        level = float(loss.mid()) * (1.0 if step.kind == "removed" else -1.0)
-        target = step.batches * math.exp(min(max(level, -700.0), 700.0))
-        middle = bisect_left(found.values.tolist(), target)
-        best = arb(0)
-        for k in range(max(middle - 8, 0), min(middle + 9, found.values.size)):
-            one, two = beyond(arb(float(found.values[k])))
-            if step.kind == "added":
-                one, two = 1 - one, 1 - two
-            value = arb((one - growth * two).lower())
-            best = best.max(value)
-        return arb(best.lower())
+        ratio = math.exp(min(max(float(loss.mid()), -700.0), 700.0))
+        best = int(np.argmax(own - ratio * other))
+        one, two = beyond(arb(float(found.values[best])))
+        if step.kind == "added":
+            one, two = 1 - one, 1 - two
+        value = arb((one - loss.exp() * two).lower())
+        return value if value > 0 else arb(0)
 
     return height
 
 
 def _curve(step: AllocatedPair, leaks_more: bool) -> Curve:
+    if leaks_more and step.second:
+        return ALLOCATED_MOVES.curve(_moves(step), True)
     return _above(step) if leaks_more else _below(step)
 
 
 def _tails(step: AllocatedPair) -> Tails:
-    found = statistic(_noise(step, False), step.batches)
+    found = statistic(_noise(step, False), step.batches, step.second)
     values = found.values.tolist()
     sides = []
     for low, high in (found.first, found.second):
@@ -119,6 +123,8 @@ def _tails(step: AllocatedPair) -> Tails:
 
 
 def _guide(step: AllocatedPair, reach: float) -> Guide:
+    if step.second:
+        return _of_statistic(step)
     first = step.kind == "removed"
     found = law(_noise(step, True), step.batches, first=first)
     kept = (found.masses > _LEAST) & (found.ratios > 0.0)
@@ -131,7 +137,34 @@ def _guide(step: AllocatedPair, reach: float) -> Guide:
     )
 
 
+def _moves(step: AllocatedPair) -> AllocatedMoves:
+    """A description of what lies above a pair both of whose members are moved."""
+    moves = (1.0, step.second)
+    z = step.noise_multiplier
+    return AllocatedMoves(noise_multiplier=z, batches=step.batches, gains=moves, losses=moves)
+
+
+def _of_statistic(step: AllocatedPair) -> Guide:
+    found = statistic(_noise(step, False), step.batches, step.second)
+    cells, clear = [], []
+    for low, high in (found.first, found.second):
+        cells.append(-np.diff(np.concatenate([[1.0], 0.5 * (low + high), [0.0]])))
+        off = np.append(high - low, 0.0)
+        clear.append(cells[-1] > _CLEAR * off + _LEAST)
+    one, two = cells
+    kept = clear[0] & clear[1]
+    losses = np.maximum.accumulate(np.log(one[kept] / two[kept]))
+    places = np.append(found.values, 2.0 * found.values[-1])[kept]
+    if step.kind == "removed":
+        return Guide(losses=losses, log_masses=normalised(np.log(one[kept])), places=places)
+    return Guide(
+        losses=-losses[::-1], log_masses=normalised(np.log(two[kept])[::-1]), places=places[::-1]
+    )
+
+
 def _infinite(step: AllocatedPair) -> arb:
+    if step.second:
+        return ALLOCATED_MOVES.infinite(_moves(step))
     _, own, _, rest = _sums(_noise(step, True), step.batches, step.kind == "removed")
     found = arb(rest)
     if step.kind == "added":

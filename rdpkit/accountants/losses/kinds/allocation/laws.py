@@ -41,6 +41,10 @@ _LONGEST = 1 << 17
 _MOST_BATCHES, _LARGEST_S = 10**7, 6.0
 _FINE, _COARSE, _EVERY = 4096, 24, 12
 _HALF_UNITS = 8.0 * U
+# From which value of N on a statistic tells values apart.
+_DOWN = 3.0
+# The part of the probability of a value beyond the cut that a sum of others must have to matter.
+_TELLING = 1e-3
 _NEVER, _MANY = 1e-9, 100.0
 _BOTH = (float_below, float_above)
 # Covers the roundings of sums of up to a million positive doubles, and of exact sums.
@@ -84,7 +88,7 @@ def _tail(y: float, mean: float, s: float) -> float:
     return 0.5 * math.erfc((math.log(y) - mean) / s / math.sqrt(2.0))
 
 
-def _nodes(s: float, batches: int, *, above: bool, first: bool = True) -> _Nodes:
+def _nodes(s: float, batches: int, *, above: bool, first: bool = True, base: float = 0.0) -> _Nodes:
     """Where the nodes are, chosen in floats; any choice gives valid bounds."""
     if not (s <= _LARGEST_S and batches <= _MOST_BATCHES):
         raise NoLossDistributionError(
@@ -108,6 +112,8 @@ def _nodes(s: float, batches: int, *, above: bool, first: bool = True) -> _Nodes
         cut = 2.0 * batches
         square = math.exp(s * s) * _tail(1.0 / cut, -1.5 * s * s, s)
         spread = math.sqrt(batches * min(square, deviation**2))
+    # Numbers are counted from below what they usually are.
+    cut, top = cut + base, top + base
     wanted = 0.05 * min(deviation, 2.0, 0.04 * batches)
     range_ = min(24.0 * spread, batches + 12.0 * spread) + 3.0 * cut
     step = 2.0 ** math.floor(math.log2(max(wanted, 2.0 * range_ / _LONGEST)))
@@ -323,10 +329,9 @@ def _second_big(
     return found, kept * (1.0 - _TIGHT)
 
 
-def _cells(s: arb, edges: Array) -> tuple[list[arb], list[arb]]:
-    """Probabilities that Y is above each edge, under the first member and under the second."""
-    levels = [arb(edge).log() / s for edge in edges.tolist()]
-    return [upper_tail(x - s / 2) for x in levels], [upper_tail(x + s / 2) for x in levels]
+def _cells(levels: list[arb], centre: arb) -> list[arb]:
+    """Probabilities that N(centre) is above each level."""
+    return [upper_tail(level - centre) for level in levels]
 
 
 def _masses(tails: list[arb], *, above: bool) -> Array:
@@ -360,21 +365,37 @@ def _kept_places(window: Window, nodes: _Nodes, beyond: Array) -> NDArray[np.int
 def statistic(
     noise_multiplier: float,  # Taken as exact
     batches: int,  # At least 2
+    second: float = 0.0,  # Where one sum is under the second member, if it is at 1 under the first
 ) -> Statistic:
-    """A statistic of what is released, as large as the ratio about."""
+    """A statistic of what is released, as large as the ratio about.
+
+    It adds up Y or, if one sum is moved under the second member as well, e^(s N) - e^(-s N), from
+    some value on.
+    """
     format_ = extended() or DOUBLE
     with ctx.workprec(_BITS):
         s = 1 / arb(noise_multiplier)
-        nodes = _nodes(float(s), batches, above=False)
+        least = 2.0 * math.exp(-0.5 * float(s) ** 2) * math.sinh(_DOWN * float(s))
+        base = least if second else 0.0
+        nodes = _nodes(float(s), batches, above=False, base=base)
+
+        def levels(values: Array) -> list[arb]:
+            """Where N is if Y is at these values."""
+            if second == 0.0:
+                return [arb(value).log() / s + s / 2 for value in values.tolist()]
+            scale = (s * s / 2).exp() / 2
+            return [((arb(value) - least) * scale).asinh() / s for value in values.tolist()]
+
         small = nodes.small * nodes.step
         edges = np.concatenate([(small[1:] + small[:-1]) / 2.0, [small[-1]]])
-        one, other = _cells(s, edges)
         big_edges = np.concatenate([small[-1:], nodes.big])
+        centres = (s, s * second, arb(0))
+        one, moved, other = (_cells(levels(edges), centre) for centre in centres)
         # Some copy is beyond an edge unless all are below it.
-        tails = [_cells(s, big_edges)[side] for side in (0, 1)]
+        tails = [_cells(levels(big_edges), centre) for centre in centres]
         largest = [
-            (1 - (1 - first) * (1 - second) ** (batches - 1), 1 - (1 - second) ** batches)
-            for first, second in zip(*tails, strict=True)
+            tuple(1 - (1 - own) * (1 - rest) ** (batches - 1) for own in (first, last))
+            for first, last, rest in zip(*tails, strict=True)
         ]
         bounds = [
             [np.array([max(f(pair[side]), 0.0) for pair in largest]) for f in _BOTH]
@@ -382,12 +403,15 @@ def statistic(
         ]
     window = _window(nodes, _masses(other, above=True), batches)
     sums = []
-    for parts in ([(one, 1), (other, batches - 1)], [(other, batches)]):
+    middle = 0.0
+    for own in (one, moved):
+        parts = [(own, 1), (other, batches - 1)]
         low, high = (
             [(_masses(tails_of, above=above), count) for tails_of, count in parts]
             for above in (False, True)
         )
         total = _added(high, nodes, window, format_)
+        middle = total.moments()[0]
         # Every product of masses from below is at least this part of that of masses from above.
         lost = sum(
             count * float(np.max(1.0 - less / np.maximum(more, 1e-300)))
@@ -404,7 +428,15 @@ def statistic(
             ]
         )
     keep = _kept_places(window, nodes, sums[1][1])
-    values = np.concatenate([keep * nodes.step + window.first * nodes.step, big_edges[1:]])
+    # Sums of small ones that say no more than that one is beyond the cut are left out.
+    telling = sums[0][1][keep] > _TELLING * bounds[0][0][0]
+    telling[0] = True
+    keep = keep[telling]
+    small_sums = (keep + window.first) * nodes.step
+    # Where one is beyond the cut, the others are about in the middle.
+    beyond_cut = big_edges[1:] + middle
+    lowest = float(small_sums[-1]) * (1.0 + 1e-9 * np.arange(1, beyond_cut.size + 1))
+    values = np.concatenate([small_sums, np.maximum(beyond_cut, lowest)])
     ends_of = [
         [
             np.concatenate([sums[side][end][keep] + bounds[side][end][0], bounds[side][end][1:]])
