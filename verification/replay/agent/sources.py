@@ -203,9 +203,10 @@ def differs(line: Line, one: Watch, other: Watch) -> bool:
 
 
 def partings(one: Watch, other: Watch) -> List[Place]:
-    """The lines at which two runs part: steps of one alone, or where their ways first differ.
+    """The lines at which two runs part.
 
-    Functions that answered yes in one run alone, such as a filter, come last.
+    Steps of one alone, functions that answered yes in one run alone, such as a filter, and where
+    the ways through a file first differ.
     """
     found = []
     for side, opposite in ((one, other), (other, one)):
@@ -213,11 +214,14 @@ def partings(one: Watch, other: Watch) -> List[Place]:
         for start, end in side.steps:
             if start in reached and (start, end) not in opposite.steps:
                 found.append(_branch(start))
-    ways = zip(one.way, zip(one.way[1:], other.way[1:]))
-    found += [_branch(before) for before, (first, second) in ways if first != second][:1]
     for side, opposite in ((one, other), (other, one)):
         decided = [at for at, said in side.answers.items() if said - opposite.answers.get(at, said)]
         found += [Place(*at, "") for at in decided]
+    for file in dict.fromkeys(at[0] for at in one.way):
+        # What differs in another file, such as the number of records that are read, comes before.
+        way, opposite_way = ([at for at in side.way if at[0] == file] for side in (one, other))
+        ways = zip(way, zip(way[1:], opposite_way[1:]))
+        found += [_branch(before) for before, (first, second) in ways if first != second][:1]
     return [place for place in found if place is not None]
 
 
