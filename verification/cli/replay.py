@@ -73,8 +73,8 @@ def replayed_library(
         work.show(library, 0, len(chosen), "looking for an environment, or making one")
         python = libraries.environment(found)
         begun = libraries.agents_of(found, chosen[0], python)
-        for one in begun:
-            stack.enter_context(one)
+        for agent in begun:
+            stack.enter_context(agent)
         from rdpkit.formats.journal import Journal  # noqa: PLC0415 - after the target has begun
         from rdpkit.verification.outputs.tests_of_code import (  # noqa: PLC0415 - as above
             CodeView,

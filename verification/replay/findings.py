@@ -14,7 +14,7 @@ from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.replay.pairs import RecordPair
 from rdpkit.verification.replay.spent import Spent
 
-_SHOWN = 5
+_SHOWN, _MOST_LINES = 5, 8
 LEAST_PAIRS = 8
 """Pairs of data sets without which nothing is said to have been looked for."""
 
@@ -285,7 +285,7 @@ class ReplayResult:
             for one in differences[:_SHOWN]:
                 found.append(("difference", one.describe()))
             origins = dict.fromkeys(line for one in differences[:_SHOWN] for line in one.origins)
-            found += [("computed of", line) for line in list(origins)[:_SHOWN]]
+            found += [("computed of", line) for line in list(origins)[:_MOST_LINES]]
             more = len(differences) - _SHOWN
             if more > 0:
                 found.append(("", f"and {how_many(more, 'other')}"))

@@ -100,8 +100,8 @@ def replay(
     pairs = space.pairs(claim.adjacency, seed)
     importing = {"do": "import", "data": pairs[0].plain()[0]}
     places = range(len(crew.agents))
-    for one in [crew.begin(importing, seconds=_IMPORT, place=place) for place in places]:
-        one.result()
+    for begun in [crew.begin(importing, seconds=_IMPORT, place=place) for place in places]:
+        begun.result()
     if helper is not None:
         examined.compare_processes(helper, pairs[0])
     # An import that takes long leaves most of the time to the search all the same.

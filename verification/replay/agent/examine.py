@@ -25,8 +25,16 @@ from .data import ExaminedData
 from .generators import generator, replaced, tapped_generators
 from .noise import plain
 from .releases import CLOSED, MORE_PARTS, parts_of, same
-from .slices import assigned_before, makes_seed, picks_records, shown
-from .sources import Watch, first_common, is_examined, parting_before, partings
+from .slices import assigned_before, given_for, makes_seed, picks_records, shown
+from .sources import (
+    Watch,
+    differs,
+    first_common,
+    is_examined,
+    parting_before,
+    partings,
+    was_run,
+)
 from .tape import TIES, Call, Place, Recording, Tape, place_here
 from .taps import tapped_libraries
 
@@ -37,10 +45,17 @@ _MORE_RUNS = 24
 _FRESH_RUNS = 3
 # Values and sensitivities are computed in floats; a difference within this part of one is rounding.
 _ROUNDING = 1e-9
+# What is looked for beside the values themselves: those of the other run, and how far one moved.
+_OTHER, _MOVED, _STATED, _MOST_STATED = "other", "moved", "stated", 50
 # Differences that come of a branch that one run took and the other one did not.
 _OF_BRANCHES = ("structure", "value", "error", "calls", "message")
 # What lines that have to do with a budget or a sensitivity have in common.
 _OF_BUDGETS = ("eps", "sens", "scale", "sigma", "std", "rho", "delta", "budget")
+_COMPUTES_BUDGET = re.compile(
+    r"return [\w. */+-]+$|[\w., ()]*(%s)\w*([\w., ()]* = (?!\[\]|0\b|none)|\.append\()"
+    % "|".join(_OF_BUDGETS)
+)
+_FRAMES_OF_BUDGETS, _STEPS_OF_BUDGETS, _CALLERS, _STEPS = 12, 4, 4, 3
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
 # The noise of runs that differed, by the target and the seed.
@@ -94,10 +109,12 @@ class SeenDifference:
     """The lines that assign what these lines read, the nearest first."""
     values: Tuple[List[Any], List[Any]] = field(default_factory=lambda: ([], []))
     """What the source is looked for by, on D and on D'."""
+    stack: Tuple[Place, ...] = ()
+    """The lines that led to the call, the innermost first."""
 
     def plain(self) -> Dict[str, Any]:
-        """All but the values, for JSON."""
-        return {key: one for key, one in vars(self).items() if key != "values"}
+        """All but the values and the stack, for JSON."""
+        return {key: one for key, one in vars(self).items() if key not in ("values", "stack")}
 
 
 def loaded(name: str, directory: Optional[str]) -> Target:
@@ -266,14 +283,14 @@ def examined(
         if len(_kept) > _MOST_KEPT:
             del _kept[next(iter(_kept))]
     if traced:
-        _with_sources(found, target, (first, second), (recorded, replayed), seed)
+        stated, sides = _with_sources(found, target, (first, second), (recorded, replayed), seed)
     picking, escaped = _picking_and_escaped(recorded.tape)
     origins = [line for one in escaped if traced for line in _lines_of_draw(one)]
     uneven = replayed.tape.uneven()
     calls = [_described(*pair, uneven) for pair in replayed.tape.matched()]
     if traced:
         for one, pair in zip(calls, replayed.tape.matched()):
-            one["budget"] = _budget_lines(pair[0] or pair[1])
+            one["budget"] = _budget_lines(pair[0] or pair[1], stated, sides)
     unseen = ["a draw at %s is put on nothing that was seen" % one for one in escaped]
     unseen += ["what a sample of records changes, which is drawn at %s" % one for one in picking]
     if noise:
@@ -478,14 +495,25 @@ def _with_sources(
     data: Tuple[ExaminedData, ExaminedData],
     runs: Tuple[Run, Run],
     seed: int,
-) -> None:
-    """Add the lines at which values that differ were computed."""
+) -> Tuple[List[Place], List[Watch]]:
+    """Add the lines at which values that differ were computed.
+
+    Returns
+    -------
+    list of Place, list of Watch
+        Where numbers were computed that calls say of their budgets and sensitivities; and the runs.
+    """
     sides: List[Watch] = []
+    stated = _stated_numbers(runs[0].tape)
     for side, one in enumerate(data):
-        values: Dict[Any, Any] = {}
+        values: Dict[Any, Any] = {(_STATED, *one): one[1] for one in stated if not side}
         for place, difference in enumerate(found):
             for part, value in enumerate(difference.values[side]):
                 values[place, part] = value
+            for part, value in enumerate(difference.values[1 - side]):
+                values[place, part, _OTHER] = value
+            if difference.kind == "sensitivity" and not side and len(data[0]) > len(data[1]):
+                values[place, _MOVED] = _by_how_much(difference)
         watch = Watch(values)
         # The noise of the first run comes back, so that all values are those that were seen.
         tape = Tape(earlier=runs[0].tape, order=runs[side].tape.order)
@@ -501,15 +529,49 @@ def _with_sources(
         read = [(difference.file, difference.line)]
         source, _, line = difference.source.partition("  ")[0].rpartition(":")
         read += [(source, int(line))] if source else []
-        origins = [shown(one) for at in read if at[0] for one in assigned_before(*at)]
+        # A parameter that differs is none of the value that the same line hides.
+        read = read[:: -1 if difference.kind == "parameter" else 1]
+        lines = [one for at in read if at[0] for one in assigned_before(*at)]
+        # What a function is given, its callers have computed.
+        for at in difference.stack[1:_CALLERS]:
+            lines += [Place(at.file, at.line, ""), *assigned_before(at.file, at.line, _STEPS)]
+        # What one record changes comes first, and of it what that record alone contributes.
+        lines.sort(key=lambda one: not differs((one.file, one.line), *sides))
+        moved = [Place(*at, "") for at in sides[0].found.get((place, _MOVED), [])[:1]]
+        origins = [shown(one) for one in [*moved, *lines]]
         difference.origins = list(dict.fromkeys([*difference.origins, *origins]))
+    held = [line for one in stated for line in sides[0].found[(_STATED, *one)]]
+    return [Place(*line, "") for line in dict.fromkeys(held)], sides
+
+
+def _stated_numbers(tape: Tape) -> List[Tuple[str, Any]]:
+    """What calls say of their budgets and sensitivities: names and numbers, whole ones twice."""
+    found: Dict[Tuple[str, Any], None] = {}
+    for call in tape.calls[:_MOST_STATED]:
+        for name, one in call.parameters.items():
+            if isinstance(one, (int, float)) and any(word in name for word in _OF_BUDGETS):
+                kinds = (int, float) if float(one).is_integer() else (float,)
+                found.update(dict.fromkeys((kind.__name__, kind(one)) for kind in kinds))
+    return list(found)
+
+
+def _by_how_much(difference: SeenDifference) -> Any:
+    """What a record that only D has contributes to a number; None for whatever else."""
+    first, second = (side[0] for side in difference.values)
+    try:
+        return float(first) - float(second)
+    except (TypeError, ValueError):
+        return None
 
 
 def _add_source(difference: SeenDifference, place: int, sides: List[Watch]) -> None:
     """Add the first line that held the value itself, or else an array with it."""
     for held in ("found", "weak"):
         for part in range(min(len(one) for one in difference.values)):
-            source = first_common(*(getattr(side, held).get((place, part), []) for side in sides))
+            # A line that holds both numbers in either run says nothing.
+            first, second = (getattr(side, held).get((place, part), []) for side in sides)
+            both = [at for side in sides for at in side.found.get((place, part, _OTHER), [])]
+            source = first_common(first, second, both)
             if source is None:
                 continue
             if (source.file, source.line) == (difference.file, difference.line):
@@ -735,6 +797,7 @@ def _difference(
 
 def _at_call(kind: str, call: Call, what: str, first: str, second: str) -> SeenDifference:
     found = _difference(kind, what, first, second, call.places[0] if call.places else None)
+    found.stack = call.places
     found.through = ["%s:%d" % (one.file, one.line) for one in reversed(call.places[:12])]
     if call.stated_at is not None and kind in ("parameter", "sensitivity"):
         stated = call.stated_at
@@ -765,15 +828,38 @@ def _described(before: Optional[Call], after: Optional[Call], uneven: Any) -> Di
     }
 
 
-def _budget_lines(call: Optional[Call]) -> List[str]:
-    """The lines that a call's noise and value are computed of, and those that name a budget."""
-    found = []
-    for depth, at in enumerate(() if call is None else call.places[:10]):
-        near = assigned_before(at.file, at.line) if not depth else []
-        for one in [at, *near, *assigned_before(at.file, at.line)]:
-            if one in near or any(word in one.code().lower() for word in _OF_BUDGETS):
-                found.append(shown(one))
-    return found
+def _budget_lines(call: Optional[Call], stated: List[Place], sides: List[Watch]) -> List[str]:
+    """The lines that a call's noise and value are computed of, and those that name a budget.
+
+    Those that compute a part of a budget or a sensitivity come first, the outermost before others,
+    then what one record changes.
+    """
+    found: Dict[Place, int] = {}
+    stacks = () if call is None else (call.built, call.places)
+    for stack in stacks:
+        for depth, at in reversed(list(enumerate(stack[:_FRAMES_OF_BUDGETS]))):
+            near = assigned_before(at.file, at.line, _STEPS) if depth < _CALLERS else []
+            bound = given_for(at, stack[depth - 1], _OF_BUDGETS) if depth else []
+            found.update(dict.fromkeys(bound, 0))
+            for line in [at, *near, *assigned_before(at.file, at.line, _STEPS_OF_BUDGETS)]:
+                one, rank = Place(line.file, line.line, ""), _rank_of_budget(line)
+                if line in near and rank != 0:
+                    rank = 1 if differs((one.file, one.line), *sides) else 3
+                if rank is not None:
+                    found[one] = min(rank, found.get(one, rank))
+    for one in stated:
+        if _rank_of_budget(one) == 0:
+            found.setdefault(one, 0)
+    run = [one for one in found if was_run((one.file, one.line), *sides)]
+    return [shown(one) for one in sorted(run, key=lambda one: found[one])]
+
+
+def _rank_of_budget(line: Place) -> Optional[int]:
+    """0 if a line computes a part of a budget or a sensitivity, 2 if it names one, or None."""
+    code = line.code().lower()
+    if not any(word in code for word in _OF_BUDGETS):
+        return None
+    return 0 if _COMPUTES_BUDGET.match(code) else 2
 
 
 def _relative(before: Call, after: Call) -> Optional[List[float]]:

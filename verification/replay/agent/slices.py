@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import linecache
-from typing import Any, Dict, List, Set
+from typing import Any, Dict, List, Optional, Set, Tuple
 
 from .tape import Place
 
@@ -18,6 +18,8 @@ _DEEPEST = 2
 _COUNTS = ("len", "sum", "size", "any", "numel", "shape")
 # What is given a seed, and draws what is seen.
 _SEEDED = ("default_rng", "manual_seed", "seed", "RandomState", "PCG64", "Random")
+# Methods that change what they belong to.
+_CHANGES = ("append", "extend", "add", "insert", "update", "setdefault")
 # Methods that draw places.
 _PLACES = ("choice", "permutation", "randperm", "bernoulli")
 
@@ -26,15 +28,16 @@ _PLACES = ("choice", "permutation", "randperm", "bernoulli")
 def assigned_before(file: str, line: int, depth: int = _DEEPEST) -> List[Place]:
     """The lines of the same function that assign what a line reads, the nearest first.
 
-    A name of a function of the same file stands for the line that it returns at.
+    A name of a function of the same file stands for the line that it returns at, and an attribute
+    of the object itself for where its class sets it.
     """
     found: List[Place] = []
-    names, statements = _function_at(file, line)
     wanted: Set[int] = {line}
     seen: Set[int] = set()
     for _ in range(depth):
         more: Set[int] = set()
         for one in sorted(wanted):
+            names, statements = _function_at(file, one)
             for name in _read_at(statements, one):
                 before = [at for at in names.get(name, []) if at < one]
                 before = before or _returns_of(file, name)
@@ -44,6 +47,40 @@ def assigned_before(file: str, line: int, depth: int = _DEEPEST) -> List[Place]:
         found += [Place(file, one, "") for one in sorted(more, reverse=True)]
         wanted = more
     return found
+
+
+@functools.lru_cache(maxsize=None)
+def given_for(caller: Place, callee: Place, words: Tuple[str, ...]) -> List[Place]:
+    """The lines that assign what a caller gives for parameters with one of these words."""
+    function = _around(callee.file, callee.line)
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return []
+    parameters = [one.arg for one in function.args.args]
+    parameters = parameters[1:] if parameters[:1] in (["self"], ["cls"]) else parameters
+    names, statements = _function_at(caller.file, caller.line)
+    found: Set[int] = set()
+    for node in (node for one in statements for node in ast.walk(one)):
+        if not isinstance(node, ast.Call):
+            continue
+        called = getattr(node.func, "attr", "") or getattr(node.func, "id", "")
+        if not node.lineno <= caller.line <= (node.end_lineno or 0) or (
+            function.name not in (called, "__init__")
+        ):
+            continue
+        given = [
+            *zip(parameters, node.args),
+            *((one.arg or "", one.value) for one in node.keywords),
+        ]
+        for name in (
+            one.id
+            for parameter, value in given
+            if any(word in parameter for word in words)
+            for one in ast.walk(value)
+            if isinstance(one, ast.Name)
+        ):
+            before = [at for at in names.get(name, []) if at < caller.line]
+            found.update([max(before)] if before else [])
+    return [Place(caller.file, one, "") for one in sorted(found)]
 
 
 def shown(place: Place) -> str:
@@ -78,6 +115,9 @@ def _function_at(file: str, line: int) -> Any:
     for node in ast.walk(_around(file, line)):
         if isinstance(node, ast.stmt) and not hasattr(node, "body"):
             statements.append(node)
+        held = _changed_by(node)
+        if held is not None:
+            assigned.setdefault(held.id, []).append(held.lineno)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             assigned.setdefault(node.id, []).append(node.lineno)
         if isinstance(node, ast.Assign) and node.value.lineno != node.lineno:
@@ -85,7 +125,30 @@ def _function_at(file: str, line: int) -> Any:
             for one in (one for part in node.targets for one in ast.walk(part)):
                 if isinstance(one, ast.Name):
                     assigned.setdefault(one.id, []).append(node.value.lineno)
+    for kind in ast.walk(_tree(file)):
+        if isinstance(kind, ast.ClassDef) and kind.lineno <= line <= (kind.end_lineno or 0):
+            for one in ast.walk(kind):
+                name = _own_attribute(one, ast.Store)
+                if isinstance(one, ast.Attribute) and name:
+                    assigned.setdefault(name, []).append(one.lineno)
     return assigned, statements
+
+
+def _own_attribute(node: Any, context: type) -> str:
+    """``self.name``, where a node reads it, or sets it; empty for any other node."""
+    if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, context):
+        return ""
+    return "self." + node.attr if getattr(node.value, "id", "") == "self" else ""
+
+
+def _changed_by(node: Any) -> Optional[ast.Name]:
+    """The name of what a node changes: ``found`` of ``found[0] = one`` or ``found.append(one)``."""
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+        return node.value if isinstance(node.value, ast.Name) else None
+    if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in _CHANGES:
+        changed = getattr(node.func, "value", None)
+        return changed if isinstance(changed, ast.Name) else None
+    return None
 
 
 def _around(file: str, line: int) -> Any:
@@ -101,13 +164,14 @@ def _around(file: str, line: int) -> Any:
 
 
 def _read_at(statements: List[Any], line: int) -> Set[str]:
-    return {
-        node.id
+    nodes = [
+        node
         for one in statements
         if one.lineno <= line <= (one.end_lineno or one.lineno)
         for node in ast.walk(one)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    }
+    ]
+    names = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+    return names | ({_own_attribute(one, ast.Load) for one in nodes} - {""})
 
 
 @functools.lru_cache(maxsize=None)

@@ -26,7 +26,7 @@ _STANDARD = sysconfig.get_paths()["stdlib"]
 _LARGE = ("numpy", "pandas", "scipy", "sklearn", "torch", "jax", "jaxlib", "joblib", "sqlalchemy",
           "antlr4", "networkx")  # fmt: skip
 _SECONDS = 2.0
-_FEW_MEMBERS, _MOST_MEMBERS, _MOST_LINES = 8, 2_000, 200_000
+_FEW_MEMBERS, _MOST_MEMBERS, _MOST_LINES, _MOST_HELD = 8, 2_000, 200_000, 64
 
 Line = Tuple[str, int]
 
@@ -49,9 +49,22 @@ class Watch:
         """From which line to which one the run went, in the order of the first time."""
         self.way: List[Line] = []
         """All lines, in their order."""
+        self.assigned: Dict[Line, Set[Any]] = {}
+        """What variables held after a line, as far as it can be compared."""
+        self.answers: Dict[Line, Set[bool]] = {}
+        """Truth values that were returned at a line."""
         self._frames: Dict[int, Tuple[int, Dict[str, int]]] = {}
         self._watched: Dict[str, bool] = {}
         self._until = 0.0
+        self.is_whole = True
+        """Whether the run was watched to its end."""
+        self._run_lines: Set[Line] = set()
+
+    def run_lines(self) -> Set[Line]:
+        """The lines that were run."""
+        if not self._run_lines:
+            self._run_lines = {line for step in self.steps for line in step}
+        return self._run_lines
 
     def __enter__(self) -> Watch:
         self._until = time.perf_counter() + _SECONDS
@@ -74,6 +87,7 @@ class Watch:
 
     def _line(self, frame: Any, event: str, arg: Any) -> Optional[Callable[..., Any]]:
         if time.perf_counter() > self._until:
+            self.is_whole = False
             sys.settrace(None)
             return None
         line, known = self._frames.get(id(frame), (frame.f_lineno, {}))
@@ -82,15 +96,26 @@ class Watch:
             if known.get(name) != id(one):
                 known[name] = id(one)
                 self._look_at(one, (file, line))
+                self._keep(one, (file, line))
         if event == "return":
             self._frames.pop(id(frame), None)
             self._look_at(arg, (file, frame.f_lineno))
+            self._keep(arg, (file, frame.f_lineno))
+            if isinstance(arg, (bool, np.bool_)):
+                self.answers.setdefault((file, frame.f_lineno), set()).add(bool(arg))
             return None
         self.steps[(file, line), (file, frame.f_lineno)] = None
         if len(self.way) < _MOST_LINES:
             self.way.append((file, frame.f_lineno))
         self._frames[id(frame)] = (frame.f_lineno, known)
         return self._line
+
+    def _keep(self, value: Any, line: Line) -> None:
+        held = self.assigned.setdefault(line, set())
+        if len(held) < _MOST_HELD:
+            whole = not isinstance(value, (bool, int, float, str))
+            members = _members(value) if whole else None
+            held.add(repr(value if members is None and not whole else members))
 
     def _look_at(self, value: Any, line: Line, *, inside: bool = True) -> None:
         for key, wanted in self._values.items():
@@ -157,9 +182,9 @@ def is_examined(file: str) -> bool:
     return not file.startswith(_STANDARD)
 
 
-def first_common(one: List[Line], other: List[Line]) -> Optional[Place]:
+def first_common(one: List[Line], other: List[Line], not_at: List[Line]) -> Optional[Place]:
     """The first line of the one run that is among the lines of the other; no loop's head."""
-    among: Set[Line] = set(other)
+    among: Set[Line] = set(other) - set(not_at)
     for line in one:
         place = _branch(line) if line in among else None
         if place is not None:
@@ -167,16 +192,36 @@ def first_common(one: List[Line], other: List[Line]) -> Optional[Place]:
     return None
 
 
+def was_run(line: Line, *sides: Watch) -> bool:
+    """Whether a line was run in one of the runs, as far as they were watched."""
+    return any(not side.is_whole or line in side.run_lines() for side in sides)
+
+
+def differs(line: Line, one: Watch, other: Watch) -> bool:
+    """Whether variables held something else after a line in one run than in the other."""
+    return one.assigned.get(line) != other.assigned.get(line)
+
+
 def partings(one: Watch, other: Watch) -> List[Place]:
-    """The lines at which two runs part: steps of one alone, or where their ways first differ."""
+    """The lines at which two runs part.
+
+    Steps of one alone, functions that answered yes in one run alone, such as a filter, and where
+    the ways through a file first differ.
+    """
     found = []
     for side, opposite in ((one, other), (other, one)):
         reached = {line for step in opposite.steps for line in step}
         for start, end in side.steps:
             if start in reached and (start, end) not in opposite.steps:
                 found.append(_branch(start))
-    ways = zip(one.way, zip(one.way[1:], other.way[1:]))
-    found += [_branch(before) for before, (first, second) in ways if first != second][:1]
+    for side, opposite in ((one, other), (other, one)):
+        decided = [at for at, said in side.answers.items() if said - opposite.answers.get(at, said)]
+        found += [Place(*at, "") for at in decided]
+    for file in dict.fromkeys(at[0] for at in one.way):
+        # What differs in another file, such as the number of records that are read, comes before.
+        way, opposite_way = ([at for at in side.way if at[0] == file] for side in (one, other))
+        ways = zip(way, zip(way[1:], opposite_way[1:]))
+        found += [_branch(before) for before, (first, second) in ways if first != second][:1]
     return [place for place in found if place is not None]
 
 

@@ -78,6 +78,8 @@ class Call:
     """
     stated_at: Optional[Place] = None
     """The line at which the examined code stated the parameters, if that is another one."""
+    built: Tuple[Place, ...] = ()
+    """The lines that led to where the primitive was constructed, if that is somewhere else."""
     noise: Any = None
     """What was put on the value, where that was seen."""
     origin: Any = ()
@@ -281,6 +283,11 @@ def _matched(key: Any, calls: List[Any], earlier: List[Any]) -> Dict[Any, Any]:
     for number in sorted(open_calls)[len(rest) :]:
         found[key, number] = (key, -1 - number)
     return found
+
+
+def places_here() -> Tuple[Place, ...]:
+    """The lines of the examined code that are being executed, the innermost first."""
+    return _places()
 
 
 def place_here() -> Optional[Place]:

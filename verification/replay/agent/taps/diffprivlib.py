@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional
 import numpy as np
 
 from ..generators import replace_everywhere, replaced
-from ..tape import Place, current, is_of_the_agent
+from ..tape import Place, current, is_of_the_agent, places_here
 
 # Attributes of a mechanism that hold what it hides, and no parameter of its noise.
 _HIDDEN = ("utility",)
@@ -64,6 +64,7 @@ def _built(construct: Callable[..., None]) -> Callable[..., None]:
     def init(self: Any, *args: Any, **given: Any) -> None:
         construct(self, *args, **given)
         if current() is not None:
+            self._built = places_here()
             self._stated_at = _stating_line(sys._getframe(1), "sensitivity")
             self._monotonic_at = _stating_line(sys._getframe(1), "monotonic")
             _BUILT.append(self)
@@ -145,6 +146,7 @@ def _randomise(draw: Callable[..., Any]) -> Callable[..., Any]:
             sensitivity=stated.get("sensitivity"),
             length=_length(stated, _LENGTHS.get(kind, "euclidean")),
             stated_at=_stated_at(self),
+            built=getattr(self, "_built", ()),
             **_loss(self, kind),
         )
 

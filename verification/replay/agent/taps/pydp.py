@@ -6,10 +6,10 @@ import functools
 import hashlib
 import inspect
 from contextlib import ExitStack, contextmanager
-from typing import Any, Callable, Dict, Iterator
+from typing import Any, Callable, Dict, Iterator, Tuple
 
 from ..generators import replaced
-from ..tape import current
+from ..tape import Place, current, places_here
 from .pipeline_dp import partition
 
 _OF_A_NUMBER = ("add_noise", "should_keep", "noised_value_if_should_keep")
@@ -17,6 +17,8 @@ _METHODS = ("quick_result", "result", "compute_quantiles", *_OF_A_NUMBER)
 _PARAMETERS = ("epsilon", "delta", "l0_sensitivity", "linf_sensitivity", "sensitivity",
                "diversity", "scale", "std", "threshold", "max_partitions_contributed")  # fmt: skip
 _SCALES = {"LaplaceMechanism": ("laplace", "diversity"), "GaussianMechanism": ("normal", "std")}
+# Where each mechanism that is alive was constructed.
+_BUILT: Dict[int, Tuple[Place, ...]] = {}
 
 
 @contextmanager
@@ -32,10 +34,24 @@ def tapped() -> Iterator[None]:
             compiled._partition_selection,
         ):
             for _, kind in inspect.getmembers(module, inspect.isclass):
+                if kind.__name__ in _SCALES:
+                    replaced(stack, kind, "__init__", _constructed(kind.__init__))
                 for name in _METHODS:
                     if name in vars(kind):
                         replaced(stack, kind, name, _called(name, getattr(kind, name)))
         yield
+
+
+def _constructed(construct: Callable[..., None]) -> Callable[..., None]:
+    """A constructor that remembers the lines that led to it; its objects take no attributes."""
+
+    @functools.wraps(construct)
+    def init(self: Any, *args: Any, **given: Any) -> None:
+        construct(self, *args, **given)
+        if current() is not None:
+            _BUILT[id(self)] = places_here()
+
+    return init
 
 
 def _called(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,6 +73,7 @@ def _called(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
             parameters=stated,
             value=_hidden(self, name, args),
             sensitivity=stated.get("sensitivity"),
+            built=_BUILT.get(id(self), ()),
             alone=bool(group) and name in _OF_A_NUMBER[1:],
             **_loss(type(self).__name__, name, stated),
         )
