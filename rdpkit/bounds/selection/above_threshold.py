@@ -129,8 +129,9 @@ def _moved(event: Any, order: arb, ways: Ways) -> arb:
             break
     d = w * s / t
     whole = order * ((order - 1) * d).exp() + (order - 1) * (-order * d).exp()
-    at_threshold: arb = (whole / (2 * order - 1)).log()
-    return (at_threshold + event.most_above * arb(largest)) / (order - 1)
+    at_threshold = (whole / (2 * order - 1)).log()
+    found: arb = (at_threshold + event.most_above * arb(largest)) / (order - 1)
+    return found
 
 
 def _log_ratio(a: arb, d: arb) -> float:
