@@ -220,6 +220,7 @@ LOOSE = {
     "RegularisedSynthesis": "tests/bounds/synthesis/test_regularised.py",
 }
 LOOSE_THEOREMS = {
+    "above-threshold-AboveThreshold": "tests/events/selection/test_sparse_vectors.py",
     "pure-dp-AboveThreshold": "tests/events/test_known_pairs.py",
     "poisson-weak-triangle-PoissonSampledGaussian": "tests/bounds/test_weak_triangle.py",
     "dpcda-theorem1-corrected-DPCDA": "tests/verification/estimators/test_monte_carlo_bounds.py",

@@ -12,7 +12,7 @@ from rdpkit.events.fields import event_class, flag, integer, noise, positive
 from rdpkit.events.losses import Attained, Dominating
 from rdpkit.events.pairs import StatedPair
 from rdpkit.events.selection.streams import Noises, best_streams, laplace
-from rdpkit.events.selection.two_options import SCORES, pairs_of
+from rdpkit.events.selection.two_options import SCORES
 
 
 @event_class
@@ -77,7 +77,7 @@ class AboveThreshold(Event):
             moved=self.sensitivity / self.threshold_noise_scale * (1.0 - 1e-12),
             both_ways=not self.monotone_queries,
         )
-        return pairs_of(best_streams(noises, self.most_above))
+        return best_streams(noises, self.most_above)
 
     def in_groups(self, size: int) -> Event:
         """Queries that change by so many times their sensitivity."""

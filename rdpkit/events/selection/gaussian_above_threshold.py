@@ -10,7 +10,7 @@ from rdpkit.events.base import Event
 from rdpkit.events.fields import count, event_class, flag, integer, noise, positive
 from rdpkit.events.losses import Attained
 from rdpkit.events.selection.streams import Noises, best_streams, normal
-from rdpkit.events.selection.two_options import SCORES, pairs_of
+from rdpkit.events.selection.two_options import SCORES
 
 
 @event_class
@@ -68,7 +68,7 @@ class GaussianAboveThreshold(Event):
             moved=self.sensitivity / self.threshold_noise_std * (1.0 - 1e-12),
             both_ways=not self.monotone_queries,
         )
-        return pairs_of(best_streams(noises, self.most_above, min(self.queries, 10**6)))
+        return best_streams(noises, self.most_above, min(self.queries, 10**6))
 
     def in_groups(self, size: int) -> Event:
         """Queries that change by so many times their sensitivity."""

@@ -11,18 +11,28 @@ On the neighbour the first queries are s higher and the others s lower; with T +
 same with the law of T - s, and v lower by 2 s. If queries are monotone the others stay, and v is
 lower by s. The first factor rises with T and the second falls, so that their values at the ends of
 cells bound the mean from both sides. Any streams give a lower bound, so those of a search do.
+
+Or a *race*: after the first n, two kinds of queries in turn, of the values v and v + y, until c are
+above, and what counts is how many of these are of the first kind. On the neighbour the two kinds
+move apart by 2 s, s if queries are monotone. Events "at least k", one inside of the next, are
+points below the curve of the most powerful tests; their hull is that of a pair. Between the places
+where an exponential starts, probabilities are analytic in T: Gauss and Legendre's rule misses less
+than 1e-14 of a cell (theory page "Selections").
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rdpkit.events.losses import Attained
+from rdpkit.events.pairs import Outcomes
 
 Array = NDArray[np.float64]
 Tail = Callable[[Array], Array]
@@ -31,6 +41,13 @@ Tail = Callable[[Array], Array]
 # Deltas for which streams are chosen, and how many queries are asked at most.
 _DELTAS, _MANY = (0.1, 1e-2, 1e-4, 1e-6, 1e-9), 10**6
 _COARSE, _FINE = 250, 40_000
+# Races: where the noise of the threshold ends, and what is beyond and what nodes miss at most; half
+# of a cell in scales of a query's noise, to bound and to choose; answers; and how many are few.
+_REACH, _LEFT_OUT, _HALF, _ROUGH, _MOST_OF_RACE, _FEW = 32.0, 1e-13, 0.05, 0.25, 100, 12
+# How often a race is changed a little at most; narrower noise of queries would take many cells.
+_ROUNDS, _NARROWEST = 8, 0.1
+# Events less likely than this are left out.
+_LEAST = 1e-30
 # More than all roundings of floats, relative to a probability.
 _SLACK = 1e-9
 _MOST = 200
@@ -67,7 +84,8 @@ class Stream:
     centre: float  # Where that has the probability 1/2, if there are any
     place: float  # The value of the others
     above: int  # How many of them are to be above
-    missed: int  # Before more than so many are not
+    missed: int = 0  # Before more than so many are not
+    gap: float | None = None  # In a race: how much higher the other kind is
 
 
 def _chance(tail: Array, stream: Stream) -> Array:
@@ -84,16 +102,22 @@ def _below(noises: Noises, edges: Array, stream: Stream) -> Array:
     """F(t - u)^n at the edges."""
     if not stream.first:
         return np.ones_like(edges)
-    # Where the power is 1/2, found by bisection.
-    goal = -math.expm1(-math.log(2.0) / stream.first)
-    low, high = -1.0, 60.0
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if noises.query(np.array([middle]))[0] > goal else (low, middle)
+    low = _lowest(noises.query, stream.first)
     tails = noises.query((edges - stream.centre) / noises.ratio + low)
     with np.errstate(divide="ignore"):
         found: Array = np.exp(stream.first * np.log1p(-tails))
     return found
+
+
+@lru_cache(maxsize=256)
+def _lowest(query: Tail, first: int) -> float:
+    """Where the power of so many is 1/2, in scales of a query's noise, found by bisection."""
+    goal = -math.expm1(-math.log(2.0) / max(first, 1))
+    low, high = -1.0, 60.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if query(np.array([middle]))[0] > goal else (low, middle)
+    return low
 
 
 def _masses(noises: Noises, edges: Array) -> Array:
@@ -121,10 +145,85 @@ def _both_sides(noises: Noises, stream: Stream, count: int) -> Array:
     return np.array(sides)
 
 
-def probabilities(noises: Noises, stream: Stream) -> tuple[float, float]:
-    """What the stream has on the first data set, at least, and on the second one, at most."""
-    sides = _both_sides(noises, stream, _FINE)
-    return float(sides[0, 0]) * (1.0 - _SLACK), float(sides[1, 1]) * (1.0 + _SLACK)
+def _won(ours: Array, theirs: Array, above: int) -> Array:
+    """Probabilities that at least k = 0, 1, ... of those above are of the first kind, in rows."""
+    whole = ours + theirs * (1.0 - ours)
+    ours_first, theirs_after = ours / whole, theirs * (1.0 - ours) / whole
+    whole = theirs + ours * (1.0 - theirs)
+    theirs_first, ours_after = theirs / whole, ours * (1.0 - theirs) / whole
+    # By how many of the first kind were above, after the last of that kind, or of the other one.
+    after_ours, after_theirs = np.zeros((2, above + 1, ours.size))
+    after_theirs[0] = 1.0
+    for _ in range(above):
+        won = (after_ours * ours_after + after_theirs * ours_first)[:-1]
+        after_theirs = after_ours * theirs_first + after_theirs * theirs_after
+        after_ours = np.concatenate([np.zeros((1, ours.size)), won])
+    found: Array = (after_ours + after_theirs)[::-1].cumsum(axis=0)[::-1]
+    return found
+
+
+_legendre = lru_cache(maxsize=4)(np.polynomial.legendre.leggauss)
+
+
+def _nodes(noises: Noises, stream: Stream, half: float, count: int) -> tuple[Array, Array]:
+    """Places and weights of Gauss and Legendre, in cells within which everything is analytic."""
+    far = noises.moved * (2.0 if noises.both_ways else 1.0)
+    kinks = [0.0, -noises.moved, stream.place, stream.place - far]
+    kinks.append(stream.place + (stream.gap or 0.0))
+    kinks.append(stream.centre - noises.ratio * _lowest(noises.query, stream.first))
+    ends = sorted({-_REACH, *[x for x in kinks if abs(x) < _REACH], _REACH})
+    edges = np.concatenate(
+        [np.linspace(a, b, math.ceil((b - a) / (2.0 * half)) + 1)[:-1] for a, b in pairwise(ends)]
+    )
+    halves = np.diff(edges, append=_REACH) / 2.0
+    at, weights = _legendre(count)
+    places = (edges + halves)[:, None] + halves[:, None] * at
+    return places.ravel(), (halves[:, None] * weights).ravel()
+
+
+def _race(noises: Noises, stream: Stream, half: float, count: int) -> tuple[Array, Array]:
+    """The chances of the events on both data sets, with Laplace noise."""
+    at, weights = _nodes(noises, stream, half, count)
+    weights = weights * _below(noises, at, stream)
+    theirs = noises.query((at - stream.place - (stream.gap or 0.0)) / noises.ratio)
+    far = noises.moved * (2.0 if noises.both_ways else 1.0)
+    sides = []
+    for shift, lower in ((0.0, 0.0), (noises.moved, far)):
+        ours = noises.query((at - stream.place + lower) / noises.ratio)
+        won = _won(ours, theirs, stream.above)
+        sides.append(won @ (weights * 0.5 * np.exp(-np.abs(at + shift))))
+    return sides[0], sides[1]
+
+
+def probabilities(noises: Noises, stream: Stream) -> tuple[Array, Array]:
+    """What events have on the first data set, at least, and on the second one, at most.
+
+    Each event contains the next one.
+    """
+    if stream.gap is None:
+        sides = _both_sides(noises, stream, _FINE)
+        p, q = sides[:1, 0], sides[1:, 1]
+    else:
+        p, q = _race(noises, stream, min(_HALF * noises.ratio, 0.5), 16)
+        p, q = np.maximum(p - _LEFT_OUT, 0.0), q + _LEFT_OUT
+    return p * (1.0 - _SLACK), q * (1.0 + _SLACK)
+
+
+def outcomes(p: Array, q: Array) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The pair whose most powerful tests are the hull of events one inside of the other."""
+    hull = [(0.0, 0.0)]
+    for x, y in [*zip(q[::-1].tolist(), p[::-1].tolist(), strict=True), (1.0, 1.0)]:
+        if not (hull[-1][0] < x <= 1.0 and hull[-1][1] + _LEAST < y <= 1.0):
+            continue
+        while len(hull) > 1 and _slope(hull[-2], hull[-1]) <= _slope(hull[-1], (x, y)):
+            hull.pop()
+        hull.append((x, y))
+    first, second = zip(*[(w - y, z - x) for (x, y), (z, w) in pairwise(hull)], strict=True)
+    return first, second
+
+
+def _slope(one: tuple[float, float], other: tuple[float, float]) -> float:
+    return (other[1] - one[1]) / (other[0] - one[0])
 
 
 def _candidates(noises: Noises, most_above: int, queries: int) -> list[Stream]:
@@ -149,17 +248,79 @@ def _candidates(noises: Noises, most_above: int, queries: int) -> list[Stream]:
     return found
 
 
+def _races(noises: Noises, most_above: int) -> list[Stream]:
+    # The narrower the queries' noise is, the more cells there are.
+    most = int(_MOST_OF_RACE * min(1.0, math.sqrt(noises.ratio / 5.0)))
+    above, few = min(most_above, most), most_above <= _FEW
+    firsts = [(0, 0.0), *(product((3, 1000), (0.5, 2.5)) if few else ())]
+    gaps = (-0.35, 0.0, 0.35, *((1e3,) if few else ()))
+    return [
+        Stream(
+            first=n,
+            centre=centre * noises.ratio,
+            place=place * noises.ratio,
+            above=above,
+            gap=gap * noises.ratio,
+        )
+        for (n, centre), place, gap in product(firsts, (-0.5, 0.0), gaps)
+    ]
+
+
 @lru_cache(maxsize=64)
-def best_streams(
-    noises: Noises, most_above: int, queries: int = _MANY
-) -> tuple[tuple[float, float], ...]:
-    """Probabilities on both data sets, for the streams that tell most at each of some deltas."""
-    candidates = _candidates(noises, most_above, queries)
-    rough = np.array([_both_sides(noises, one, _COARSE).mean(axis=1) for one in candidates])
-    p, q = rough.T
+def best_streams(noises: Noises, most_above: int, queries: int = _MANY) -> Attained:
+    """The pairs of the streams that tell most at each of some deltas."""
+    if noises.threshold is laplace and noises.ratio >= _NARROWEST:
+        half = max(_ROUGH * noises.ratio, 0.5)
+        streams = _refined(
+            noises, _races(noises, most_above), lambda one: _race(noises, one, half, 4)
+        )
+    else:
+        streams = _refined(
+            noises,
+            _candidates(noises, most_above, queries),
+            lambda one: tuple(_both_sides(noises, one, _COARSE).mean(axis=1)[:, None]),
+        )
+    found = [outcomes(*probabilities(noises, one)) for one in streams]
+    return Attained(tuple((Outcomes(first=p, second=q),) for p, q in found if len(p) > 1) or ((),))
+
+
+def _refined(
+    noises: Noises, streams: list[Stream], chances: Callable[[Stream], tuple[Array, ...]]
+) -> list[Stream]:
+    """Those of the streams that tell most in some way; races with places of their own."""
+    scores = np.array([_scores(*chances(one)) for one in streams])
+    found = []
+    for way in range(scores.shape[1]):
+        best, score = streams[int(np.argmax(scores[:, way]))], float(scores[:, way].max())
+        step = 0.25 if best.gap is not None and best.above <= _FEW else 0.0
+        for _ in range(_ROUNDS):
+            if step <= 0.05:
+                break
+            moved = _near(best, step * noises.ratio)
+            values = [_scores(*chances(one))[way] for one in moved]
+            place = int(np.argmax(values))
+            if values[place] > score:
+                best, score = moved[place], values[place]
+            else:
+                step *= 0.5
+        found.append(best)
+    return list(dict.fromkeys(found))
+
+
+def _near(stream: Stream, step: float) -> list[Stream]:
+    """Races that ask a little earlier, later, or more."""
+    gap = stream.gap or 0.0
+    found = [replace(stream, place=stream.place + x, gap=gap - x) for x in (-step, step)]
+    found += [replace(stream, gap=gap + x) for x in (-step, step)]
+    if stream.first:
+        found += [replace(stream, centre=stream.centre + x) for x in (-step, step)]
+        found += [replace(stream, first=n) for n in (2 * stream.first, -(-stream.first // 2))]
+    return found
+
+
+def _scores(p: Array, q: Array) -> list[float]:
+    """The epsilons of the best event at some deltas, and what counts for many releases."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        scores = [np.log(p - delta) - np.log(q) for delta in _DELTAS]
-        # For many releases.
-        scores.append((p - q) ** 2 / (q * (1.0 - q)))
-    chosen = {int(np.argmax(np.nan_to_num(score, nan=-np.inf))) for score in scores}
-    return tuple([probabilities(noises, candidates[index]) for index in sorted(chosen)])
+        found = [np.log(p - delta) - np.log(q) for delta in _DELTAS]
+        found.append((p - q) ** 2 / (q * (1.0 - q)))
+    return [float(np.nan_to_num(one, nan=-np.inf, posinf=-np.inf).max()) for one in found]

@@ -16,6 +16,8 @@ SCORES = "the sensitivity of the scores is that under the adjacency that is aske
 _LEAST = 1e-30
 
 _PLACES = (0.5, 0.25, 0.75, 0.125, 0.875, 0.0, 1.0)
+# And where the first option is seldom chosen, whatever the distance: for single releases.
+_SELDOM = (-2.0, -4.0, -7.0)
 
 
 def logistic_pairs(distance: float) -> Attained:
@@ -28,7 +30,8 @@ def logistic_pairs(distance: float) -> Attained:
     def chosen(x: float) -> float:
         return 1.0 / (1.0 + math.exp(-x)) if x > -700.0 else 0.0
 
-    return pairs_of([(chosen(s * distance), chosen(s * distance - distance)) for s in _PLACES])
+    places = (*[s * distance for s in _PLACES], *_SELDOM)
+    return pairs_of([(chosen(x), chosen(x - distance)) for x in places])
 
 
 def laplace_pairs(distance: float) -> Attained:
@@ -48,8 +51,8 @@ def two_laplace_pairs(distance: float) -> Attained:
         tail = 0.25 * (2.0 + abs(x)) * math.exp(-min(abs(x), 700.0))
         return 1.0 - tail if x >= 0.0 else tail
 
-    places = (*_PLACES, -1.0, 2.0, 3.0)
-    return pairs_of([(chosen(s * distance), chosen(s * distance - distance)) for s in places])
+    places = (*[s * distance for s in (*_PLACES, -1.0, 2.0, 3.0)], *_SELDOM)
+    return pairs_of([(chosen(x), chosen(x - distance)) for x in places])
 
 
 def pairs_of(
