@@ -249,3 +249,14 @@ def test_other_names_of_options_are_answered(option, meant):
 
 def test_a_missing_option_is_explained():
     assert "Missing option '--dataset-size': number of training examples" in run().output
+
+
+def test_a_claim_is_a_number_with_the_digits_that_were_typed():
+    found = run(*BASIC, *NOISE, "--claimed-epsilon", "nan")
+    assert found.exit_code == 2
+    assert "Expected --claimed-epsilon to be a number >= 0, got 'nan'" in found.output
+    above = as_json(*BASIC, *NOISE)["upper"]["epsilon"]
+    short = f"{above - 5e-3:.2f}"
+    text = " ".join(run(*BASIC, *NOISE, "--claimed-epsilon", short).output.split())
+    assert f"epsilon {short} at delta" in text
+    assert "rounded up, the claim would be proven" in text
