@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from rdpkit.accountants.loss_distributions import remembered
 from rdpkit.adjacency import Adjacency
 from rdpkit.calibration import UnreachableTargetError, calibrate
 from rdpkit.cli.event_commands import EventCommand
-from rdpkit.cli.event_options import with_help
+from rdpkit.cli.event_options import claimed_epsilon_option, with_help
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, dashed
 from rdpkit.cli.output import OUT_OF_REACH, CommandError, format_option, to_file_option
 from rdpkit.events import DPSGD
@@ -22,7 +23,7 @@ from rdpkit.formats.html import grid, page
 from rdpkit.formats.screen import entry
 from rdpkit.formats.text import as_json, how_many, printable, rounded_down, rounded_up
 from rdpkit.guarantee import Guarantee
-from rdpkit.pairs.claim_check import soundness_of
+from rdpkit.pairs.claim_check import about_last_digit, claimed_number, soundness_of
 from rdpkit.planning import (
     SamplingBounds,
     TrainingReport,
@@ -73,11 +74,6 @@ _WANTED = ("noise_multiplier", "epochs", "batch_size")
     "mean]",
 )
 @click.option(
-    "--claimed-epsilon",
-    type=NUMBER,
-    help="A claim to be judged. The exit status is 1 if it is refuted.",
-)
-@click.option(
     "--compare-sampling",
     "comparing",
     is_flag=True,
@@ -109,7 +105,7 @@ def dpsgd(
     others: bool,
     delta: float | None,
     adjacency: str | None,
-    claimed_epsilon: float | None,
+    claimed_epsilon: str | None,
     **given: Any,
 ) -> None:
     """What a DP-SGD run is worth: a certified epsilon, and everything else on one screen.
@@ -124,6 +120,8 @@ def dpsgd(
     assumed = _assumed(delta, adjacency, given)
     delta = usual_delta(given["dataset_size"]) if delta is None else delta
     relation = Adjacency(adjacency or Adjacency.ADD_OR_REMOVE_ONE)
+    name = "--claimed-epsilon"
+    claim = None if claimed_epsilon is None else claimed_number(name, claimed_epsilon)
     settings = {name: value for name, value in given.items() if value is not None}
     found = ""
     if target is None:
@@ -136,9 +134,8 @@ def dpsgd(
             raise CommandError(str(error), status=OUT_OF_REACH) from None
     report = training_report(event, delta=delta, adjacency=relation)
     verdict = None
-    if claimed_epsilon is not None:
-        upper, lower = report.upper, report.lower
-        verdict = soundness_of(claimed_epsilon, upper=upper, lower=lower).value
+    if claim is not None:
+        verdict = soundness_of(float(claim), upper=report.upper, lower=report.lower).value
     rows: tuple[SamplingBounds, ...] = ()
     if comparing:
         # Under zero-out nothing but one gradient changes, so that all ways can be compared.
@@ -150,7 +147,7 @@ def dpsgd(
 
         printed = other_accountants(event, delta=delta)
     if html is not None:
-        write_whole(html, _page(report, assumed, verdict, claimed_epsilon))
+        write_whole(html, _page(report, assumed, verdict, claim))
         click.echo(f"wrote {printable(str(html))}", err=True)
     if output_format == "json":
         table = report.as_dict()
@@ -162,7 +159,7 @@ def dpsgd(
             extra["other_accountants"] = [one.as_dict() for one in printed]
         click.echo(as_json({**table, **extra}))
     else:
-        lines = _text(report, found, assumed, verdict, claimed_epsilon)
+        lines = _text(report, found, assumed, verdict, claim)
         lines += _comparison(rows)
         if others:
             lines += _other_accountants(printed)
@@ -279,7 +276,7 @@ def _text(
     found: str,
     assumed: list[str],
     verdict: str | None,
-    claim: float | None,
+    claim: Decimal | None,
 ) -> list[str]:
     event, upper = report.event, report.upper
     lines = [*_settings(event, found), ""]
@@ -316,8 +313,10 @@ def _text(
     return lines
 
 
-def _judged(report: TrainingReport, verdict: str, claim: float) -> str:
-    return f"epsilon {claim:g} at delta = {report.upper.delta:g} is {_VERDICTS[verdict]}"
+def _judged(report: TrainingReport, verdict: str, claim: Decimal) -> str:
+    last = "" if verdict == "sound" else "".join(about_last_digit(report.upper.epsilon, claim))
+    words = _VERDICTS[verdict] + (last and f"; {last}")
+    return f"epsilon {claim} at delta = {report.upper.delta:g} is {words}"
 
 
 def _in_words(report: TrainingReport) -> str:
@@ -330,7 +329,7 @@ def _in_words(report: TrainingReport) -> str:
 
 
 def _page(
-    report: TrainingReport, assumed: list[str], verdict: str | None, claim: float | None
+    report: TrainingReport, assumed: list[str], verdict: str | None, claim: Decimal | None
 ) -> str:
     """One page of HTML, in the words of the screen."""
     upper = report.upper
@@ -395,7 +394,7 @@ def _settings(event: DPSGD, found: str) -> list[str]:
         batch += f" ({event.accumulation_steps} times {event.batch_size})"
     length = "" if event.steps is None else how_many(event.steps, "step")
     if event.epochs is not None:
-        length = f"{event.epochs:g} {'epoch' if event.epochs == 1 else 'epochs'}"
+        length = _epochs(event.epochs)
     noise = f"noise multiplier {event.noise_multiplier!r}"
     about = f"{how_many(event.dataset_size, 'example')}, {batch}, {length}, {noise}"
     lines = _entry("DP-SGD", f"{about}, sampling {event.sampling}")
@@ -403,7 +402,7 @@ def _settings(event: DPSGD, found: str) -> list[str]:
         "",
         f"{how_many(event.updates, 'noisy update')}; an example is in one with probability "
         f"{event.sampling_probability:.4g}; "
-        f"{event.updates * event.sampling_probability:.4g} epochs",
+        f"{_epochs(event.updates * event.sampling_probability)}",
     )
     if found:
         lines += _entry(
@@ -411,6 +410,10 @@ def _settings(event: DPSGD, found: str) -> list[str]:
             f"{dashed(found)} = {getattr(event, found)!r}, the end of what meets the target",
         )
     return lines
+
+
+def _epochs(number: float) -> str:
+    return f"{number:.4g} {'epoch' if f'{number:.4g}' == '1' else 'epochs'}"
 
 
 def _shown(guarantee: Guarantee) -> str:
@@ -421,3 +424,6 @@ def _shown(guarantee: Guarantee) -> str:
 def _entry(name: str, text: str) -> list[str]:
     """A name and a text, wrapped."""
     return entry(name, text, _WIDTH)
+
+
+dpsgd.params.insert([one.name for one in dpsgd.params].index("comparing"), claimed_epsilon_option())

@@ -117,7 +117,7 @@ class AdjacencyType(_Type):
         found = SPELLINGS.get(text) or SPELLINGS.get(text.lower())
         if found is None:
             known = ", ".join(dashed(member.value) for member in Adjacency)
-            self.fail(f"{value!r} is not one of {known}.{advice(text)}", param, ctx)
+            self.fail(f"{value!r} is not one of {known}.{dashed(advice(text))}", param, ctx)
         return found.value
 
     def shell_complete(

@@ -275,6 +275,8 @@ def _command_error(error: Exception) -> CommandError:
 def _words(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.strerror}: {os.fspath(error.filename)!r}"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
     return str(error) or type(error).__name__
 
 

@@ -97,7 +97,7 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 def read_table(table: Mapping[str, Any], keys: Mapping[str, Key]) -> dict[str, Any]:
     """The values of a table, with those of keys that were left out; all mistakes at once."""
     accepted = ", ".join(keys)
-    found: list[ValueError] = [
+    found: list[ValueError | OSError] = [
         Refused(f"unknown key {name!r}; accepted are {accepted}.{did_you_mean(name, keys)}", name)
         for name in table
         if name not in keys

@@ -202,6 +202,17 @@ def test_other_accountants_say_what_they_print_of_a_loader():
     assert "No other accountant that is installed can be told this run." in nothing.output
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
+def test_an_accountant_that_takes_too_long_is_not_asked():
+    """Opacus's PRV takes 5 GB here; what dp-accounting logs of orders is no part of the answer."""
+    settings = ("--noise-multiplier", "5", "--batch-size", "500", "--dataset-size", "1000")
+    found = run(*settings, "--steps", "100000", "--delta", "1e-5", "--compare-accountants")
+    assert "no number  opacus 1.6.0, PRV (not asked: its 144 million points" in found.output
+    assert "659.048  opacus 1.6.0, RDP" in found.output
+    assert "failed to converge" not in found.output + found.stderr
+
+
 @pytest.mark.thorough
 def test_a_page_for_people_who_do_not_compute(tmp_path, browser, monkeypatch):
     # A busy machine draws nothing that takes long.
@@ -238,3 +249,14 @@ def test_other_names_of_options_are_answered(option, meant):
 
 def test_a_missing_option_is_explained():
     assert "Missing option '--dataset-size': number of training examples" in run().output
+
+
+def test_a_claim_is_a_number_with_the_digits_that_were_typed():
+    found = run(*BASIC, *NOISE, "--claimed-epsilon", "nan")
+    assert found.exit_code == 2
+    assert "Expected --claimed-epsilon to be a number >= 0, got 'nan'" in found.output
+    above = as_json(*BASIC, *NOISE)["upper"]["epsilon"]
+    short = f"{above - 5e-3:.2f}"
+    text = " ".join(run(*BASIC, *NOISE, "--claimed-epsilon", short).output.split())
+    assert f"epsilon {short} at delta" in text
+    assert "rounded up, the claim would be proven" in text

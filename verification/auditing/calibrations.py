@@ -33,13 +33,6 @@ def calibrated_values(
     assert claim.epsilon is not None
     target = float(claim.epsilon)
     match claim.quantity:
-        case "epsilon" if claim.order is None and delta == 0.0:
-            return _searched(
-                event,
-                names,
-                target,
-                lambda one: rdpkit.epsilon(one, delta=0.0, adjacency=adjacency).epsilon,
-            )
         case "epsilon" if claim.order is None:
             assert delta is not None
             found = rdpkit.calibrate(

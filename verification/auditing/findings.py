@@ -334,7 +334,10 @@ def false_by_rounding(finding: Finding) -> bool:
 
 
 def with_readings(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings, each with what became of the other readings of its number."""
+    """The findings, each with what became of the other readings of its number.
+
+    A delta that says little about so few records is noted.
+    """
     findings = list(findings)
     groups: dict[str, list[Finding]] = {}
     for one in findings:
@@ -342,6 +345,7 @@ def with_readings(findings: Iterable[Finding]) -> list[Finding]:
     return [
         dataclasses.replace(
             one,
+            notes=tuple(dict.fromkeys((*one.notes, *_about_delta(one.claim)))),
             readings=tuple(
                 OtherReading(
                     id=other.claim.id,
@@ -356,6 +360,21 @@ def with_readings(findings: Iterable[Finding]) -> list[Finding]:
         )
         for one in findings
     ]
+
+
+def _about_delta(claim: Claim) -> tuple[str, ...]:
+    """A warning where publishing one record at random, whole, would be private as well."""
+    event, delta = claim.event, claim.delta
+    while event is not None and hasattr(event, "event"):
+        event = event.event
+    known = (getattr(event, name, None) for name in ("dataset_size", "population_size"))
+    records = next((size for size in known if size), sum(getattr(event, "class_sizes", ())))
+    if not records or delta is None or delta * records < 1.0:
+        return ()
+    return (
+        f"warning: delta {delta:g} is not below 1/{records}, one over the number of records: a "
+        "program that publishes one record at random, whole, keeps such a promise, too",
+    )
 
 
 def with_notes(finding: Finding, *notes: str) -> Finding:

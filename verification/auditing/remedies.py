@@ -35,6 +35,7 @@ MOST_CALIBRATED = 20
 
 # Digits that a noise is rounded to, which is tried again with more if it is no longer enough.
 _DIGITS = (4, 6, 9, 17)
+_TOLERANCE = 2e-6
 _MOST_NOISES = 20
 # Parameters that say how private something is, of mechanisms that have no noise of their own.
 _STATED = ("epsilon", "rho")
@@ -450,6 +451,9 @@ def _calibrated(claim: Claim, names: tuple[str, ...]) -> _Calibrated | str:
 def _short(value: float, digits: int, *, up: bool) -> str:
     if isinstance(value, int):
         return str(value)
+    # What is found misses a number of few digits, which may be the answer, by the tolerance.
+    near = float(f"{value:.{digits}g}")
+    value = near if abs(near - value) <= _TOLERANCE * abs(value) else value
     text = (rounded_up if up else rounded_down)(value, digits=digits)
     if "." in text and "e" not in text:
         text = text.rstrip("0")

@@ -133,7 +133,7 @@ def loads(
         document = tomllib.loads(text, parse_float=Decimal)
     except (ValueError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"{origin}: not a TOML file: {error}") from None
-    problems = [
+    problems: list[ValueError | OSError] = [
         ValueError(f"{origin}: unknown key {key!r}; a claims file holds [work] and [[claim]] only.")
         for key in document
         if key not in ("claim", "format", "work")
@@ -182,9 +182,9 @@ def _name(table: Any, number: int) -> str:
     return repr(identifier) if isinstance(identifier, str) and identifier else str(number)
 
 
-def _wrong_readings(claims: list[Claim]) -> list[ValueError]:
+def _wrong_readings(claims: list[Claim]) -> list[ValueError | OSError]:
     """Claims that read a number of others have to name it, and to say how they read it."""
-    problems: list[ValueError] = []
+    problems: list[ValueError | OSError] = []
     known = {claim.id: claim for claim in claims}
     for claim in claims:
         if claim.reads is None:

@@ -113,3 +113,23 @@ parameters = {noise_std = 5.0, record_norm = 1.0}
     assert "refuted" in found._repr_html_()
     with pytest.raises(AttributeError, match="no attribute 'audit_file'"):
         _ = rdpkit.verification.audit_file
+
+
+@pytest.mark.parametrize(("delta", "warned"), [("1e-2", True), ("1e-3", False)])
+def test_a_delta_that_says_little_about_so_few_records_is_noted(tmp_path, delta, warned):
+    path = tmp_path / "one.claims.toml"
+    steps = "noise_multiplier = 5.0, dataset_size = 500, batch_size = 10, steps = 1"
+    path.write_text(
+        f"""
+[[claim]]
+id = "mine"
+source = "here"
+mechanism = "dpsgd"
+adjacency = "add-remove"
+delta = {delta}
+epsilon = 9
+parameters = {{{steps}}}
+"""
+    )
+    (found,) = rdpkit.verification.audit_files(path)
+    assert any("is not below 1/500" in note for note in found.notes) is warned
