@@ -39,23 +39,26 @@ def main(paths: list[str]) -> int:
 
 
 def _checked(path: str) -> int:
-    """Check one file, and print what is found."""
-    wanted = "understood"
+    """Check one file, and print what is found, in ASCII and each reason in one line."""
+    status = 2
     try:
         with open(path, "rb") as file:
             claim, hints = read(file.read(MOST_BYTES + 1))
         print("\n".join(statement(claim)))
-        wanted = "accepted"
+        status = 1
         check(claim, hints)
+        print("accepted")
+        status = 0
     except (OSError, *REFUSED) as error:
-        print(f"not {wanted}: {error!s:.200} ({path!a})")
-        return 1 if wanted == "accepted" else 2
-    print("accepted")
-    return 0
+        why = ascii(str(error))[1:-1]
+        print(f"not {('accepted', 'understood')[status - 1]}: {why:.200} ({path!a})")
+    return status
 
 
 def read(content: bytes) -> tuple[Any, Any]:
     """The claim and the hints of a certificate, which are what is written and no more."""
+    # Names that are numbers would be put into another order in a browser.
+    require(not re.search(rb'"[0-9]+"\s*:', content[: MOST_BYTES + 1]), "a number as a name")
     require(len(content) <= MOST_BYTES, "it has more than 64 kB")
     text = content.decode("ascii")
     found = json.loads(text, parse_int=lambda n: int(n[:12]), parse_float=str, parse_constant=str)

@@ -148,7 +148,7 @@ def normal_tail(x: Enclosed) -> Enclosed:
     square = n * n >> bits
     more = 32 * (2 + (3 * square >> bits + 7))
     work = bits + more
-    spend((work + (4 * square >> bits)) * (1 + (work >> 11) ** 2) // 4)
+    spend((work + (4 * square >> bits)) * (1 + (work >> 11) ** 2))
     share = _area(n << more, work) / _half_area(work)
     low, high = share.lo >> more + 1, (share.hi >> more + 1) + 1
     low, high = (low, high) if x.lo >= 0 else (-high, -low)

@@ -65,7 +65,7 @@ class Masses(NamedTuple):
     def halved(self) -> "Masses":
         """On a grid of twice the step; 1 / (1 + e^-step) of what is between goes up."""
         one, found = of(1, 4 * self.digits + 64), []
-        up = (one / (one + of(-self.step, one.bits).exp())).hi if len(self.lists) == 1 else 0
+        up = min((one / (one + of(-self.step, one.bits).exp())).hi, one.hi) * (len(self.lists) == 1)
         for values in self.lists:
             padded = [0] * (self.low % 2) + values + [0, 0]
             raised = [-(-v * up >> one.bits) for v in padded[1::2]]
@@ -103,11 +103,10 @@ class Masses(NamedTuple):
 
         From above masses of Q are e^-loss times those of P, and only losses above epsilon add any.
         """
-        above, bits = len(self.lists) == 1, 4 * self.digits + 64
-        first = of(epsilon - above * self.low * self.step, bits).exp()[not above]
-        fall = of(-self.step, bits).exp().lo if above else 1 << bits
-        p = [*self.lists[0], self.infinite[0]]
-        q = [*self.lists[-1], self.infinite[-1] * (not above)]
+        below, bits = len(self.lists) == 2, 4 * self.digits + 64
+        first = of(epsilon - (not below) * self.low * self.step, bits).exp()[below]
+        fall = 1 << bits if below else of(-self.step, bits).exp().lo
+        p, q = [*self.lists[0], self.infinite[0]], [*self.lists[-1], self.infinite[-1] * below]
         weights = accumulate(p[1:], lambda weight, _: weight * fall >> bits, initial=first)
         parts = [(a << bits) - b * weight for a, b, weight in zip(p, q, weights)]
         return Fraction(max(accumulate(parts[::-1])), 10**self.digits << bits)
@@ -156,6 +155,7 @@ def _bits(places: list[int], step: Fraction, digits: int) -> int:
     """Binary digits, more where e^loss, or one over it, multiplies what is off."""
     far, width = int(max(-places[0], places[-1]) * step), places[-1] - places[0] + 1
     require(far < 10**5 and 0 < width <= MOST_PLACES, "a loss is too large, or a grid too long")
+    spend(4 * width)
     return 7 * digits // 2 + 64 + 4 * len(str(step.denominator)) + 3 * far // 2
 
 

@@ -70,8 +70,7 @@ def shift(square: Fraction) -> Pair:
 
 def mixture(noise: Fraction, parts: list[tuple[Fraction, Fraction]]) -> Pair:
     """Normal noise around places with some weights, and around 0."""
-    total = sum(weight for weight, _ in parts)
-    first = tuple(((x / noise) ** 2, weight / total) for weight, x in parts)
+    first = tuple(((x / noise) ** 2, weight / sum(w for w, _ in parts)) for weight, x in parts)
     return Pair("normal", (first, ((0, 1),)), side=1)
 
 

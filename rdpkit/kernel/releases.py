@@ -92,7 +92,7 @@ def read_parts(given: Any) -> Release:
 
 def _read(name: str, value: Any) -> Any:
     if name == "parts":
-        return [(number(weight), number(x)) for weight, x in listed(value, 1, 50)]
+        return [tuple(map(number, listed(one, 2, 2))) for one in listed(value, 1, 50)]
     if name in WHOLE:
         return whole(value)
     return value if name == "kind" else number(value, MOST.get(name, HUGE))
@@ -184,8 +184,7 @@ def _merged(way: Way) -> Way:
 def divergence(release: Release, relation: str, a: Fraction) -> Fraction:
     """An upper bound on the Renyi divergence of order a > 1, in either direction."""
     (part,) = release
-    usual = 1 < a <= 10**6 and all(one["rate"] == 1 for one in part)
-    require(usual, "no Renyi divergence is known of samples, or of orders up to 1, or very large")
+    require(1 < a <= 10**6 and all(one["rate"] == 1 for one in part), "a sample, or unusual order")
     return sum((one["count"] * _divergence(one, relation, a) for one in part), Fraction(0))
 
 

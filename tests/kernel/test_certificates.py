@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
 import json
@@ -597,3 +598,47 @@ def test_outcomes_that_never_happen_do_not_weaken_a_refutation(event):
     below = lower_bound(event * 4, delta=1e-3, adjacency=REPLACE)[0].epsilon
     claimed = f"{0.99 * below:.4f}"
     certificate(event * 4, claimed=claimed, delta=1e-3, adjacency=REPLACE, refuted=True)
+
+
+def written(tmp_path: Path, found: dict[str, object]) -> Path:
+    """A file with the right hash of its claim."""
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps({**found, "sha256": checking.digest(found["claim"])}))
+    return path
+
+
+@pytest.mark.parametrize("parts", [[{"0.5": "accepted", "1.0": "x"}], ["11"], [["1", "1", "1"]]])
+def test_parts_of_a_mixture_are_pairs_of_numbers(parts, tmp_path, capsys):
+    event = rdpkit.MixtureOfGaussians(noise_std=1.0, sensitivities=(1.0,), probabilities=(1.0,))
+    found = json.loads(certificate(event, claimed="9", adjacency=ADD, delta=0.1))
+    found["claim"]["release"][0][0]["parts"] = parts
+    assert checking.main([str(written(tmp_path, found))]) == 2
+    assert capsys.readouterr().out.startswith("not understood")
+
+
+@pytest.mark.parametrize("text", ["\ud800", "1\naccepted\n\x1b[31m\x07"])
+def test_a_refusal_is_one_line_of_ascii(text, tmp_path, capsys):
+    found = json.loads(certificate(gaussian(1.0), claimed="9", adjacency=ADD, delta=0.1))
+    found["claim"]["release"][0][0]["noise"] = text
+    assert checking.main([str(written(tmp_path, found))]) == 2
+    shown = capsys.readouterr().out
+    assert shown.isascii()
+    assert shown[:-1].isprintable()
+
+
+def test_names_that_are_numbers_are_refused():
+    found = json.loads(certificate(gaussian(1.0), claimed="9", adjacency=ADD, delta=0.1))
+    with pytest.raises(ValueError, match="a number as a name"):
+        checking.read(json.dumps({**found, "about": {"b": "x", "1": "y"}}).encode())
+
+
+def test_what_grids_of_many_places_cost_is_counted():
+    found = json.loads(certificate(gaussian(1.0) + LAPLACE, claimed="9", adjacency=ADD, delta=0.1))
+    for way in found["hints"]["ways"]:
+        for part in way["parts"]:
+            part["nodes"] = [[0, 1, 1], [399_000, 399_001, 1]]
+            part["halvings"] = []
+        way["step"] = "0.0001"
+    with contextlib.suppress(ValueError):
+        checking.check(found["claim"], found["hints"])
+    assert checking.MOST_WORK - checking.LEFT[0] > 1_000_000

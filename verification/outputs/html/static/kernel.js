@@ -133,7 +133,7 @@ function halfArea(bits) {
 function normalTail(x) {
   const { bits } = x, half = 1n << (bits - 1n), n = size(x.lo), square = (n * n) >> bits;
   const more = 32n * (2n + ((3n * square) >> (bits + 7n))), work = bits + more;
-  spend(((work + ((4n * square) >> bits)) * (1n + (work >> 11n) ** 2n)) / 4n);
+  spend((work + ((4n * square) >> bits)) * (1n + (work >> 11n) ** 2n));
   const share = area(n << more, work).over(halfArea(work));
   let [low, high] = [share.lo >> (more + 1n), (share.hi >> (more + 1n)) + 1n];
   if (x.lo < 0n) [low, high] = [-high, -low];
@@ -373,13 +373,13 @@ function fromBelow(pair, places, step, digits, starts) {
 /* Binary digits, more where e^loss, or one over it, multiplies what is off. */
 function bitsFor(places, step, digits) {
   const end = whole(most(-places[0], places[places.length - 1])).times(step), far = end.n / end.d;
-  need(far < 10n ** 5n, "a loss is too large");
+  const span = places[places.length - 1] - places[0] + 1n;
+  need(far < 10n ** 5n && span <= BigInt(MOST_PLACES), "a loss is too large, or a grid too long");
+  spend(4n * span);
   return (7n * digits) / 2n + 64n + 4n * digitsOf(step.d) + floor(3n * far, 2n);
 }
 function spread(places, masses) {
-  const span = places[places.length - 1] - places[0] + 1n;
-  need(span <= BigInt(MOST_PLACES), "the grid has too many places");
-  const found = Array(Number(span)).fill(0n);
+  const found = Array(Number(places[places.length - 1] - places[0] + 1n)).fill(0n);
   places.forEach((k, i) => { found[Number(k - places[0])] = masses[i]; });
   return found;
 }
@@ -585,6 +585,7 @@ function deltaOf(way, hint, below, epsilon) {
 function nodes(given) {
   const places = [];
   for (const stretch of listed(given, 1, 20000)) {
+    if (places.length === 20000) break;
     const [from, to] = listed(stretch, 3, 3).slice(0, 2).map(integer), stride = count(stretch[2]);
     for (let k = from; k < to && places.length < 20000; k += stride) {
       need(!places.length || places[places.length - 1] < k, "the places do not ascend");
@@ -708,6 +709,7 @@ function checkCertificate(text, show = () => {}) {
   progress = show;
   try {
     need(text.length <= 65536, "it has more than 64 kB");
+    need(!/"[0-9]+"\s*:/.test(text), "a number as a name");
     const { claim, format, hints, sha256: hash } = fields(parse(text), "format claim sha256 hints about");
     need(format === "rdpkit-certificate-3", "another format");
     lines = statement(claim);
