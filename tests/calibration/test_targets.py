@@ -377,7 +377,12 @@ def test_bad_input(changes, message):
         (rdpkit.Laplace(noise_scale=1.0, record_norm=3.0), ADD, "noise_scale", 3.0),
         (rdpkit.Laplace(noise_scale=50.0, record_norm=3.0), REPLACE, "noise_scale", 6.0),
         (rdpkit.Laplace(noise_scale=8.0, record_norm=1.0) * 2, ADD, "count", 8),
-        (EVENTS["epsilon_delta"][0], ADD, "epsilon", 1.0),
+        (
+            rdpkit.EpsilonDelta(epsilon=0.1, delta=0.0, adjacency=rdpkit.Adjacency.parse(ADD)),
+            ADD,
+            "epsilon",
+            1.0,
+        ),
     ],
 )
 def test_pure_privacy_has_its_closed_form(event, adjacency, parameter, expected):

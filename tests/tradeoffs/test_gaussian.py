@@ -192,4 +192,4 @@ def test_one_line_says_it_all_and_two_names_take_it_apart():
     mu, regret = found
     assert (mu, regret) == (found.mu, found.regret)
     # Upper ends are rounded up and lower ends down.
-    assert str(found).startswith("mu <= 0.5001 for delta >= 1e-10 (add-or-remove-one; certified;")
+    assert str(found).startswith("mu <= 0.5000 for delta >= 1e-10 (add-or-remove-one; certified;")

@@ -49,6 +49,8 @@ _CLOSE, _MOST_CELLS = 1e-7, 8000
 # Shares at which the denominator is smaller somewhere are not tried.
 _LEAST = 0.03
 _SMALLEST, _LARGEST = 1.05, 1e4
+# The largest sensitivity, in scales of the noise of a query.
+_MOST_DISTANCE = 20.0
 
 Ways = Callable[[Any], tuple[Any, Any]]
 """Maps a share w to how far queries fall and rise at most, less the threshold, in parts of s."""
@@ -180,7 +182,12 @@ def _at(a: arb, d: arb, y: arb) -> tuple[arb, arb]:
 
 
 def _orders(event: Any, adjacency: Adjacency) -> OrderRange:
-    """Near 1 cells would have to be tiny; at large orders pure privacy is all that counts."""
+    """Near 1 cells would have to be tiny; at large orders pure privacy is all that counts.
+
+    So it is where queries have little noise: none of the places of floats would be near the peak.
+    """
+    if event.sensitivity > _MOST_DISTANCE * event.query_noise_scale:
+        return OrderRange(highest=1.0)
     return OrderRange(lowest=_SMALLEST, highest=_LARGEST)
 
 

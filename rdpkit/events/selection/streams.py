@@ -41,11 +41,13 @@ Tail = Callable[[Array], Array]
 # Deltas for which streams are chosen, and how many queries are asked at most.
 _DELTAS, _MANY = (0.1, 1e-2, 1e-4, 1e-6, 1e-9), 10**6
 _COARSE, _FINE = 250, 40_000
-# Races: where the noise of the threshold ends, and what is beyond and what nodes miss at most; half
+# Races: how far the noise of the threshold reaches, and what is beyond and what nodes miss at most; half
 # of a cell in scales of a query's noise, to bound and to choose; answers; and how many are few.
 _REACH, _LEFT_OUT, _HALF, _ROUGH, _MOST_OF_RACE, _FEW = 32.0, 1e-13, 0.05, 0.25, 100, 12
 # How often a race is changed a little at most; narrower noise of queries would take many cells.
 _ROUNDS, _NARROWEST = 8, 0.1
+# Queries that move farther are told apart by any stream.
+_FARTHEST = 100.0
 # Events less likely than this are left out.
 _LEAST = 1e-30
 # More than all roundings of floats, relative to a probability.
@@ -171,7 +173,9 @@ def _nodes(noises: Noises, stream: Stream, half: float, count: int) -> tuple[Arr
     kinks = [0.0, -noises.moved, stream.place, stream.place - far]
     kinks.append(stream.place + (stream.gap or 0.0))
     kinks.append(stream.centre - noises.ratio * _lowest(noises.query, stream.first))
-    ends = sorted({-_REACH, *[x for x in kinks if abs(x) < _REACH], _REACH})
+    # The noise of the threshold is around 0 on one data set, and around -moved on the other one.
+    low = -_REACH - noises.moved
+    ends = sorted({low, *[x for x in kinks if low < x < _REACH], _REACH})
     edges = np.concatenate(
         [np.linspace(a, b, math.ceil((b - a) / (2.0 * half)) + 1)[:-1] for a, b in pairwise(ends)]
     )
@@ -269,7 +273,7 @@ def _races(noises: Noises, most_above: int) -> list[Stream]:
 @lru_cache(maxsize=64)
 def best_streams(noises: Noises, most_above: int, queries: int = _MANY) -> Attained:
     """The pairs of the streams that tell most at each of some deltas."""
-    if noises.threshold is laplace and noises.ratio >= _NARROWEST:
+    if noises.threshold is laplace and noises.ratio >= _NARROWEST and noises.moved <= _FARTHEST:
         half = max(_ROUGH * noises.ratio, 0.5)
         streams = _refined(
             noises, _races(noises, most_above), lambda one: _race(noises, one, half, 4)
@@ -320,7 +324,7 @@ def _near(stream: Stream, step: float) -> list[Stream]:
 
 def _scores(p: Array, q: Array) -> list[float]:
     """The epsilons of the best event at some deltas, and what counts for many releases."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         found = [np.log(p - delta) - np.log(q) for delta in _DELTAS]
         found.append((p - q) ** 2 / (q * (1.0 - q)))
     return [float(np.nan_to_num(one, nan=-np.inf, posinf=-np.inf).max()) for one in found]

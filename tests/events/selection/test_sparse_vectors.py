@@ -262,3 +262,35 @@ def test_the_number_of_queries_matters_where_noise_is_gaussian():
     one = rdpkit.Gaussian(noise_std=math.hypot(10.0, 20.0), record_norm=1.0)
     whole = rdpkit.epsilon(one, delta=1e-6, adjacency="add_or_remove_one", bound="best-rdp")
     assert found[0] == pytest.approx(whole.epsilon, rel=1e-6)
+
+
+@pytest.mark.parametrize("moved", [0.5, 10.0, 45.0, 99.0])
+def test_races_leave_out_no_more_than_they_say_on_either_data_set(moved):
+    noises = streams.Noises(
+        threshold=streams.laplace,
+        query=streams.laplace,
+        ratio=20.0,
+        moved=moved,
+        both_ways=False,
+    )
+    # That at least none of the answers is of the first kind is certain.
+    stream = streams.Stream(first=0, centre=0.0, place=-5.0, above=3, gap=2.0)
+    p, q = streams.probabilities(noises, stream)
+    assert 1.0 - 1e-8 < p[0] <= 1.0
+    assert 1.0 <= q[0] < 1.0 + 1e-8
+
+
+def test_far_queries_with_much_noise_are_not_said_to_leak_more_than_they_do():
+    event = rdpkit.AboveThreshold(
+        threshold_noise_scale=1.0, query_noise_scale=1000.0, sensitivity=40.0
+    )
+    question = {"delta": 1e-6, "adjacency": RELATION}
+    found = rdpkit.epsilon(event, lower=True, **question)
+    assert 0.0 < found.lower <= found.epsilon < 0.74
+
+
+def test_queries_with_little_noise_have_an_answer():
+    event = rdpkit.AboveThreshold(
+        threshold_noise_scale=1.0, query_noise_scale=0.02, sensitivity=1.0, most_above=37
+    )
+    assert rdpkit.epsilon(event, delta=1e-6, adjacency=RELATION).epsilon > 1800

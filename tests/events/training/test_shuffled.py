@@ -113,3 +113,11 @@ def test_without_left_over_records_the_neighbour_has_one_more():
         for event in (exact, more)
     )
     assert one == two
+
+
+def test_little_noise_takes_no_long_lattice():
+    event = rdpkit.ShuffledGaussian(
+        noise_std=0.1, record_norm=1.0, batch_size=256, dataset_size=60_000
+    )
+    found = rdpkit.epsilon(event, delta=1e-5, adjacency="zero_out", lower=True)
+    assert 91.0 < found.lower <= found.epsilon < 93.0

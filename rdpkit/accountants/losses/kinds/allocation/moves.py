@@ -44,6 +44,8 @@ from rdpkit.numerics.fourier import DOUBLE, U, extended
 
 _BITS = 160
 _LONGEST = 1 << 18
+# The most places from the lowest to the highest value, of which few are used.
+_WIDEST = 1 << 22
 _MOST_SHIFT, _MOST_BATCHES = 12.0, 10**6
 # How far apart the points of the normal distribution are, and how far they reach.
 _APART, _REACH = 0.02, 9.0
@@ -183,10 +185,11 @@ def _chernoff(places: Array, masses: Array, count: int, sign: float, unit: float
 
 def _on_lattice(
     up: _Values, down: _Values, k: int, ratio: float, need: float
-) -> tuple[float, Indices, Array, float]:
+) -> tuple[float, Indices, Array, float] | None:
     """The step of a lattice, its points and their masses, and the mean beyond the cap.
 
     ``need`` is about what the positive values must add up to, with which the numbers are chosen.
+    None where a lattice that resolves common values would be too long for rare ones.
     """
     usual = int(np.searchsorted(-k * np.cumsum(up.masses[::-1])[::-1], -_RARE))
     usual = min(max(usual, 1), up.edges.size - 1)
@@ -204,6 +207,8 @@ def _on_lattice(
     scale = need + spread
     step = min(max(_FINE * deviation, scale / _MOST_STEPS), scale / _LEAST_STEPS)
     step = 2.0 ** math.floor(math.log2(step))
+    if float(up.edges[cap]) + float(down.edges[bottom]) > _WIDEST * step:
+        return None
 
     up_places, up_masses = _split(up, cap, step)
     down_places, down_masses = _split(down, bottom, step)
@@ -231,7 +236,10 @@ def divergence(step: AllocatedMoves, ratio: float) -> float:
     known = _known(step, ratio)
     if up is None or down is None:
         return known
-    lattice, indices, masses, excess = _on_lattice(up, down, k, ratio, k * (ratio - 1.0) / p)
+    on_lattice = _on_lattice(up, down, k, ratio, k * (ratio - 1.0) / p)
+    if on_lattice is None:
+        return known
+    lattice, indices, masses, excess = on_lattice
     first, last = int(indices[0]), int(indices[-1])
     # Jumps get as much weight as everything else, so that transforms resolve them.
     tilt, jumps = 0.0, indices > 0
