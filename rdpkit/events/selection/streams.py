@@ -41,8 +41,8 @@ Tail = Callable[[Array], Array]
 # Deltas for which streams are chosen, and how many queries are asked at most.
 _DELTAS, _MANY = (0.1, 1e-2, 1e-4, 1e-6, 1e-9), 10**6
 _COARSE, _FINE = 250, 40_000
-# Races: how far the noise of the threshold reaches, what is beyond and what nodes miss at most; half
-# of a cell in scales of a query's noise, to bound and to choose; answers; and how many are few.
+# Races: how far the noise of the threshold reaches, what is beyond and what nodes miss at most;
+# half of a cell in scales of a query's noise, to bound and to choose; answers; how many are few.
 _REACH, _LEFT_OUT, _HALF, _ROUGH, _MOST_OF_RACE, _FEW = 32.0, 1e-13, 0.05, 0.25, 100, 12
 # How often a race is changed a little at most; narrower noise of queries would take many cells.
 _ROUNDS, _NARROWEST = 8, 0.1
