@@ -77,10 +77,10 @@ def test_one_way_of_making_batches_does_not_stand_for_another():
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("sampling", ["shuffle", "random-allocation"])
-def test_gaussians_that_only_bound_are_not_said_to_be_attained(sampling):
+def test_gaussians_that_only_bound_are_not_said_to_be_attained():
+    # Batches of which none is left over are known as if it was known in which one a record is.
     event = rdpkit.DPSGD(
-        noise_multiplier=8.0, dataset_size=1050, batch_size=50, epochs=4, sampling=sampling
+        noise_multiplier=8.0, dataset_size=1050, batch_size=50, epochs=4, sampling="shuffle"
     )
     report = rdpkit.training_report(event, delta=1e-5, adjacency="replace_one")
     assert report.lower.epsilon < 0.8 * report.upper.epsilon
