@@ -89,9 +89,9 @@ def test_a_claim_for_poisson_samples_is_refuted_if_batches_are_shuffled():
     found = run(*BASIC, *NOISE, "--sampling", "shuffle", "--claimed-epsilon", "0.9")
     assert found.exit_code == 1
     assert "refuted" in found.output
-    found = run(*BASIC, *NOISE, "--sampling", "shuffle", "--claimed-epsilon", "20")
+    found = run(*BASIC, *NOISE, "--sampling", "shuffle", "--claimed-epsilon", "5.1")
     assert found.exit_code == 0
-    assert "unproven" in found.output
+    assert "is sound" in " ".join(found.output.split())
 
 
 def test_a_target_out_of_reach_is_a_failed_check():

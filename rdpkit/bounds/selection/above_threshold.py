@@ -28,7 +28,6 @@ vector technique with Renyi differential privacy", NeurIPS 2020.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -120,44 +119,44 @@ def _moved(event: Any, order: arb, ways: Ways) -> arb:
     """The bound at the share that is best in floats and where it can be shown."""
     s, t = arb(event.sensitivity), arb(event.threshold_noise_scale)
     unit = s / arb(event.query_noise_scale)
-    w, largest = arb(0), math.inf
+    w, largest = arb(0), arb.pos_inf()
     shares = _shares(event, float(order), ways).tolist()
     for share in (*shares[:2], 1.0, 0.0):
         w = arb(share)
         falls, rises = ways(w)
-        largest = max(_log_ratio(order, falls * unit), _log_ratio(order, -rises * unit))
+        largest = _log_ratio(order, falls * unit).max(_log_ratio(order, -rises * unit))
         # It is finite where no query rises, at one end of the shares.
-        if math.isfinite(largest):
+        if largest.is_finite():
             break
     d = w * s / t
     whole = order * ((order - 1) * d).exp() + (order - 1) * (-order * d).exp()
     at_threshold = (whole / (2 * order - 1)).log()
-    found: arb = (at_threshold + event.most_above * arb(largest)) / (order - 1)
+    found: arb = (at_threshold + event.most_above * largest) / (order - 1)
     return found
 
 
-def _log_ratio(a: arb, d: arb) -> float:
-    """A float above log r for one d: cells are halved while they may hold much more than seen."""
+def _log_ratio(a: arb, d: arb) -> arb:
+    """A ball around log r for one d: cells are halved while they may hold much more than seen."""
     if d == 0:
-        return 0.0
+        return arb(0)
     found, seen, pending = 0.0, 0.0, [(0, 0)]
     for _ in range(_MOST_CELLS):
         if not pending:
-            return found
+            return arb(seen).union(arb(found))
         depth, place = pending.pop()
         # The distance of x from that end at which the one of p and q that is below 1/2 is 1/2.
         radius = abs(d) / (2 << depth)
         middle = radius * (2 * place + 1)
         value = _at(a, d, middle)[0]
         if not value.is_finite():
-            return math.inf
+            return arb.pos_inf()
         bound = float_above(value + radius * abs(_at(a, d, middle + arb(0, 1) * radius)[1]))
         seen = max(seen, float_above(value))
         if bound <= seen * (1.0 + _CLOSE):
             found = max(found, bound)
         else:
             pending += [(depth + 1, 2 * place), (depth + 1, 2 * place + 1)]
-    return math.inf
+    return arb.pos_inf()
 
 
 def _at(a: arb, d: arb, y: arb) -> tuple[arb, arb]:
