@@ -133,6 +133,12 @@ class Difference:
         """What it is told from others by."""
         return self.kind, self.what
 
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """Its place in the order of weights: a number that no line is known of comes last."""
+        lost = self.kind is DifferenceKind.VALUE and not (self.place or self.branch)
+        return lost, self.kind.rank
+
     def describe(self) -> str:
         """In words."""
         at = f" at {self.place}" if self.place else ""
@@ -246,7 +252,7 @@ class ReplayResult:
             return ReplayVerdict.UNACCOUNTED
         if not self.pairs:
             return ReplayVerdict.NOT_EXAMINED
-        enough = self.pairs >= min(LEAST_PAIRS, self.wanted)
+        enough = self.pairs >= min(LEAST_PAIRS, self.wanted + self.unusable)
         return ReplayVerdict.NOTHING_FOUND if enough else ReplayVerdict.INCONCLUSIVE
 
     @property

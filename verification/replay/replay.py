@@ -300,7 +300,7 @@ class _Examined:
         return PairFinding(
             pair=pair,
             number=number,
-            differences=tuple(sorted(differences, key=lambda one: one.kind.rank)),
+            differences=tuple(sorted(differences, key=lambda one: one.rank)),
             possible=tuple(Difference.of(one) for one in found["possible"]),
             parts=tuple(found["parts"]),
             spent=spent,

@@ -171,10 +171,9 @@ def _members(value: Any) -> Optional[List[Any]]:
 
 
 def is_examined(file: str) -> bool:
-    """Whether lines of a file may be at fault: the target's, and those of a library."""
+    """Whether lines of a file may be at fault: those of a library, or of a target of one's own."""
     if file.startswith((_HERE + os.sep, "<")):
-        # Targets of libraries lie here, too.
-        return os.sep + "targets" + os.sep in file
+        return False
     for mark in ("site-packages", "dist-packages"):
         folder = os.sep + mark + os.sep
         if folder in file:

@@ -41,10 +41,12 @@ def _noise(draw: Callable[..., None]) -> Callable[..., None]:
             return _flat([one.grad for one in self.params])
 
         scale = float(self.noise_multiplier) * float(self.max_grad_norm)
+        # By it the sum is divided afterwards.
+        divisor = self.expected_batch_size if self.loss_reduction == "mean" else 1
         noisy = tape.call(
             "noise of an optimizer",
             added,
-            parameters={"scale": scale},
+            parameters={"scale": scale, "divisor": divisor},
             value=hidden,
             sensitivity=float(self.max_grad_norm),
             family="normal",

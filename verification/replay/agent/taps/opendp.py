@@ -20,14 +20,18 @@ def tapped() -> Iterator[None]:
     """Calls of its measurements go to the current tape."""
     from opendp.mod import Measurement  # noqa: PLC0415 - only where it is installed
 
+    # What a measurement says of its privacy, asked once: an error of the library takes long.
+    said: Dict[int, Tuple[Any, Dict[str, Any]]] = {}
     with ExitStack() as stack:
         for name in ("__call__", "invoke"):
             if name in vars(Measurement):
-                replaced(stack, Measurement, name, _called(vars(Measurement)[name]))
+                replaced(stack, Measurement, name, _called(vars(Measurement)[name], said))
         yield
 
 
-def _called(draw: Callable[..., Any]) -> Callable[..., Any]:
+def _called(
+    draw: Callable[..., Any], said: Dict[int, Tuple[Any, Dict[str, Any]]]
+) -> Callable[..., Any]:
     @functools.wraps(draw)
     def call(self: Any, value: Any) -> Any:
         tape = current()
@@ -38,10 +42,13 @@ def _called(draw: Callable[..., Any]) -> Callable[..., Any]:
         if alone is not None:
             found = tape.call("noise of a measurement", lambda: draw(self, value))
             return noise(found, *alone)
+        # Kept with the measurement, lest another one gets its place in memory.
+        if id(self) not in said:
+            said[id(self)] = self, _parameters(self, metric)
         return tape.call(
             "measurement",
             lambda: draw(self, value),
-            parameters=_parameters(self, metric),
+            parameters=said[id(self)][1],
             value=_hidden(value),
             declared=_declared(self, metric, tape.distance),
         )

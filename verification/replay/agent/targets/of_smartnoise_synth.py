@@ -152,7 +152,7 @@ def aim_from_data(data: Any, rng: Any) -> Any:
     return _fitted("aim", data, delta=_DELTA, rounds=3)
 
 
-@target(REMOVE, _NUMBERS, delta=_DELTA, any_values=True, summary=counted)
+@target(REMOVE, _NUMBERS, delta=_DELTA, summary=counted)
 def mst_with_bounds(data: Any, rng: Any) -> Any:
     model = Synthesizer.create("mst", epsilon=CLAIMED, delta=_DELTA)
     bins = TableTransformer([BinTransformer(bins=4, lower=0.0, upper=1.0) for _ in _NUMBERS])
@@ -160,7 +160,7 @@ def mst_with_bounds(data: Any, rng: Any) -> Any:
     return model.sample(_SAMPLED)
 
 
-@target(REMOVE, _NUMBERS, delta=_DELTA, any_values=True, summary=counted)
+@target(REMOVE, _NUMBERS, delta=_DELTA, records=400, summary=counted)
 def mst_with_inferred_bounds(data: Any, rng: Any) -> Any:
     model = Synthesizer.create("mst", epsilon=CLAIMED, delta=_DELTA)
     model.fit(data.frame, continuous_columns=list(_NUMBERS), preprocessor_eps=0.5 * CLAIMED)
