@@ -12,6 +12,8 @@ import rdpkit
 from rdpkit.events.losses import NoLossDistributionError
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+|inf\b)")
+# An assertion about a distance prints the two numbers inside of it.
+_DISTANCE = re.compile(r"= abs\(\((.* - .*)\)\)")
 # Messages print numbers with fewer digits than they have.
 _SHOWN = 1e-6
 # Statements for people print three digits.
@@ -71,7 +73,9 @@ def note(message: str) -> str | None:
         return CURRENT.curves[-1].smaller_than_theirs()  # type: ignore[no-any-return]
     if "\n- " in message and "\n+ " in message:
         return _of_texts(message)
-    numbers = [float(text) for text in _NUMBER.findall(message.split("\n", maxsplit=1)[0])]
+    compared = _DISTANCE.search(message)
+    line = compared[1] if compared else message.split("\n", maxsplit=1)[0]
+    numbers = [float(text) for text in _NUMBER.findall(line)]
     for answer in reversed(CURRENT.answers):
         if not (answer.certified and 0.0 < answer.ours < math.inf):
             continue

@@ -68,9 +68,18 @@ def _remembered(search: Callable[..., float]) -> Callable[..., float]:
         reached = answers.CURRENT.answers[-1].ours if answers.CURRENT.answers else math.inf
         sound = given.get("accountant", "rdp") in ("rdp", "prv") and reached <= target
         question = f"noise for epsilon = {target:g}, which ours proves with it"
-        answers.CURRENT.answers.append(
-            answers.Answer(question, noise, lambda: 0.0, certified=sound)
-        )
+        needed = partial(_needed, given, noise)
+        answers.CURRENT.answers.append(answers.Answer(question, noise, needed, certified=sound))
         return noise
 
     return found
+
+
+def _needed(given: dict[str, Any], noise: float) -> float | None:
+    """Noise with which two data sets attain more than was asked for: a little less than ours."""
+    less, rate = 0.99 * noise, given["sample_rate"]
+    accountant = PRVAccountant()
+    accountant.history = [(less, rate, given.get("steps") or int(given["epochs"] / rate))]
+    assert accountant.event is not None
+    lower = answers.attained(accountant.event, ADJACENCY, delta=given["target_delta"])
+    return less if lower and lower > given["target_epsilon"] else None
