@@ -2,9 +2,7 @@
 
 import math
 
-import figures
 import pytest
-from click.testing import CliRunner
 from paper_figures import dpcda_mixture
 from paper_figures.catalogue import FIGURES
 
@@ -13,10 +11,6 @@ from rdpkit.formats.text import as_json
 
 FIGURE = FIGURES["dpcda-order-of-mixture"]
 QUICK = {"epsilons": (10.0,), "orders_of_mixture": (4, 128, 4096), "releases": 10000}
-
-
-def run(*arguments):
-    return CliRunner().invoke(figures.plot, arguments)
 
 
 @pytest.fixture
@@ -107,39 +101,3 @@ def test_a_pair_of_data_sets_needs_less_noise_than_the_bound():
     attained = rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one", bound="pair-lower")
     # With the noise of the lower curve the budget is exceeded, by the curve's tolerance at most.
     assert 2.0 < attained.epsilon < 2.1
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"epsilons": ()}, "Expected epsilons to be 1 to 8 different numbers"),
-        ({"epsilons": (1.0, 1.0)}, "Expected epsilons to be 1 to 8 different numbers"),
-        ({"epsilons": (0.0,)}, "Expected epsilons to be a finite number > 0"),
-        ({"orders_of_mixture": (5422,)}, "Expected order_of_mixture to be an integer in"),
-        ({"orders_of_mixture": (4, 4)}, "Expected orders_of_mixture to be at most"),
-        ({"releases": 15}, "Expected releases to be a multiple of 10"),
-        ({"delta": 0.0}, "Expected delta in"),
-        ({"clip_norm": -1.0}, "Expected clip_norm to be"),
-    ],
-)
-def test_bad_parameters_are_one_error_before_any_work(changes, message):
-    def no_work(tasks):
-        raise AssertionError("began")
-
-    with pytest.raises(ValueError, match=message):
-        FIGURE.compute(**{**QUICK, **changes}, track=no_work)
-
-
-@pytest.mark.thorough
-def test_the_command_draws_it(quick, tmp_path):
-    target, data = tmp_path / "figure.svg", tmp_path / "figure.csv"
-    done = run(
-        *(FIGURE.id, "--epsilons", "10", "--orders-of-mixture", "4,128"),
-        *("--output", str(target), "--data", str(data)),
-    )
-    assert done.exit_code == 0, done.output
-    assert target.read_bytes().startswith(b"<?xml")
-    assert data.read_text().startswith("panel,epsilon,class sizes,T,delta,c,adjacency,x,")
-    wrong = run(FIGURE.id, "--epsilons", "1,x")
-    assert wrong.exit_code == 2
-    assert "'1,x' is not a list of numbers" in wrong.stderr
