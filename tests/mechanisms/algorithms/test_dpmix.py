@@ -8,7 +8,7 @@ import pytest
 import rdpkit
 from rdpkit.mechanisms.algorithms import class_wise_dpmix, dpmix
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import exact_z_score, public_scaling
+from rdpkit.mechanisms.parts.preprocessing import public_scaling
 from rdpkit.mechanisms.parts.records import Records
 from rdpkit.mechanisms.releases.release import load_release
 from tests.mechanisms.flat import synthesize
@@ -159,33 +159,9 @@ def test_a_public_lower_bound_on_the_number_of_records():
     assert made(counts=61).manifest.event.population_size == 61
 
 
-@pytest.mark.parametrize("form", [made, class_wise])
-def test_private_statistics_are_refused(form):
-    features, _ = images()
-    with pytest.raises(ValueError, match="no event for"):
-        form(scaling=exact_z_score(features, allow_private_statistics=True))
-
-
 def test_streams_give_the_same(tmp_path):
     for form in (made, class_wise):
         path = tmp_path / f"{form.__name__}.npy"
         streamed = form(out=path)
         assert isinstance(streamed.features, np.memmap)
         assert streamed.manifest == form().manifest
-
-
-@pytest.mark.parametrize(
-    ("form", "changes", "message"),
-    [
-        (made, {"label_noise": 0.0}, "Expected label_noise"),
-        (made, {"order_of_mixture": 61}, "Expected order_of_mixture"),
-        (made, {"releases": 0}, "Expected releases"),
-        (class_wise, {"order_of_mixture": 21}, "Expected order_of_mixture"),
-        (class_wise, {"hard_labels": 1}, "Expected hard_labels"),
-        (class_wise, {"noise": None}, "Expected noise"),
-        (made, {"delta": 2}, "Expected delta"),
-    ],
-)
-def test_bad_arguments_are_named(form, changes, message):
-    with pytest.raises(ValueError, match=message):
-        form(**changes)

@@ -3,12 +3,11 @@
 import math
 
 import numpy as np
-import pytest
 
 import rdpkit
 from rdpkit.mechanisms.algorithms import ldpdc
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import exact_z_score, public_scaling
+from rdpkit.mechanisms.parts.preprocessing import public_scaling
 from rdpkit.mechanisms.parts.records import Records
 from tests.mechanisms.flat import synthesize
 from tests.mechanisms.small_data import images
@@ -118,22 +117,3 @@ def test_no_record_at_all_is_a_sample_too():
 
 def test_streams_give_the_same(tmp_path):
     assert made(out=tmp_path / "x.npy").manifest == made().manifest
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"group_size": 21}, "Expected group_size"),
-        ({"value_bound": "1"}, "Expected value_bound"),
-        ({"noise_std": 0}, "Expected noise_std"),
-        ({"samples_per_class": 0}, "Expected samples_per_class"),
-        ({"adjacency": None}, "Expected adjacency"),
-        (
-            {"scaling": exact_z_score(np.eye(16), allow_private_statistics=True)},
-            "no event for",
-        ),
-    ],
-)
-def test_bad_arguments_are_named(changes, message):
-    with pytest.raises(ValueError, match=message):
-        made(**changes)
