@@ -21,7 +21,7 @@ from rdpkit.bounds import custom_profile
 from rdpkit.events import CustomProfile
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.numerics.gaussian_profile import log_delta
-from tests.bounds.strategies import log_uniform
+from tests.bounds.strategies import envelope_at, log_uniform
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
@@ -33,7 +33,7 @@ def profile(epsilons, deltas, adjacency=ADD):
 
 def at(event, epsilons):
     nodes = custom_profile.envelope(event)
-    return custom_profile.hockey_stick(nodes, np.asarray(epsilons, dtype=np.float64))
+    return envelope_at(nodes, np.asarray(epsilons, dtype=np.float64))
 
 
 def rdp(event, orders):
