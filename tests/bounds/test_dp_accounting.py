@@ -1,10 +1,9 @@
-"""dp-accounting 0.6.0: agreement where it is right, and where it is known not to be.
+"""dp-accounting 0.6.0: agreement where it is right, and a number of its that is too small.
 
 Its functions are internal, so each is looked up inside of a test; a change of theirs shows as a
 failure here, not as an error at import.
 """
 
-import math
 import warnings
 
 import numpy as np
@@ -66,48 +65,6 @@ def test_poisson_at_fractional_orders_and_small_q(peer, q, order):
     assert_allclose(theirs, found, rtol=0.07)
 
 
-def test_defect_fractional_orders_are_over_estimated(peer):
-    """It adds the magnitudes of terms that alternate: +54% at q = 0.5, z = 5, order 2.5."""
-    ratio = poisson(peer, 0.5, 5.0, [2.5]) / ours(0.5, 5.0, [2.5])
-    assert ratio == pytest.approx(1.5436, rel=1e-3)
-
-
-@pytest.mark.parametrize("order", [1.1, 1.5])
-def test_defect_fractional_orders_are_dropped(peer, order):
-    """And gives up after 1000 terms; ours is finite, and what the integral says."""
-    assert poisson(peer, 0.5, 5.0, [order]) == math.inf
-    assert_allclose(ours(0.5, 5.0, [order]), {1.1: 0.00553284, 1.5: 0.00757506}[order], rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("q", "z", "steps", "theirs"), [(0.1, 0.5, 500, 125.6), (0.5, 0.7, 100, 94.0)]
-)
-def test_defect_final_epsilons(peer, q, z, steps, theirs):
-    """delta = 1e-5, its default orders and Balle's conversion, which both use."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import dp_accounting
-
-        accountant = peer.RdpAccountant()
-        accountant.compose(
-            dp_accounting.PoissonSampledDpEvent(q, dp_accounting.GaussianDpEvent(z)), steps
-        )
-        measured = accountant.get_epsilon(1e-5)
-    event = rdpkit.Repeated(
-        event=rdpkit.PoissonSampledGaussian(noise_std=z, record_norm=1.0, sampling_probability=q),
-        count=steps,
-    )
-    found = rdpkit.epsilon(
-        event,
-        delta=1e-5,
-        adjacency="add_or_remove_one",
-        bound="mironov2019",
-        conversion="balle2020",
-    )
-    assert measured == pytest.approx(theirs, abs=0.06)
-    assert found.epsilon < 0.85 * measured
-
-
 @pytest.mark.parametrize("q", [0.01, 0.05])
 def test_fixed_size_at_moderate_noise(peer, q):
     """There its differences keep their digits, and its per-term minimum is ours."""
@@ -118,15 +75,6 @@ def test_fixed_size_at_moderate_noise(peer, q):
 def test_fixed_size_at_low_orders_and_high_noise(peer):
     orders = [2, 3, 8, 16]
     assert_allclose(wang(0.1, 10.0, orders), fixed_size(peer, 0.1, 10.0, orders), rtol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("q", "z", "order", "factor"), [(0.5, 100.0, 64, 29.0), (0.9, 50.0, 64, 14.0)]
-)
-def test_defect_fixed_size_cancels_upwards(peer, q, z, order, factor):
-    """Forward differences in floats have no digit left, and it falls back to Theorem 9's terms."""
-    ratio = fixed_size(peer, q, z, [order])[0] / wang(q, z, [order])[0]
-    assert ratio > factor
 
 
 def test_defect_fixed_size_cancels_downwards(peer):
