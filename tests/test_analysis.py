@@ -15,6 +15,7 @@ import rdpkit
 from rdpkit.analysis import published_bounds, published_rdp, upper_rdp
 from rdpkit.conversions import EPSILON
 from tests.bounds.strategies import log_uniform
+from tests.events import of_papers
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
@@ -25,14 +26,7 @@ FIXED = rdpkit.Repeated(
     ),
     count=50,
 )
-LDPDC = rdpkit.LDPDC(
-    class_sizes=[5421, 6742],
-    group_size=50,
-    samples_per_class=50,
-    noise_std=28.0,
-    value_bound=1.0,
-    dimension=784,
-)
+LDPDC = of_papers.ldpdc([5421, 6742], 50, 50, noise=28.0, dimension=784)
 
 
 def exact_delta(z, eps):

@@ -17,6 +17,7 @@ from rdpkit import Adjacency, events
 from rdpkit.accountants.event_tree import UpperBounds
 from rdpkit.bounds import BOUNDS, Kind
 from rdpkit.bounds.base import InnerDivergences
+from tests.events import of_papers
 from tests.oracles import semantics
 
 ADDED, REPLACED, ZEROED = Adjacency
@@ -98,15 +99,7 @@ EXAMPLES = (
     (rdpkit.RepeatAndSelect(event=GAUSSIAN, mean=1.5, shape=1.0), ADDED),
     (rdpkit.Group(event=GAUSSIAN, size=2), ADDED),
     (
-        rdpkit.DPMix(
-            population_size=10,
-            releases=1,
-            order_of_mixture=9,
-            feature_dimension=4,
-            label_dimension=2,
-            feature_noise=0.2,
-            label_noise=0.2,
-        ),
+        of_papers.dpmix(10, 1, 9, noise=0.2, shape=(4, 2)),
         REPLACED,
     ),
     (

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import rdpkit
 from rdpkit.events.losses import NoLossDistributionError
 from tests.bounds.strategies import log_uniform
+from tests.events import of_papers
 
 ADJACENCIES = [member.value for member in rdpkit.Adjacency]
 
@@ -35,15 +36,7 @@ def build(kind, z, q, count, sizes):
             )
         case "dpmix":
             noise = z * math.sqrt(8.0) / subset
-            event = rdpkit.DPMix(
-                population_size=largest,
-                releases=count,
-                order_of_mixture=subset,
-                feature_dimension=6,
-                label_dimension=2,
-                feature_noise=noise,
-                label_noise=noise,
-            )
+            event = of_papers.dpmix(largest, count, subset, noise=noise, shape=(6, 2))
         case "class_wise_dpmix":
             event = rdpkit.ClassWiseDPMix(
                 order_of_mixture=subset,

@@ -5,7 +5,7 @@ import pytest
 from discriminant import fit_discriminant
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from rdpkit import DPCDA
+from tests.events import of_papers
 
 SPREAD = np.array([3.0, 1.0, 0.5, 0.2, 0.1])
 
@@ -18,14 +18,7 @@ def records(rng, size):
 
 
 def event(order, noise, size, releases):
-    return DPCDA(
-        class_sizes=[size] * 3,
-        samples_per_class=releases,
-        order_of_mixture=order,
-        clip_norm=10.0,
-        feature_noise=noise,
-        label_noise=0.0,
-    )
+    return of_papers.dpcda([size] * 3, releases, order, noise=noise, clip_norm=10.0)
 
 
 def mixtures(rng, rows, classes, *, order, noise, releases):

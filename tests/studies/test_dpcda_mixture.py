@@ -8,6 +8,7 @@ from paper_figures.catalogue import FIGURES
 
 import rdpkit
 from rdpkit.formats.text import as_json
+from tests.events import of_papers
 
 FIGURE = FIGURES["dpcda-order-of-mixture"]
 QUICK = {"epsilons": (10.0,), "orders_of_mixture": (4, 128, 4096), "releases": 10000}
@@ -32,14 +33,7 @@ def test_numbers_are_those_of_the_library(quick):
     noise, ratio = figure.panels
     assert [panel.name for panel in figure.panels] == ["noise", "noise-to-signal"]
     point = noise.curves[0].points[1]
-    event = rdpkit.DPCDA(
-        class_sizes=dpcda_mixture.CLASS_SIZES,
-        samples_per_class=1000,
-        order_of_mixture=128,
-        clip_norm=1.0,
-        feature_noise=0.1,
-        label_noise=0.1,
-    )
+    event = of_papers.dpcda(dpcda_mixture.CLASS_SIZES, 1000, 128, noise=0.1, label_noise=0.1)
     ask = {"target_epsilon": 10.0, "delta": 1e-5, "adjacency": "replace_one"}
     upper = rdpkit.calibrate(event, **ask, parameter="feature_noise", bound="best-rdp")
     assert point.upper == pytest.approx(upper.value, rel=1e-6)
@@ -90,14 +84,7 @@ def test_a_pair_of_data_sets_needs_less_noise_than_the_bound():
     figure = FIGURE.compute(epsilons=(2.0,), orders_of_mixture=(64,), releases=100)
     (point,) = figure.panels[0].curves[0].points
     assert 0.7 * point.upper < point.lower < point.upper
-    event = rdpkit.DPCDA(
-        class_sizes=dpcda_mixture.CLASS_SIZES,
-        samples_per_class=10,
-        order_of_mixture=64,
-        clip_norm=1.0,
-        feature_noise=point.lower,
-        label_noise=0.0,
-    )
+    event = of_papers.dpcda(dpcda_mixture.CLASS_SIZES, 10, 64, noise=point.lower)
     attained = rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one", bound="pair-lower")
     # With the noise of the lower curve the budget is exceeded, by the curve's tolerance at most.
     assert 2.0 < attained.epsilon < 2.1

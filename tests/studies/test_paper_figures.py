@@ -9,6 +9,7 @@ from paper_figures.dpcda import LOWER_UP_TO
 from paper_figures.model import Point
 
 import rdpkit
+from tests.events import of_papers
 
 DPCDA, NDPDC = FIGURES["dpcda-figure3"], FIGURES["ndpdc-figure1"]
 SYNTHESIS = FIGURES["synthesis-figure3"]
@@ -71,14 +72,7 @@ def test_dpcda_is_refuted_where_noise_is_small_and_loose_where_it_is_large(budge
 
 
 def test_dpcda_numbers_are_those_of_the_library(budgets):
-    event = rdpkit.DPCDA(
-        class_sizes=[6000] * 10,
-        samples_per_class=1000,
-        order_of_mixture=256,
-        clip_norm=1.0,
-        feature_noise=0.1,
-        label_noise=0.1,
-    )
+    event = of_papers.dpcda([6000] * 10, 1000, 256, noise=0.1, label_noise=0.1)
     point = at(budgets, 1, 0, 0.1)
     for value, bound in (
         (point.published, "dpcda-theorem1"),

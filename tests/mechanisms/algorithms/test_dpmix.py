@@ -11,6 +11,7 @@ from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import public_scaling
 from rdpkit.mechanisms.parts.records import Records
 from rdpkit.mechanisms.releases.release import load_release
+from tests.events import of_papers
 from tests.mechanisms.flat import synthesize
 from tests.mechanisms.small_data import BYTES, images
 
@@ -41,15 +42,7 @@ def class_wise(**changes):
 @pytest.mark.thorough
 def test_the_guarantee_is_that_of_the_event(tmp_path):
     one = made(noise=NoiseSource.system())
-    event = rdpkit.DPMix(
-        population_size=60,
-        releases=10,
-        order_of_mixture=6,
-        feature_dimension=16,
-        label_dimension=3,
-        feature_noise=2.0,
-        label_noise=0.5,
-    )
+    event = of_papers.dpmix(60, 10, 6, noise=2.0, label_noise=0.5, shape=(16, 3))
     assert one.manifest.event == event
     assert one.guarantee == rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one")
     assert one.manifest.private
@@ -60,15 +53,7 @@ def test_the_guarantee_is_that_of_the_event(tmp_path):
 
 def test_the_guarantee_of_the_class_wise_form():
     one = class_wise(samples_per_class=[2, 3, 4], label_noise=0.0)
-    event = rdpkit.ClassWiseDPMix(
-        class_sizes=(20, 20, 20),
-        samples_per_class=(2, 3, 4),
-        order_of_mixture=6,
-        feature_dimension=16,
-        label_dimension=3,
-        feature_noise=2.0,
-        label_noise=0.0,
-    )
+    event = of_papers.class_wise_dpmix((20, 20, 20), (2, 3, 4), 6, noise=2.0, shape=(16, 3))
     assert one.manifest.event == event
     assert one.guarantee == rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one")
     np.testing.assert_array_equal(one.labels, np.repeat(np.eye(3), [2, 3, 4], axis=0))
@@ -91,15 +76,7 @@ def test_soft_labels_are_the_shares_of_the_classes_in_the_mixture():
         scaling=public_scaling(),
         box=dpmix.UNIT_BOX,
     )
-    event = rdpkit.DPMix(
-        population_size=60,
-        releases=50,
-        order_of_mixture=7,
-        feature_dimension=3,
-        label_dimension=3,
-        feature_noise=1e-9,
-        label_noise=1e-9,
-    )
+    event = of_papers.dpmix(60, 50, 7, noise=1e-9, shape=(3, 3))
     ((means, soft),) = dpmix.batches(records, event=event, noise=NoiseSource.seeded(2))
     # Noise of size 1e-9 on both.
     np.testing.assert_allclose(means, soft, atol=2e-8)

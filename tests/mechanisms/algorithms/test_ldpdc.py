@@ -9,6 +9,7 @@ from rdpkit.mechanisms.algorithms import ldpdc
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import public_scaling
 from rdpkit.mechanisms.parts.records import Records
+from tests.events import of_papers
 from tests.mechanisms.flat import synthesize
 from tests.mechanisms.small_data import images
 
@@ -35,14 +36,7 @@ def made(**changes):
 
 def test_the_guarantee_is_that_of_the_event():
     one = made(noise=NoiseSource.system())
-    event = rdpkit.LDPDC(
-        class_sizes=(20, 20, 20),
-        group_size=4.0,
-        samples_per_class=5,
-        noise_std=8.0,
-        value_bound=1.0,
-        dimension=16,
-    )
+    event = of_papers.ldpdc((20, 20, 20), 5, 4.0, noise=8.0, dimension=16)
     assert one.manifest.event == event
     assert one.guarantee == rdpkit.epsilon(event, delta=1e-5, adjacency="add_or_remove_one")
     assert not one.manifest.private  # exact class counts

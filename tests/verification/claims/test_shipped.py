@@ -9,10 +9,11 @@ from decimal import Decimal
 
 import pytest
 
-from rdpkit import Adjacency, ClassWiseDPMix, Gaussian
+from rdpkit import Adjacency, Gaussian
 from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.findings import Reproduction, Soundness
 from rdpkit.verification.claims.reading import UNMODELLED, load_files, shipped_files
+from tests.events import of_papers
 
 ADD, REPLACE = Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE
 BY_FILE = {path.stem: load_files([path]) for path in shipped_files()}
@@ -146,14 +147,8 @@ def test_table_3_of_dp_cda():
 
 
 def thesis(subset, sigma, samples):
-    return ClassWiseDPMix(
-        class_sizes=(6000,) * 10,
-        samples_per_class=samples,
-        order_of_mixture=subset,
-        feature_dimension=784,
-        label_dimension=10,
-        feature_noise=sigma,
-        label_noise=sigma,
+    return of_papers.class_wise_dpmix(
+        (6000,) * 10, samples, subset, noise=sigma, label_noise=sigma, shape=(784, 10)
     )
 
 

@@ -27,6 +27,7 @@ from rdpkit import BOUNDS, Adjacency, Kind
 from rdpkit.accountants.event_tree import UpperBounds
 from rdpkit.events import CustomProfile
 from rdpkit.pairs.synthesis import attained_pair
+from tests.events import of_papers
 from tests.verification.estimators import laws
 from tests.verification.estimators.laws import Answers
 
@@ -230,14 +231,7 @@ def dpcda(draw, adjacency):
     one, two = draw(neighbours(adjacency, fewest=3, most=4))
     rest = [draw(ball()) for _ in range(3)]
     size, std, count = 2, draw(noises), draw(st.integers(1, 3))
-    event = rdpkit.DPCDA(
-        class_sizes=(len(one), len(rest)),
-        samples_per_class=count,
-        order_of_mixture=size,
-        clip_norm=1.0,
-        feature_noise=std,
-        label_noise=draw(noises),
-    )
+    event = of_papers.dpcda((len(one), len(rest)), count, size, noise=std, label_noise=draw(noises))
     touched = [(one, two)]
     if adjacency is REPLACE and draw(st.booleans()):
         # The record changes its label: it leaves one class and joins the other.
@@ -802,14 +796,7 @@ def test_the_worst_geometry_is_near_the_bounds_for_fixed_sizes(release):
 class TestThePublishedBoundOfDpCda:
     """Theorem 1 read with p = l/N: ten classes hide one changed record tenfold too well."""
 
-    event = rdpkit.DPCDA(
-        class_sizes=(20,) * 10,
-        samples_per_class=4,
-        order_of_mixture=10,
-        clip_norm=1.0,
-        feature_noise=0.2,
-        label_noise=0.2,
-    )
+    event = of_papers.dpcda((20,) * 10, 4, 10, noise=0.2, label_noise=0.2)
 
     def divergence(self, order):
         """Five standard errors below the estimate, for one record of one class at c against -c."""
