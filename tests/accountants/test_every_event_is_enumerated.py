@@ -6,6 +6,7 @@ and must be close enough to it that a halved number would be.
 """
 
 import math
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from rdpkit import Adjacency, events
 from rdpkit.accountants.event_tree import UpperBounds
 from rdpkit.bounds import BOUNDS, Kind
 from rdpkit.bounds.base import InnerDivergences
+from rdpkit.events.losses import NoLossDistributionError
 from tests.events import of_papers
 from tests.oracles import semantics
 
@@ -275,6 +277,21 @@ def test_an_event_leaks_what_its_members_leak_and_not_twice_as_much(example):
         smallest = min(smallest, delta / half if half else math.inf)
     if type(event).__name__ not in LOOSE:
         assert smallest < 1.0, f"half of what is printed for {event!r} would not be noticed"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("example", EXAMPLES, ids=named)
+def test_what_an_event_attains_is_below_every_upper_bound(example):
+    event, relation = example
+    for delta in (1e-5, 0.05):
+        printed = {}
+        for bound in ("pair-lower", "pld-upper", "best-rdp"):
+            with suppress(NoLossDistributionError):
+                found = rdpkit.epsilon(event, delta=delta, adjacency=relation, bound=bound)
+                printed[bound] = found.epsilon
+        # The numbers are proven, and need no tolerance.
+        lowest = printed.pop("pair-lower", 0.0)
+        assert all(lowest <= above for above in printed.values()), (event, delta, lowest, printed)
 
 
 UPPER = [bound for bound in BOUNDS if bound.kind is Kind.UPPER]
