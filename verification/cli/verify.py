@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from rdpkit.verification.blackbox.options import (
     VIEWS,
     VerificationOptions,
     read_options,
+    words_of,
 )
 from rdpkit.verification.cli.code_options import (
     file_options,
@@ -34,11 +36,23 @@ from rdpkit.verification.cli.replay import replayed_library, replayed_targets
 
 if TYPE_CHECKING:
     from rdpkit.verification.blackbox.betting.steps import VerificationStep
+    from rdpkit.verification.blackbox.detection_rates import DetectionRate
     from rdpkit.verification.blackbox.verification_result import VerificationResult
     from rdpkit.verification.evidence.accumulation import EvidenceOptions
     from rdpkit.verification.evidence.outcomes import TargetOutcome
     from rdpkit.verification.evidence.requests import VerificationRequest
     from rdpkit.verification.outputs.tests_of_code import CodeView
+
+# Options about one claim, which --zoo refuses because its mechanisms have claims of their own.
+_CLAIM_OPTIONS = {
+    "event": "--event",
+    "count": "--count",
+    "epsilon": "--epsilon",
+    "delta": "--delta",
+    "adjacency": "--adjacency",
+    "view": "--view",
+}
+_FOR_THE_ZOO = ("false_alarm_rate", "samples", "training", "seed")
 
 
 def _targets(ctx: click.Context) -> list[str]:
@@ -51,6 +65,7 @@ def _targets(ctx: click.Context) -> list[str]:
 
 @click.command()
 @click.argument("targets", metavar="[TARGET]...", nargs=-1, shell_complete=names_of(_targets))
+@click.option("--zoo", is_flag=True, help="Verify all mechanisms of the zoo, and print the power.")
 @click.option("--list", "list_them", is_flag=True, help="List the mechanisms of the zoo.")
 @click.option(
     "--library",
@@ -97,6 +112,13 @@ def _targets(ctx: click.Context) -> list[str]:
 )
 @threads_option
 @click.option(
+    "--repeats",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="How often to verify each mechanism, for --zoo.",
+)
+@click.option(
     "--strict",
     is_flag=True,
     help="Exit with status 1 also if diagnostics doubt that the test could notice a violation, or "
@@ -110,9 +132,11 @@ def _targets(ctx: click.Context) -> list[str]:
 def verify(
     *,
     targets: tuple[str, ...],
+    zoo: bool,
     list_them: bool,
     library: str | None,
     strict: bool,
+    repeats: int,
     jobs: int,
     backend: str | None,
     output_format: str,
@@ -137,8 +161,8 @@ def verify(
     refuted or a target raises on every pair, 0 for all other verdicts; with --strict 1 also for
     what is unaccounted or inconclusive.
     """
-    if (bool(targets) or library is not None) is list_them:
-        raise ValueError("Expected exactly one of TARGET, --library and --list.")
+    if [bool(targets) or library is not None, zoo, list_them].count(True) != 1:
+        raise ValueError("Expected exactly one of TARGET, --library, --zoo and --list.")
     twice = [name for place, name in enumerate(targets) if name in targets[:place]]
     if twice:
         raise ValueError(f"Expected every TARGET once, got {twice[0]!r} twice.")
@@ -147,6 +171,8 @@ def verify(
         _list(output_format)
         return
     evidence = read_evidence_options(given, given["false_alarm_rate"])
+    if evidence is not None and zoo:
+        raise ValueError("Expected no --evidence with --zoo: it measures how often claims fall.")
     if evidence is not None and (given["replay"] or library):
         raise ValueError("Expected no --evidence with a replay: its tests are of one pair each.")
     replays = given["replay"] or library is not None
@@ -163,6 +189,8 @@ def verify(
                 strict=strict,
                 output_format=output_format,
             )
+        elif zoo:
+            views = _verify_zoo(given, options.seeded(), repeats, jobs, output_format)
         else:
             asked = _Asked(
                 requests=_requests(targets, given, options),
@@ -309,6 +337,17 @@ def _in_backend(name: str | None) -> Iterator[None]:
         yield
 
 
+def _refused(given: dict[str, Any]) -> str:
+    """The first option that was given and is for one claim alone; empty if there is none."""
+    flags = {**_CLAIM_OPTIONS, **{one.name: one.flag for one in OPTIONS}}
+    words = (
+        flag
+        for name, flag in flags.items()
+        if given[name] not in (None, False, ()) and name not in _FOR_THE_ZOO
+    )
+    return next(words, "")
+
+
 def _lines_of(outcome: TargetOutcome) -> list[str]:
     """What came of one target, for people."""
     if outcome.result is not None:
@@ -356,3 +395,60 @@ def _list(output_format: str) -> None:
         click.echo(f"{entry.name}, {entry.name}-fixed")
         click.echo(f"  {entry.mistake}")
         click.echo(f"  Seen in {entry.seen_in}.")
+
+
+def _verify_zoo(
+    given: dict[str, Any],
+    options: VerificationOptions,
+    repeats: int,
+    jobs: int,
+    output_format: str,
+) -> list[CodeView]:
+    """Verify every mechanism of the zoo many times, print the power, and return it in words."""
+    from rdpkit.verification.blackbox import zoo  # noqa: PLC0415 - as above
+    from rdpkit.verification.blackbox.detection_rates import measure  # noqa: PLC0415
+    from rdpkit.verification.outputs.tests_of_code import view_of_rate  # noqa: PLC0415
+
+    refused = _refused(given)
+    if refused:
+        raise ValueError(f"Expected no {refused} with --zoo: its mechanisms have their own.")
+    names = zoo.names()
+    found = []
+    with work_shown() as work:
+        for place, name in enumerate(names):
+            work.show("zoo", place, len(names), name)
+            found.append(measure(name, options=options, repeats=repeats, jobs=jobs))
+    words = ["rdpkit", "verify", "--zoo", "--repeats", str(repeats), "--seed", str(options.seed)]
+    kept = [one for one in OPTIONS if one.name != "seed" and given[one.name]]
+    replay = shlex.join([*words, *words_of(given, tuple(kept))])
+    if output_format == "json":
+        click.echo(as_json({"zoo": [rate.as_dict() for rate in found], "replay": replay}))
+    else:
+        _print_rates(found)
+        click.echo(f"replay  {replay}")
+    return [view_of_rate(rate) for rate in found]
+
+
+def _print_rates(found: list[DetectionRate]) -> None:
+    from rich.console import Console  # noqa: PLC0415 - as above
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=120)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("mechanism", no_wrap=True)
+    for heading in ("rejected", "named", "caught, 95 %", "median runs", "most runs", "seconds"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for rate in found:
+        table.add_row(
+            Text(rate.name, style="" if rate.as_it_should_be else "bold red"),
+            f"{rate.rejected} of {rate.repeats}",
+            f"{rate.named} of {rate.repeats}" if rate.nameable else "",
+            f"{rate.interval.lower:.3f} to {rate.interval.upper:.3f}",
+            str(rate.median_runs),
+            str(rate.most_runs),
+            f"{rate.seconds:.2f}",
+        )
+    console.print(table)

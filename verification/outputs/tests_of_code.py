@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from rdpkit.formats.text import escaped_markdown
+from rdpkit.verification.blackbox.detection_rates import DetectionRate
+from rdpkit.verification.blackbox.zoo import FIXED
 from rdpkit.verification.evidence.outcomes import TargetOutcome
 from rdpkit.verification.outputs.junit import JUnitCase, JUnitProblem, junit_document
 from rdpkit.verification.outputs.sarif import SarifResult, SarifRule, sarif_log
@@ -23,6 +25,8 @@ REJECTED = "code-rejected"
 ERROR = "code-error"
 DOUBTFUL = "code-doubtful"
 UNACCOUNTED = "code-unaccounted"
+MISSED = "zoo-missed"
+ACCUSED = "zoo-accused"
 # Verdicts that are no failure by themselves, and no pass.
 _OPEN = (ReplayVerdict.UNACCOUNTED.value, ReplayVerdict.INCONCLUSIVE.value)
 _PAGE = "docs/how-to/verify.md, What comes out"
@@ -50,6 +54,18 @@ _RULES = [
         meaning="With the same noise, one record changes more than the values that noise hides.",
         level="warning",
         page="docs/how-to/replay.md",
+    ),
+    SarifRule(
+        id=MISSED,
+        meaning="A broken mechanism of the zoo was not caught often enough.",
+        level="error",
+        page="docs/reference/zoo.md",
+    ),
+    SarifRule(
+        id=ACCUSED,
+        meaning="A correct mechanism of the zoo was accused more often than the stated rate.",
+        level="error",
+        page="docs/reference/zoo.md",
     ),
 ]
 
@@ -174,6 +190,29 @@ def view_of_replay(result: ReplayResult, *, strict: bool = False) -> CodeView:
     )
 
 
+def view_of_rate(rate: DetectionRate) -> CodeView:
+    """Many tests of a mechanism of the zoo in words."""
+    broken = not rate.name.endswith(FIXED)
+    verdict = f"{rate.caught} of {rate.repeats}"
+    rule = ""
+    if not rate.as_it_should_be:
+        rule = MISSED if broken else ACCUSED
+    return CodeView(
+        name=rate.name,
+        verdict=verdict,
+        rule=rule,
+        headline=f"{rate.name} was {'caught' if broken else 'accused'} in {verdict} tests",
+        details=(
+            f"rejected {rate.rejected} of {rate.repeats}",
+            f"probability {rate.interval.lower:.3f} to {rate.interval.upper:.3f}, confidence 0.95",
+            f"median runs {rate.median_runs}",
+        ),
+        place=None,
+        seconds=None,
+        data=rate.as_dict(),
+    )
+
+
 def junit_of_tests(views: Sequence[CodeView]) -> str:
     """Tests of code as one suite of JUnit XML, a case each."""
     return junit_document("tests of code", [_case(view) for view in views])
@@ -202,8 +241,8 @@ def _case(view: CodeView) -> JUnitCase:
 def sarif_of_tests(views: Sequence[CodeView]) -> str:
     """What is wrong with code as a SARIF log, at the line at which the code begins.
 
-    Rule ids are ``code-rejected``, ``code-error``, ``code-doubtful`` and ``code-unaccounted``; they
-    do not change. Fingerprints are made of the rule and of the target's name.
+    Rule ids are ``code-rejected``, ``code-error``, ``code-doubtful``, ``zoo-missed`` and
+    ``zoo-accused``; they do not change. Fingerprints are made of the rule and of the target's name.
     """
     levels = {rule.id: rule.level for rule in _RULES}
     results = [

@@ -306,8 +306,8 @@ def test_an_event_with_a_delta(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "Expected exactly one of TARGET, --library and --list"),
-        (["half-sensitivity", "--list"], "Expected exactly one of"),
+        ([], "Expected exactly one of TARGET, --library, --zoo and --list"),
+        (["--zoo", "--list"], "Expected exactly one of"),
         (["nonsense"], "Expected TARGET to be module:callable, or one of subset-once"),
         (["json:dumps"], "Expected a claim: --event FILE.toml, or --epsilon and --delta"),
         (["json:dumps", "--epsilon", "1", "--delta", "0.1"], "Expected --adjacency, one of add"),
@@ -327,6 +327,7 @@ def test_an_event_with_a_delta(folder):
         (["half-sensitivity", "--alpha", "2"], "Expected --alpha in (0, 1), got 2.0"),
         (["half-sensitivity", "--backend", "nonsense"], "--backend nonsense"),
         (["json:dumps", "--event", "missing.toml", *ADD], "missing.toml"),
+        (["--zoo", "--epsilon", "1"], "Expected no --epsilon with --zoo"),
         (["json:dumps", "--epsilon", "-1", "--delta", "0.1", *ADD], "Expected epsilon"),
     ],
 )
@@ -377,6 +378,32 @@ def test_the_list():
     assert [entry["name"] for entry in found["zoo"]] == list(zoo.ENTRIES)
     for name in zoo.ENTRIES:
         assert f"{name}, {name}-fixed" in text.stdout
+
+
+@pytest.mark.thorough
+def test_the_zoo(monkeypatch):
+    few = ("half-sensitivity", "half-sensitivity-fixed", "noise-reused")
+    monkeypatch.setattr(zoo, "names", lambda: few)
+    options = ["--zoo", "--repeats", "3", "--seed", "1", "--samples", "20000", "--jobs", "1"]
+    found, status = as_json(*options)
+    assert status == 0
+    assert [row["name"] for row in found["zoo"]] == list(few)
+    assert [row["caught"] for row in found["zoo"]] == [3, 0, 3]
+    assert [row["named"] for row in found["zoo"]] == [0, 0, 3]
+    # Clopper-Pearson with 3 of 3 and confidence 0.95: the lower end solves p^3 = 0.025.
+    assert found["zoo"][0]["interval"]["lower"] == pytest.approx(0.025 ** (1 / 3), rel=1e-12)
+    assert found["zoo"][1]["interval"]["lower"] == 0.0
+    assert found["replay"] == "rdpkit verify --zoo --repeats 3 --seed 1 --samples 20000"
+    text = invoke(*options)
+    assert "3 of 3" in text.stdout
+
+
+@pytest.mark.thorough
+def test_a_mechanism_of_the_zoo_that_gets_away_is_a_failed_check(monkeypatch):
+    monkeypatch.setattr(zoo, "names", lambda: ("subset-once",))
+    # With so few runs it is not caught.
+    result = invoke("--zoo", "--repeats", "2", "--seed", "1", "--samples", "100", "--jobs", "1")
+    assert result.exit_code == 1
 
 
 def test_help_loads_no_library_for_numbers():

@@ -250,6 +250,7 @@ def test_an_audit_may_leave_unchanged_code_out(module, tmp_path, runs):
             "Expected --evidence FILE with --skip-unchanged",
         ),
         (["audit", "--papers", "--evidence", FILE], "Expected --allow-code with --evidence"),
+        (["verify", "--zoo", "--evidence", FILE], "Expected no --evidence with --zoo"),
         (["verify", "half-sensitivity", "--evidence", "text"], "text, line 1: not a line of evid"),
     ],
 )

@@ -8,6 +8,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 from click.testing import CliRunner
 
+from rdpkit.verification.blackbox import zoo
 from rdpkit.verification.cli.verify import verify
 
 MODULE = """
@@ -167,6 +168,20 @@ def test_one_target_that_cannot_be_tested_is_written_down_too(module, tmp_path):
     assert done.exit_code == 2
     root, _, _ = files(tmp_path)
     assert root.find("testsuite").get("errors") == "1"
+
+
+@pytest.mark.thorough
+def test_the_zoo_is_written_down(module, tmp_path, monkeypatch):
+    monkeypatch.setattr(zoo, "names", lambda: ("subset-once", "half-sensitivity"))
+    options = ["--zoo", "--repeats", "2", "--seed", "1", "--samples", "20000", "--jobs", "1"]
+    done = CliRunner().invoke(verify, [*options, *FILES])
+    assert done.exit_code == 0, done.output
+    root, log, _ = files(tmp_path)
+    assert [case.get("name") for case in root.iter("testcase")] == [
+        "subset-once",
+        "half-sensitivity",
+    ]
+    assert (root.get("failures"), log["results"]) == ("0", [])
 
 
 @pytest.mark.parametrize(
