@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +34,10 @@ class DiagnosticKind(StrEnum):
     """No outcome of so few samples could have rejected the claim."""
     NO_SEPARATION = "no_separation"
     """No event was found that is more likely on one data set than on the other."""
+    LOW_EFFECTIVE_SAMPLE_SIZE = "low_effective_sample_size"
+    """A few weights dominate the estimate."""
+    UNBOUNDED_WEIGHTS = "unbounded_weights"
+    """No bound on the weights is known, so the interval has no upper end."""
     MANY_DIFFERS = "many_differs"
     """The mechanism's method for many runs at once returns other releases than single calls."""
     DEPENDENT_RUNS = "dependent_runs"
@@ -74,6 +78,26 @@ class ConfidenceInterval:
     def width(self) -> float:
         """Its length."""
         return self.upper - self.lower
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A number estimated from samples, with an interval for it."""
+
+    value: float  # The estimate
+    interval: ConfidenceInterval  # Contains the true value with its stated confidence
+    samples: int  # How many were drawn
+    effective_samples: float
+    """(sum w)^2 / sum w^2 over the importance weights w; ``samples`` if all are equal."""
+    diagnostics: tuple[Diagnostic, ...] = ()  # What a reader should know
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.value) or math.isnan(self.effective_samples):
+            raise ArithmeticError(f"An estimate came out as {self.value!r}.")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"kind": "estimate", **as_plain(self)}
 
 
 class Direction(StrEnum):
@@ -172,6 +196,19 @@ class Verdict:
         """Plain values for JSON."""
         found = {name: value for name, value in as_plain(self).items() if value is not None}
         return found if self.bound is None else {**found, "bound": self.bound.as_dict()}
+
+
+@runtime_checkable
+class Density(Protocol):
+    """A distribution with a known density on R^d."""
+
+    def sample(self, rng: np.random.Generator, n: int) -> Array:
+        """Draw ``n`` independent points, shape (n, d)."""
+        ...
+
+    def log_density(self, x: Array) -> Array:
+        """Log-densities, shape (n,), at points of shape (n, d); -inf stands for a density of 0."""
+        ...
 
 
 class OutputScore(Protocol):

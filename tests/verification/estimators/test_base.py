@@ -10,6 +10,7 @@ from rdpkit.verification.estimators.base import (
     DiagnosticKind,
     Direction,
     EpsilonLowerBound,
+    Estimate,
     Stop,
     ThresholdEvent,
     Verdict,
@@ -31,6 +32,14 @@ def test_interval_contains_its_ends_and_nothing_beyond():
 def test_interval_with_wrong_ends_raises(low, high):
     with pytest.raises(ArithmeticError, match="interval"):
         ConfidenceInterval(lower=low, upper=high, confidence=0.9)
+
+
+def test_nan_estimate_raises():
+    interval = ConfidenceInterval(lower=0.0, upper=1.0, confidence=0.9)
+    with pytest.raises(ArithmeticError, match="nan"):
+        Estimate(value=math.nan, interval=interval, samples=3, effective_samples=3.0)
+    with pytest.raises(ArithmeticError):
+        Estimate(value=0.5, interval=interval, samples=3, effective_samples=math.nan)
 
 
 @pytest.mark.parametrize("epsilon", [math.nan, -0.1])

@@ -17,10 +17,14 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import norm
 
+from rdpkit.verification.estimators.bounded_mean import bounded_mean_interval
 from rdpkit.verification.estimators.clopper_pearson import clopper_pearson, lower_bound, upper_bound
 from rdpkit.verification.estimators.epsilon_lower_bound import epsilon_lower_bound
+from rdpkit.verification.estimators.hockey_stick import hockey_stick
+from rdpkit.verification.estimators.importance import GaussianDensity
 from rdpkit.verification.estimators.one_run.guesses import one_run_audit
 from rdpkit.verification.estimators.privacy_claims import DpClaim, RdpClaim
+from rdpkit.verification.estimators.renyi_importance import gaussian_proposal, renyi_importance
 from rdpkit.verification.estimators.sequential import SequentialTest
 from rdpkit.verification.estimators.uniform_excess import largest_excess
 
@@ -116,6 +120,76 @@ def test_clopper_pearson(p, n, record_property):
         p not in clopper_pearson(successes=int(x), trials=n, confidence=1.0 - RATE) for x in counts
     )
     _judge(f"Clopper-Pearson, p = {p}", errors, RATE, record_property, at_least=10)
+
+
+@pytest.mark.parametrize("law", ["rare", "uniform", "beta", "two points"])
+def test_bounded_mean(law, record_property):
+    """Misses at a rate of 0.05. Fails by chance with probability at most 1e-6."""
+    rng = np.random.default_rng(20_255)
+    draw, mean = {
+        "rare": (lambda: (rng.random(400) < 0.01) * 1.0, 0.01),
+        "uniform": (lambda: rng.random(400), 0.5),
+        "beta": (lambda: rng.beta(0.3, 3.0, 400), 0.3 / 3.3),
+        "two points": (lambda: np.where(rng.random(400) < 0.1, 1.0, 0.4), 0.46),
+    }[law]
+    errors = sum(
+        mean not in bounded_mean_interval(draw(), lower=0.0, upper=1.0, confidence=1.0 - RATE)
+        for _ in range(RUNS)
+    )
+    _judge(f"bounded mean, {law}", errors, RATE, record_property)
+
+
+def test_unbounded_mean(record_property):
+    """Lower ends above the mean at a rate of 0.05. Fails by chance with probability 1e-6."""
+    rng = np.random.default_rng(20_256)
+    errors = 0
+    for _ in range(RUNS):
+        values = rng.pareto(2.2, 400)
+        found = bounded_mean_interval(values, lower=0.0, upper=math.inf, confidence=1.0 - RATE)
+        errors += found.lower > 1.0 / 1.2
+    _judge("mean without a bound from above", errors, RATE, record_property)
+
+
+def test_renyi_importance(record_property):
+    """Any of five orders missed, at a rate of 0.05. Fails by chance with probability at most 1e-6.
+
+    The intervals share the failure probability, so all five have to hold together.
+    """
+    p, q = GaussianDensity(mean=[1.0], std=1.5), GaussianDensity(mean=[0.0], std=1.5)
+    orders = np.array([1.1, 2.0, 8.0, 32.0, 128.0])
+    errors = 0
+    for seed in range(RUNS):
+        found = renyi_importance(
+            p,
+            q,
+            orders=orders,
+            samples=300,
+            confidence=1.0 - RATE,
+            rng=np.random.default_rng([20_257, seed]),
+            proposal=gaussian_proposal(p, q),
+        )
+        truths = orders / (2.0 * 1.5**2)
+        errors += any(truth not in one.interval for truth, one in zip(truths, found))
+    _judge("Renyi divergence at five orders", errors, RATE, record_property)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1.0])
+def test_hockey_stick(epsilon, record_property):
+    """Misses at a rate of 0.05. Fails by chance with probability at most 1e-6."""
+    p, q = GaussianDensity(mean=[1.0], std=1.5), GaussianDensity(mean=[0.0], std=1.5)
+    truth = _delta(epsilon, 1.5)
+    errors = 0
+    for seed in range(RUNS):
+        found = hockey_stick(
+            p,
+            q,
+            epsilon=epsilon,
+            samples=400,
+            confidence=1.0 - RATE,
+            rng=np.random.default_rng([20_258, seed]),
+        )
+        errors += truth not in found.interval
+    _judge(f"hockey stick at {epsilon:g}", errors, RATE, record_property)
 
 
 def test_one_run(record_property):
