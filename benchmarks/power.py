@@ -23,7 +23,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from rdpkit.verification.estimators.base import Stop
-from rdpkit.verification.estimators.event_test import best_allocation
+from rdpkit.verification.estimators.event_search import best_allocation
 from rdpkit.verification.estimators.privacy_claims import (
     DpClaim,
     PrivacyClaim,

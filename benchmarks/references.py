@@ -9,14 +9,13 @@
 * Epsilon from a curve: Balle et al. 2020, Theorem 21, the smallest over dp-accounting's default
   orders.
 * What the mechanism really leaks is less than any Renyi curve says. Where a lower end is needed,
-  it is what two neighbours attain (``rdpkit.lower_bound``, in floats), and where that would be all
-  there is, dp-accounting's optimistic loss distribution beside it.
+  it is what two neighbours attain (``rdpkit.lower_bound``, in floats).
 
 Run as a module to rewrite reference_values/: ``python -m benchmarks.references``. The fast tests
 recompute a few entries, and compare with the tables of tests/oracles.
 """
 
-# ruff: noqa: PLC0415  (dp_accounting is only needed to rewrite the values)
+# ruff: noqa: PLC0415  (rdpkit is only needed to rewrite the values)
 
 from __future__ import annotations
 
@@ -265,28 +264,6 @@ def gaussian_epsilon(*, noise_multiplier: float, steps: int, delta: float) -> ar
 
 def _normal_tail(x: arb) -> arb:
     return (x / arb(2).sqrt()).erfc() / 2
-
-
-def optimistic_epsilon(
-    *,
-    noise_multiplier: float,
-    sampling_probability: float,
-    steps: int,
-    delta: float,
-    grid: float,
-    pessimistic: bool = False,
-) -> float:
-    """Epsilon by dp-accounting's loss distribution, from below (or from above)."""
-    from dp_accounting.pld import privacy_loss_distribution
-
-    distribution = privacy_loss_distribution.from_gaussian_mechanism(
-        noise_multiplier,
-        sampling_prob=sampling_probability,
-        value_discretization_interval=grid,
-        pessimistic_estimate=pessimistic,
-        use_connect_dots=pessimistic,
-    )
-    return float(distribution.self_compose(steps).get_epsilon_for_delta(delta))
 
 
 def leaked(

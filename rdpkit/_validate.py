@@ -215,12 +215,6 @@ def divergences(name: str, value: Any, *, like: Array) -> Array:
     return array
 
 
-def attributes(owner: object, **checks: Callable[[str, Any], Any]) -> None:
-    """Check attributes of a frozen object that is being made, and keep what the checks return."""
-    for name, check in checks.items():
-        object.__setattr__(owner, name, check(name, getattr(owner, name)))
-
-
 def one_of_a_kind(name: str, value: Any, kind: type[Any] | tuple[type[Any], ...]) -> Any:
     """An instance of a class."""
     kinds = kind if isinstance(kind, tuple) else (kind,)

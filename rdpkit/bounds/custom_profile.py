@@ -115,23 +115,6 @@ def _chord(left: tuple[float, float], right: tuple[float, float], eps: float) ->
     return (math.expm1(eps - right[0]) / span) * left[1] + weight * right[1]
 
 
-def hockey_stick(nodes: Envelope, epsilon: Array) -> Array:
-    """The envelope at any real epsilon."""
-    given, values = np.array(nodes.epsilons), np.array(nodes.values)
-    size = np.abs(epsilon)
-    if given.size == 1:
-        right = np.full(size.shape, values[0])
-    else:
-        left = np.minimum(np.searchsorted(given, size, side="right") - 1, given.size - 2)
-        low, high = given[left], given[left + 1]
-        inside = np.minimum(size, high)
-        span = np.expm1(low - high)
-        weight = np.exp(inside - high) * np.expm1(low - inside) / span
-        right = (np.expm1(inside - high) / span) * values[left] + weight * values[left + 1]
-    mirrored = -np.expm1(-size) + np.exp(-size) * right
-    return np.asarray(np.where(epsilon >= 0.0, right, mirrored))
-
-
 def _log_sinh(x: Array) -> Array:
     with np.errstate(divide="ignore"):
         return np.asarray(x - _LOG_2 + np.log(-np.expm1(-2.0 * x)))

@@ -1,7 +1,5 @@
 """Events made of events: sums, repetitions, disjoint parts."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -132,25 +130,3 @@ def test_leaves():
         )
     )
     assert {leaf for leaf, _ in leaves(event, ADD)} == {gaussian(1.0), sampled(2.0)}
-
-
-@pytest.mark.parametrize("kind", [rdpkit.Composed, rdpkit.Parallel])
-@pytest.mark.parametrize(
-    "bad", [(), [], None, gaussian(1.0), "events", (gaussian(1.0), 3)], ids=repr
-)
-def test_bad_events(kind, bad):
-    with pytest.raises(ValueError, match="Expected events to be a non-empty sequence of events"):
-        kind(events=bad)
-
-
-@pytest.mark.parametrize("count", [0, -1, 2.0, True, "2", math.inf])
-def test_bad_count(count):
-    with pytest.raises(ValueError, match="Expected count to be an integer >= 1"):
-        rdpkit.Repeated(event=gaussian(1.0), count=count)
-
-
-def test_bad_event():
-    with pytest.raises(ValueError, match="Expected event to be Event"):
-        rdpkit.Repeated(event=3, count=2)
-    with pytest.raises(ValueError, match="Expected record_keeps_its_part to be bool"):
-        rdpkit.Parallel(events=(gaussian(1.0),), record_keeps_its_part="no")

@@ -6,6 +6,7 @@ and must be close enough to it that a halved number would be.
 """
 
 import math
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from rdpkit import Adjacency, events
 from rdpkit.accountants.event_tree import UpperBounds
 from rdpkit.bounds import BOUNDS, Kind
 from rdpkit.bounds.base import InnerDivergences
+from rdpkit.events.losses import NoLossDistributionError
+from tests.events import of_papers
 from tests.oracles import semantics
 
 ADDED, REPLACED, ZEROED = Adjacency
@@ -98,15 +101,7 @@ EXAMPLES = (
     (rdpkit.RepeatAndSelect(event=GAUSSIAN, mean=1.5, shape=1.0), ADDED),
     (rdpkit.Group(event=GAUSSIAN, size=2), ADDED),
     (
-        rdpkit.DPMix(
-            population_size=10,
-            releases=1,
-            order_of_mixture=9,
-            feature_dimension=4,
-            label_dimension=2,
-            feature_noise=0.2,
-            label_noise=0.2,
-        ),
+        of_papers.dpmix(10, 1, 9, noise=0.2, shape=(4, 2)),
         REPLACED,
     ),
     (
@@ -282,6 +277,21 @@ def test_an_event_leaks_what_its_members_leak_and_not_twice_as_much(example):
         smallest = min(smallest, delta / half if half else math.inf)
     if type(event).__name__ not in LOOSE:
         assert smallest < 1.0, f"half of what is printed for {event!r} would not be noticed"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("example", EXAMPLES, ids=named)
+def test_what_an_event_attains_is_below_every_upper_bound(example):
+    event, relation = example
+    for delta in (1e-5, 0.05):
+        printed = {}
+        for bound in ("pair-lower", "pld-upper", "best-rdp"):
+            with suppress(NoLossDistributionError):
+                found = rdpkit.epsilon(event, delta=delta, adjacency=relation, bound=bound)
+                printed[bound] = found.epsilon
+        # The numbers are proven, and need no tolerance.
+        lowest = printed.pop("pair-lower", 0.0)
+        assert all(lowest <= above for above in printed.values()), (event, delta, lowest, printed)
 
 
 UPPER = [bound for bound in BOUNDS if bound.kind is Kind.UPPER]

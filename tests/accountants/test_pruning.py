@@ -12,6 +12,7 @@ from rdpkit.accountants.event_tree import UpperBounds
 from rdpkit.accountants.pruning import Focus, deciding_parts
 from rdpkit.adjacency import Adjacency
 from tests.accountants.naive_tree import divergence
+from tests.events import of_papers
 
 ORDERS = np.array([1.3, 2.0, 7.5, 40.0])
 BOTH = [Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE]
@@ -84,14 +85,7 @@ def test_what_is_dropped_is_dominated(parts, needed):
 
 @pytest.mark.parametrize("adjacency", BOTH)
 def test_a_focus_gives_the_same_where_it_was_learnt(adjacency):
-    event = rdpkit.DPCDA(
-        class_sizes=[900, 800, 1000],
-        samples_per_class=40,
-        order_of_mixture=20,
-        clip_norm=1.0,
-        feature_noise=0.1,
-        label_noise=0.0,
-    )
+    event = of_papers.dpcda([900, 800, 1000], 40, 20, noise=0.1)
     traces = []
     values = UpperBounds(traces=traces).rdp(event, ORDERS, adjacency)
     np.testing.assert_array_equal(values, divergence(event, ORDERS, adjacency))

@@ -118,42 +118,19 @@ def test_adding_something_else():
         curve() + 1.0
 
 
-@pytest.mark.parametrize("count", [0, -1, 2.0, True, "2"])
-def test_bad_count(count):
-    with pytest.raises(ValueError, match="Expected count to be an integer >= 1"):
-        curve() * count
-
-
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
         ("orders", (4.0, 2.0, 8.0), "orders to be strictly increasing"),
-        ("orders", (2.0, 2.0, 8.0), "orders to be strictly increasing"),
         ("orders", (1.0, 2.0, 8.0), "orders to be finite Renyi orders > 1"),
-        ("orders", [], "orders to be finite Renyi orders > 1"),
-        ("orders", "248", "orders to be finite Renyi orders > 1"),
         ("values", (0.1, 0.2), r"values to be divergences >= 0, of shape \(3,\)"),
         ("values", (0.1, 0.2, -0.9), "values to be divergences >= 0"),
-        ("values", (0.1, 0.2, math.nan), "values to be divergences >= 0"),
-        ("values", [[0.1, 0.2, 0.9]], "values to be divergences >= 0"),
         ("adjacency", "bounded", "adjacency to be one of 'add_or_remove_one', 'replace_one'"),
     ],
 )
 def test_bad_arguments(name, value, message):
     with pytest.raises(ValueError, match="Expected " + message):
         curve(**{name: value})
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"delta": 0.0}, r"delta in \(0, 1\)"),
-        ({"delta": 1e-5, "conversion": "best"}, "conversion to be one of 'mironov2017'"),
-    ],
-)
-def test_bad_questions(options, message):
-    with pytest.raises(ValueError, match="Expected " + message):
-        curve().epsilon(**options)
 
 
 def test_of_something_that_is_no_event():

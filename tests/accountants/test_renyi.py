@@ -12,6 +12,7 @@ from rdpkit.accountants.divergence_bounds import upper_bound
 from rdpkit.adjacency import Adjacency
 from rdpkit.conversions.largest_rdp import optimal_epsilon
 from tests.bounds.strategies import log_uniform
+from tests.events import of_papers
 
 REPLACE = Adjacency.REPLACE_ONE
 GRID = 1.0 + np.geomspace(0.01, 255.0, 1200)
@@ -40,14 +41,7 @@ EVENTS = {
     "weak triangle": rdpkit.NDPDC(
         class_sizes=(500, 700), group_size=50.0, iterations=100, noise_std=1.0, clip_norm=1.0
     ),
-    "parts that meet": rdpkit.DPCDA(
-        class_sizes=(5000, 900, 6000),
-        samples_per_class=300,
-        order_of_mixture=40,
-        clip_norm=1.0,
-        feature_noise=0.2,
-        label_noise=0.3,
-    ),
+    "parts that meet": of_papers.dpcda((5000, 900, 6000), 300, 40, noise=0.2, label_noise=0.3),
     "little noise": fixed_size(0.2, 0.001),
     "much noise": rdpkit.Repeated(event=fixed_size(40.0, 0.01), count=3),
 }

@@ -31,14 +31,6 @@ def run(monkeypatch):
     return invoke
 
 
-def test_the_works_are_listed():
-    found = CliRunner().invoke(command.main, ["--list"])
-    assert found.exit_code == 0
-    names = [line.split()[0] for line in found.stdout.splitlines()]
-    assert names[:3] == ["poisson-curve", "fixed-size-curve", "rdp-epsilon"]
-    assert names[-2:] == ["import", "scaling"]
-
-
 def test_an_unknown_work_is_refused(run):
     found = run("--only", "nothing")
     assert found.exit_code == 2
@@ -70,14 +62,6 @@ def test_earlier_results_are_drawn_alike(run, tmp_path):
     assert names == {"results.json", "results.md", "ratios.svg"}
     for name in names:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-
-
-def test_results_of_something_else_are_refused(run, tmp_path):
-    path = tmp_path / "x.json"
-    path.write_text("{}", encoding="utf-8")
-    found = run("--render", str(path))
-    assert found.exit_code == 2
-    assert "Expected results of version 1" in found.stderr
 
 
 @pytest.mark.thorough
@@ -122,9 +106,3 @@ def test_every_library_is_pinned():
     pinned = {pin.partition("==")[0] for pin in pins}
     assert set(LIBRARIES) - {"rdpkit"} <= pinned
     assert "torch==2.13.0" in pins
-
-
-def test_memory_is_measured_by_name(run):
-    found = run("--peak-memory", "fake", "only", "rdpkit")
-    assert found.exit_code == 0
-    assert set(json.loads(found.stdout)) == {"peak_bytes"}

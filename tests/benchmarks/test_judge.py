@@ -43,18 +43,6 @@ def test_too_small_is_worse_than_too_large(values, verdict, off):
     assert (found.verdict, found.off) == (verdict, off)
 
 
-def test_between_the_ends_is_right():
-    found = judge.judge([1.5], reference(["1"], ["2"]))
-    assert (found.verdict, found.below, found.above) == (judge.RIGHT, 0.0, 0.0)
-    assert judge.judge([2.5], reference(["1"], ["2"])).above == 0.25
-    assert judge.judge([0.5], reference(["1"], ["2"])).below == 0.5
-
-
-def test_zero_has_no_relative_error():
-    assert judge.judge([0.0], reference(["0"])).verdict == judge.RIGHT
-    assert judge.judge([1e-300], reference(["0"])).verdict == judge.TOO_LARGE
-
-
 def test_the_number_of_values_must_agree():
     with pytest.raises(ValueError, match="Expected 2 values, got 1"):
         judge.judge([1.0], reference(["1", "2"]))

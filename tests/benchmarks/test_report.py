@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks import judge, report
 from benchmarks.model import Curve, Outcome, Row
-from benchmarks.results import Results, write
+from benchmarks.results import Results
 
 MACHINE = {
     "command": "python -m benchmarks",
@@ -40,22 +40,6 @@ def results():
             Outcome(work="w", name="other", limit="at least 3", measured=None, met=None),
         ],
     )
-
-
-def test_a_table_keeps_its_columns():
-    text = report.table(("a", "b"), [("x | y", "two\nlines")])
-    assert text.splitlines() == ["| a | b |", "| --- | --- |", "| x \\| y | two lines |"]
-
-
-def test_what_is_said_about_numbers():
-    ours, theirs, broken = results().rows
-    assert report.verdict(ours) == "right, within 2e-14"
-    assert report.verdict(theirs) == "**too small** by 2.30 % (3 of 156)"
-    assert report.verdict(broken) == "**fails**: No | way"
-    theirs.verdict = judge.TOO_LARGE
-    assert report.verdict(theirs) == "too large by infinite (3 of 156)"
-    theirs.verdict = judge.FAILED
-    assert report.verdict(theirs) == "**not a number**"
 
 
 def test_the_whole_report():
@@ -103,11 +87,3 @@ def test_results_survive_json():
 def test_other_files_are_refused(text):
     with pytest.raises(ValueError, match="Expected results of version 1"):
         Results.from_json(text)
-
-
-def test_files_are_replaced_whole(tmp_path):
-    path = tmp_path / "new" / "file"
-    write(path, b"one")
-    write(path, b"two")
-    assert path.read_bytes() == b"two"
-    assert list(path.parent.iterdir()) == [path]

@@ -13,10 +13,6 @@ def test_slope_of_a_power():
     assert scaling.slope(sizes[:3], [3.0, 3.0, 3.0]) == pytest.approx(0.0, abs=1e-12)
 
 
-def test_two_points_have_no_slope():
-    assert scaling.slope([1, 2], [1.0, 2.0]) is None
-
-
 def series(prepare, sizes):
     return scaling.Series(
         id="s", title="cost", size="orders", library="rdpkit", sizes=sizes, prepare=prepare
@@ -45,20 +41,9 @@ def test_a_curve_ends_with_its_time():
     assert found.sizes == [1]
 
 
-def test_parameters_change_from_call_to_call():
-    seen = []
-    scaling.measure(series(lambda size: seen.append, [1, 2]), repeats=2, seconds=1e9, sizes=[1, 2])
-    assert len(set(seen)) == len(seen) == 6
-
-
 @pytest.mark.parametrize(("slope", "met"), [(1.05, True), (1.2, False), (None, None)])
 def test_linear_is_good_enough(slope, met):
     curve = Curve(id="c", title="cost", size="orders", library="rdpkit", sizes=[1], slope=slope)
     other = Curve(id="c", title="cost", size="orders", library="dp-accounting", slope=9.0)
     (outcome,) = scaling.outcomes([curve, other])
     assert outcome.met is met
-
-
-def test_sizes():
-    assert scaling._powers(64, 1024, 4) == (64, 256, 1024)
-    assert all(list(s.sizes) == sorted(set(s.sizes)) for s in scaling.SERIES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from hypothesis import strategies as st
 
 
@@ -22,3 +23,20 @@ SAMPLES = st.tuples(st.integers(1, 400), st.integers(0, 10**5)).map(lambda t: (t
 
 PROPER_SAMPLES = SAMPLES.map(lambda t: (t[0], max(t[1], t[0] + 1)))
 """The same, with a smaller neighbour that can be sampled too."""
+
+
+def envelope_at(nodes, epsilon):
+    """An envelope of a privacy profile at real epsilons: chords in e^epsilon, and their mirror."""
+    given, values = np.array(nodes.epsilons), np.array(nodes.values)
+    size = np.abs(epsilon)
+    if given.size == 1:
+        right = np.full(size.shape, values[0])
+    else:
+        left = np.minimum(np.searchsorted(given, size, side="right") - 1, given.size - 2)
+        low, high = given[left], given[left + 1]
+        inside = np.minimum(size, high)
+        span = np.expm1(low - high)
+        weight = np.exp(inside - high) * np.expm1(low - inside) / span
+        right = (np.expm1(inside - high) / span) * values[left] + weight * values[left + 1]
+    mirrored = -np.expm1(-size) + np.exp(-size) * right
+    return np.asarray(np.where(epsilon >= 0.0, right, mirrored))

@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -69,27 +68,3 @@ def test_holds_under_its_own_adjacency_only():
     found = rdpkit.epsilon(event, delta=1e-5, adjacency=ADD)
     assert found.epsilon == math.inf
     assert found.order is None
-
-
-GOOD = {"orders": (2.0, 4.0), "values": (0.1, 0.2), "adjacency": "replace_one"}
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("orders", (4.0, 2.0), "orders to be strictly increasing"),
-        ("orders", (2.0, 2.0), "orders to be strictly increasing"),
-        ("orders", (1.0, 2.0), "orders to be finite Renyi orders > 1"),
-        ("orders", (2.0,), r"values to be divergences >= 0, of shape \(1,\)"),
-        ("orders", (), "orders to be finite Renyi orders > 1"),
-        ("values", (0.1, -0.2), "values to be divergences >= 0"),
-        ("values", (0.1, math.nan), "values to be divergences >= 0"),
-        ("values", (0.1, 0.2, 0.3), "values to be divergences >= 0"),
-        ("values", [[0.1, 0.2]], "values to be divergences >= 0"),
-        ("values", ("a", "b"), "values to be divergences >= 0"),
-        ("adjacency", "one", "adjacency to be one of"),
-    ],
-)
-def test_bad_arguments(name, value, message):
-    with pytest.raises(ValueError, match="Expected " + message):
-        rdpkit.CustomRdp(**{**GOOD, name: value})

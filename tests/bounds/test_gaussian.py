@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -57,10 +58,29 @@ BAD_ORDERS = [
 ]
 
 
+SIZES = {"sample_size": 10, "population_size": 100, "adjacency": "replace_one"}
+OF_ORDERS = (
+    partial(rdpkit.gaussian_rdp, noise_multiplier=1.0),
+    partial(rdpkit.sampled_gaussian_rdp, noise_multiplier=1.0, sampling_probability=0.1),
+    partial(rdpkit.fixed_size_gaussian_rdp, noise_multiplier=1.0, **SIZES),
+    partial(
+        rdpkit.gaussian_synthesis_rdp, n=10**6, d=6, min_eigenvalue=0.01, adjacency="replace_one"
+    ),
+    partial(rdpkit.weak_triangle, first=lambda a: a, second=lambda a: a),
+)
+
+
 @pytest.mark.parametrize("orders", BAD_ORDERS, ids=repr)
-def test_bad_orders(orders):
+@pytest.mark.parametrize("function", OF_ORDERS, ids=lambda one: one.func.__name__)
+def test_bad_orders(function, orders):
     with pytest.raises(ValueError, match="Expected orders to be finite Renyi orders > 1"):
-        rdpkit.gaussian_rdp(orders, noise_multiplier=1.0)
+        function(orders)
+
+
+@pytest.mark.parametrize("q", [-0.1, 1.1, math.nan, "0.1", True, None, [0.1]])
+def test_bad_probability(q):
+    with pytest.raises(ValueError, match=r"Expected sampling_probability in \[0, 1\]"):
+        rdpkit.sampled_gaussian_rdp([2.0], noise_multiplier=1.0, sampling_probability=q)
 
 
 @pytest.mark.parametrize("noise", [0, -1.0, math.nan, math.inf, "1", True, None, [1.0], 10**400])

@@ -7,6 +7,7 @@ import pytest
 import rdpkit
 from rdpkit.calibration.parameters import matching, paths, value_at, with_value
 from rdpkit.calibration.search_variable import search_variable
+from tests.events import of_papers
 
 GAUSSIAN = rdpkit.Gaussian(noise_std=5.0, record_norm=1.0)
 POISSON = rdpkit.PoissonSampledGaussian(noise_std=2.0, record_norm=1.0, sampling_probability=0.1)
@@ -16,14 +17,7 @@ TREE = rdpkit.Composed(
         rdpkit.Repeated(event=rdpkit.Parallel(events=(POISSON, GAUSSIAN)), count=7),
     )
 )
-CDA = rdpkit.DPCDA(
-    class_sizes=[300, 100, 200],
-    samples_per_class=[30, 7, 20],
-    order_of_mixture=8,
-    clip_norm=1.0,
-    feature_noise=0.2,
-    label_noise=0.1,
-)
+CDA = of_papers.dpcda([300, 100, 200], [30, 7, 20], 8, noise=0.2, label_noise=0.1)
 
 
 def test_every_path_of_a_tree():

@@ -347,8 +347,6 @@ def test_a_target_out_of_reach_names_its_limit():
         ({"parameter": ()}, "parameter"),
         ({"parameter": {"noise_std": -1.0}}, "noise_std"),
         ({"target_epsilon": 0.0}, "target_epsilon to be a finite number > 0"),
-        ({"target_epsilon": math.nan}, "target_epsilon"),
-        ({"target_epsilon": math.inf}, "target_epsilon"),
         ({"delta": 0.0}, "delta above 0 for Renyi divergences"),
         ({"delta": 1.0}, r"delta in \[0, 1\)"),
         ({"bound": "no-such"}, "bound to be an upper or a published bound"),

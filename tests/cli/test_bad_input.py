@@ -10,10 +10,7 @@ from tests.cli.commands import ADD, GAUSSIAN, options, run
     ("arguments", "message"),
     [
         (["epsilon", *GAUSSIAN, "--delta", "-1", *ADD], "Expected delta in [0, 1), got -1.0."),
-        (["epsilon", *GAUSSIAN, "--delta", "nan", *ADD], "Expected delta in [0, 1), got nan."),
         (["delta", *GAUSSIAN, "--epsilon", "-1", *ADD], "Expected epsilon to be a finite"),
-        (["delta", *GAUSSIAN, "--epsilon", "inf", *ADD], "Expected epsilon to be a finite"),
-        (["delta", *GAUSSIAN, "--epsilon", "nan", *ADD], "Expected epsilon to be a finite"),
         (["compare", *GAUSSIAN, "--delta", "1", *ADD], "Expected delta in [0, 1), got 1.0."),
         (["epsilon", *GAUSSIAN[:-1], "nan", "--delta", "0.1", *ADD], "Expected record_norm to be"),
         (

@@ -160,15 +160,12 @@ def test_a_target_out_of_reach_is_status_1_and_one_line():
         ([*POISSON, "--parameter", "noise_std=1,record_norm"], "is not NAME, NAME,NAME"),
         ([*POISSON, "--parameter", "noise_std=x"], "is not a ratio like"),
         ([*POISSON, "--parameter", "noise_std", "--bound", "nothing"], "Expected bound to be"),
-        ([*POISSON, "--parameter", "noise_std", "--tolerance", "2"], "Expected tolerance in"),
         (
             [*POISSON, "--parameter", "noise_std", "--prefer", "largest"],
             "Expected prefer to be None",
         ),
         ([*POISSON, "--parameter", ""], "is not NAME"),
         (["repeated"], "repeated is made of other events"),
-        (["cauchy"], "Expected EVENT to be a TOML file or one of"),
-        (["no.toml", "--parameter", "count"], "No such file or directory"),
     ],
 )
 def test_bad_input_is_status_2(arguments, message):

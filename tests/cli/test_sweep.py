@@ -14,6 +14,7 @@ from rdpkit.cli import main
 from rdpkit.cli import parameter_ranges as axes
 from rdpkit.formats import columns as tables
 from tests.cli.commands import ADD, GAUSSIAN, answer
+from tests.events import of_papers
 
 POISSON = [
     "sweep",
@@ -186,14 +187,7 @@ def test_mechanisms_row_by_row_and_in_processes():
     ]
     found = rows_of(run(*arguments, "--jobs=1"))
     assert rows_of(run(*arguments, "--jobs=2")) == found
-    event = rdpkit.DPCDA(
-        class_sizes=(1000, 1000),
-        samples_per_class=100,
-        order_of_mixture=20,
-        clip_norm=1.0,
-        feature_noise=0.5,
-        label_noise=0.5,
-    )
+    event = of_papers.dpcda((1000, 1000), 100, 20, noise=0.5, label_noise=0.5)
     alone = rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one", bound="best-rdp")
     assert found[1]["epsilon"] == alone.epsilon
     assert found[1]["conversion"] == alone.conversion

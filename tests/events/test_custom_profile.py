@@ -1,6 +1,5 @@
 """Points of a privacy profile as an event: what is accepted, and what is kept."""
 
-import math
 import re
 
 import numpy as np
@@ -33,21 +32,11 @@ def test_equal_events_look_equal():
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("epsilons", (), "epsilons to be finite numbers >= 0"),
-        ("epsilons", (0.5, math.inf), "epsilons to be finite numbers >= 0"),
-        ("epsilons", (-0.5, 1.0), "epsilons to be finite numbers >= 0"),
-        ("epsilons", (0.5, math.nan), "epsilons to be finite numbers >= 0"),
-        ("epsilons", ((0.5, 1.0),), "epsilons to be finite numbers >= 0"),
         ("epsilons", (1.0, 0.5), "epsilons to be strictly increasing"),
         ("epsilons", (1.0, 1.0), "epsilons to be strictly increasing"),
-        ("epsilons", "1", "epsilons to be finite numbers >= 0"),
         ("deltas", (1e-3,), "deltas to be numbers in [0, 1], of shape (2,) as epsilons has"),
         ("deltas", (1e-3, 0.0, 0.0), "deltas to be numbers in [0, 1], of shape (2,)"),
-        ("deltas", (1.5, 0.0), "deltas to be numbers in [0, 1]"),
-        ("deltas", (0.5, -1e-9), "deltas to be numbers in [0, 1]"),
-        ("deltas", (math.nan, 0.0), "deltas to be numbers in [0, 1]"),
         ("deltas", (0.0, 1e-3), "deltas not to increase with epsilons, got (0.0, 0.001)"),
-        ("adjacency", "neighbours", "adjacency to be one of 'add_or_remove_one', 'replace_one'"),
     ],
 )
 def test_bad_values_are_named(name, value, message):

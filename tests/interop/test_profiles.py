@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import rdpkit
-from rdpkit.bounds.custom_profile import envelope, hockey_stick
+from rdpkit.bounds.custom_profile import envelope
 from rdpkit.events import CustomProfile
 from rdpkit.interop import profiles
-from tests.bounds.strategies import log_uniform
+from tests.bounds.strategies import envelope_at, log_uniform
 
 ADD, REPLACE = rdpkit.Adjacency.ADD_OR_REMOVE_ONE, rdpkit.Adjacency.REPLACE_ONE
 MANY = np.linspace(-3.0, 3.0, 61)
 
 
 def at(event, epsilons):
-    return hockey_stick(envelope(event), np.asarray(epsilons, dtype=np.float64))
+    return envelope_at(envelope(event), np.asarray(epsilons, dtype=np.float64))
 
 
 def divergence(p, q, epsilon):

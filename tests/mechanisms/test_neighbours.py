@@ -98,18 +98,18 @@ def data_of(labels):
     return rows, np.array(labels, dtype=np.int64)
 
 
-def outcome(name, labels, adjacency, counts):
+def outcome(name, labels, adjacency, counts, *, exact=False, **changes):
     """All that is no noise of what a mechanism does with these data, and whether it is private."""
     mechanism = find_mechanism(name)
     features, labels = data_of(labels)
     try:
         scaling = public_scaling()
-        if name == "dpcda-algorithm-1":
+        if exact or name == "dpcda-algorithm-1":
             scaling = exact_z_score(features, allow_private_statistics=True)
         noise = NoiseSource.system()
         given = {
             "classes": CLASSES,
-            "options": mechanism.build(OPTIONS[name]),
+            "options": mechanism.build(OPTIONS[name] | changes),
             "privacy": Privacy(delta=1e-5, adjacency=adjacency, noise=noise, counts=counts),
             "noise": noise,
             "scaling": scaling,
@@ -249,3 +249,28 @@ def test_nothing_is_released_of_records_that_are_left_out(monkeypatch, name):
     first, second = made
     assert first.manifest == second.manifest
     assert any("nothing was released of" in note for note in first.manifest.notes)
+
+
+LARGE = [0] * 9 + [1] * 9 + [2] * 9
+NUMBERS = [
+    (name, option)
+    for name, given in OPTIONS.items()
+    for option, value in given.items()
+    if isinstance(value, (int, float))
+]
+
+
+@pytest.mark.parametrize(("name", "option"), NUMBERS)
+def test_a_number_that_means_nothing_is_refused_by_its_name(name, option):
+    made, said = outcome(name, LARGE, REPLACE, [9, 9, 9], **{option: -1})
+    assert made is None
+    assert said.startswith("ValueError")
+    assert option.removesuffix("_per_class") in said
+
+
+@pytest.mark.parametrize("name", [name for name in OPTIONS if name not in (*NEVER, "dpcda")])
+def test_statistics_that_nothing_accounts_for_are_refused(name):
+    if "scaling" in find_mechanism(name).arguments():
+        made, said = outcome(name, LARGE, REPLACE, [9, 9, 9], exact=True)
+        assert not made
+        assert made is False or "no event for" in said

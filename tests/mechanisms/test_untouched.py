@@ -39,6 +39,7 @@ from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import public_scaling
 from rdpkit.mechanisms.parts.random_extractor import random_convnet
 from rdpkit.mechanisms.parts.records import Records
+from tests.events import of_papers
 
 COUNT, WIDTH, CLASSES = 90, 12, 3
 LABELS = np.arange(COUNT) % CLASSES
@@ -97,40 +98,19 @@ MIXTURES = {
     "dpcda": (
         dpcda.batches,
         {"norm": 1.0},
-        rdpkit.DPCDA(
-            class_sizes=SIZES,
-            samples_per_class=20,
-            order_of_mixture=5,
-            clip_norm=1.0,
-            feature_noise=0.5,
-            label_noise=0.5,
-        ),
+        of_papers.dpcda(SIZES, 20, 5, noise=0.5, label_noise=0.5),
     ),
     "class-wise-dpmix": (
         class_wise_dpmix.batches,
         {"box": (0.0, 1.0)},
-        rdpkit.ClassWiseDPMix(
-            class_sizes=SIZES,
-            samples_per_class=20,
-            order_of_mixture=5,
-            feature_dimension=WIDTH,
-            label_dimension=CLASSES,
-            feature_noise=0.5,
-            label_noise=0.5,
+        of_papers.class_wise_dpmix(
+            SIZES, 20, 5, noise=0.5, label_noise=0.5, shape=(WIDTH, CLASSES)
         ),
     ),
     "dpmix": (
         dpmix.batches,
         {"box": (0.0, 1.0)},
-        rdpkit.DPMix(
-            population_size=COUNT,
-            releases=60,
-            order_of_mixture=5,
-            feature_dimension=WIDTH,
-            label_dimension=CLASSES,
-            feature_noise=0.5,
-            label_noise=0.5,
-        ),
+        of_papers.dpmix(COUNT, 60, 5, noise=0.5, shape=(WIDTH, CLASSES)),
     ),
 }
 MIXTURES["dpcda-algorithm-1"] = MIXTURES["dpcda"]
@@ -189,14 +169,7 @@ def test_means_keep_every_bit_when_a_record_goes_or_changes_its_class(kind, chan
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_poisson_sums_without_the_record_keep_every_bit(monkeypatch, kind, change):
-    event = rdpkit.LDPDC(
-        class_sizes=SIZES,
-        group_size=4.0,
-        samples_per_class=20,
-        noise_std=1.0,
-        value_bound=1.0,
-        dimension=WIDTH,
-    )
+    event = of_papers.ldpdc(SIZES, 20, 4.0, noise=1.0, dimension=WIDTH)
     drawn = []
 
     def recorded(population, probability, *, noise):

@@ -8,44 +8,15 @@ import pytest
 
 import rdpkit
 from rdpkit.events.losses import NoLossDistributionError
+from tests.events import of_papers
 
 ADD, REPLACE = "add_or_remove_one", "replace_one"
 DIMENSION = 6
 
-DPCDA = rdpkit.DPCDA(
-    class_sizes=[40, 50],
-    samples_per_class=3,
-    order_of_mixture=5,
-    clip_norm=1.5,
-    feature_noise=0.4,
-    label_noise=0.0,
-)
-CLASS_WISE = rdpkit.ClassWiseDPMix(
-    class_sizes=[40, 50],
-    samples_per_class=3,
-    order_of_mixture=5,
-    feature_dimension=DIMENSION,
-    label_dimension=2,
-    feature_noise=0.4,
-    label_noise=0.0,
-)
-DPMIX = rdpkit.DPMix(
-    population_size=40,
-    releases=3,
-    order_of_mixture=5,
-    feature_dimension=DIMENSION,
-    label_dimension=2,
-    feature_noise=0.5,
-    label_noise=0.5,
-)
-LDPDC = rdpkit.LDPDC(
-    class_sizes=[40, 50],
-    group_size=4,
-    samples_per_class=3,
-    noise_std=3.0,
-    value_bound=1.0,
-    dimension=DIMENSION,
-)
+DPCDA = of_papers.dpcda([40, 50], 3, 5, noise=0.4, clip_norm=1.5)
+CLASS_WISE = of_papers.class_wise_dpmix([40, 50], 3, 5, noise=0.4, shape=(DIMENSION, 2))
+DPMIX = of_papers.dpmix(40, 3, 5, noise=0.5, shape=(DIMENSION, 2))
+LDPDC = of_papers.ldpdc([40, 50], 3, 4, noise=3.0, dimension=DIMENSION)
 NDPDC = rdpkit.NDPDC(class_sizes=[40, 50], group_size=4, iterations=3, noise_std=1.5, clip_norm=2.0)
 GAUSSIAN = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
 POISSON = rdpkit.Repeated(

@@ -5,7 +5,7 @@ import pytest
 from discriminant import fit_discriminant
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from rdpkit import DPCDA
+from tests.events import of_papers
 
 SPREAD = np.array([3.0, 1.0, 0.5, 0.2, 0.1])
 
@@ -18,14 +18,7 @@ def records(rng, size):
 
 
 def event(order, noise, size, releases):
-    return DPCDA(
-        class_sizes=[size] * 3,
-        samples_per_class=releases,
-        order_of_mixture=order,
-        clip_norm=10.0,
-        feature_noise=noise,
-        label_noise=0.0,
-    )
+    return of_papers.dpcda([size] * 3, releases, order, noise=noise, clip_norm=10.0)
 
 
 def mixtures(rng, rows, classes, *, order, noise, releases):
@@ -86,34 +79,3 @@ def test_noise_that_hides_the_classes_widths_leaves_their_means():
     found = centres[labels] + rng.normal(size=(1_200, 5))
     fitted = fit_discriminant(found, labels, event=event(20, 1.2, 2_000, 400))
     assert fitted.accuracy(centres, np.arange(3)) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"features": np.zeros(3)}, "features"),
-        ({"features": np.full((6, 5), np.nan)}, "features"),
-        ({"labels": np.array([0, 0, 1, 1, 1, 1])}, "labels"),
-        ({"labels": np.array([-1, 0, 1, 1, 2, 2])}, "labels"),
-        ({"labels": np.zeros(4, dtype=int)}, "labels"),
-        ({"rank": 0}, "rank"),
-        ({"own_share": 1.5}, "own_share"),
-        ({"event": None}, "event"),
-    ],
-)
-def test_bad_input(change, message):
-    given = {
-        "features": np.zeros((6, 5)),
-        "labels": np.array([0, 0, 1, 1, 2, 2]),
-        "event": event(2, 0.1, 10, 2),
-    } | change
-    with pytest.raises(ValueError, match=message):
-        fit_discriminant(given.pop("features"), given.pop("labels"), **given)
-
-
-def test_scores_want_the_same_number_of_features():
-    rng = np.random.default_rng(6)
-    rows, classes, _ = records(rng, 10)
-    fitted = fit_discriminant(rows, classes, event=event(1, 0.1, 100, 10))
-    with pytest.raises(ValueError, match="features"):
-        fitted.predict(np.zeros((2, 4)))

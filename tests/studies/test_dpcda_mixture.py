@@ -2,21 +2,16 @@
 
 import math
 
-import figures
 import pytest
-from click.testing import CliRunner
 from paper_figures import dpcda_mixture
 from paper_figures.catalogue import FIGURES
 
 import rdpkit
 from rdpkit.formats.text import as_json
+from tests.events import of_papers
 
 FIGURE = FIGURES["dpcda-order-of-mixture"]
 QUICK = {"epsilons": (10.0,), "orders_of_mixture": (4, 128, 4096), "releases": 10000}
-
-
-def run(*arguments):
-    return CliRunner().invoke(figures.plot, arguments)
 
 
 @pytest.fixture
@@ -38,14 +33,7 @@ def test_numbers_are_those_of_the_library(quick):
     noise, ratio = figure.panels
     assert [panel.name for panel in figure.panels] == ["noise", "noise-to-signal"]
     point = noise.curves[0].points[1]
-    event = rdpkit.DPCDA(
-        class_sizes=dpcda_mixture.CLASS_SIZES,
-        samples_per_class=1000,
-        order_of_mixture=128,
-        clip_norm=1.0,
-        feature_noise=0.1,
-        label_noise=0.1,
-    )
+    event = of_papers.dpcda(dpcda_mixture.CLASS_SIZES, 1000, 128, noise=0.1, label_noise=0.1)
     ask = {"target_epsilon": 10.0, "delta": 1e-5, "adjacency": "replace_one"}
     upper = rdpkit.calibrate(event, **ask, parameter="feature_noise", bound="best-rdp")
     assert point.upper == pytest.approx(upper.value, rel=1e-6)
@@ -96,50 +84,7 @@ def test_a_pair_of_data_sets_needs_less_noise_than_the_bound():
     figure = FIGURE.compute(epsilons=(2.0,), orders_of_mixture=(64,), releases=100)
     (point,) = figure.panels[0].curves[0].points
     assert 0.7 * point.upper < point.lower < point.upper
-    event = rdpkit.DPCDA(
-        class_sizes=dpcda_mixture.CLASS_SIZES,
-        samples_per_class=10,
-        order_of_mixture=64,
-        clip_norm=1.0,
-        feature_noise=point.lower,
-        label_noise=0.0,
-    )
+    event = of_papers.dpcda(dpcda_mixture.CLASS_SIZES, 10, 64, noise=point.lower)
     attained = rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one", bound="pair-lower")
     # With the noise of the lower curve the budget is exceeded, by the curve's tolerance at most.
     assert 2.0 < attained.epsilon < 2.1
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"epsilons": ()}, "Expected epsilons to be 1 to 8 different numbers"),
-        ({"epsilons": (1.0, 1.0)}, "Expected epsilons to be 1 to 8 different numbers"),
-        ({"epsilons": (0.0,)}, "Expected epsilons to be a finite number > 0"),
-        ({"orders_of_mixture": (5422,)}, "Expected order_of_mixture to be an integer in"),
-        ({"orders_of_mixture": (4, 4)}, "Expected orders_of_mixture to be at most"),
-        ({"releases": 15}, "Expected releases to be a multiple of 10"),
-        ({"delta": 0.0}, "Expected delta in"),
-        ({"clip_norm": -1.0}, "Expected clip_norm to be"),
-    ],
-)
-def test_bad_parameters_are_one_error_before_any_work(changes, message):
-    def no_work(tasks):
-        raise AssertionError("began")
-
-    with pytest.raises(ValueError, match=message):
-        FIGURE.compute(**{**QUICK, **changes}, track=no_work)
-
-
-@pytest.mark.thorough
-def test_the_command_draws_it(quick, tmp_path):
-    target, data = tmp_path / "figure.svg", tmp_path / "figure.csv"
-    done = run(
-        *(FIGURE.id, "--epsilons", "10", "--orders-of-mixture", "4,128"),
-        *("--output", str(target), "--data", str(data)),
-    )
-    assert done.exit_code == 0, done.output
-    assert target.read_bytes().startswith(b"<?xml")
-    assert data.read_text().startswith("panel,epsilon,class sizes,T,delta,c,adjacency,x,")
-    wrong = run(FIGURE.id, "--epsilons", "1,x")
-    assert wrong.exit_code == 2
-    assert "'1,x' is not a list of numbers" in wrong.stderr

@@ -32,14 +32,6 @@ def test_lines_by_what_else_varies_and_the_same_bytes_every_time(tmp_path):
     assert one != drawn(tmp_path / "c.svg", summaries[:-1])
 
 
-def test_keys_that_vary_together_are_one_axis(tmp_path):
-    both = [
-        summary({"mechanism": {"feature_noise": s, "label_noise": s}}, 0.5) for s in (0.1, 0.2, 0.3)
-    ]
-    assert figures._label(both[0], "mechanism.feature_noise") == ""
-    drawn(tmp_path / "a.svg", both)
-
-
 @pytest.mark.thorough
 def test_epsilon_has_an_axis_where_the_noise_is_stated(tmp_path):
     def stated(target):
@@ -67,33 +59,6 @@ def test_epsilon_has_an_axis_where_the_noise_is_stated(tmp_path):
     assert drawn(tmp_path / "a.svg", stated(None)) != drawn(tmp_path / "b.svg", stated(30.0))
 
 
-def test_the_axis_of_epsilon_names_only_what_all_curves_share():
-    from matplotlib.figure import Figure
-
-    def curve(delta):
-        row = {"delta": delta, "adjacency": "replace_one", "target_epsilon": None}
-        return [
-            Summary(
-                row={**row, "varied": {"mechanism.feature_noise": s}, "epsilon": 1.0 / s},
-                seeds=1, mean=0.5, std=None, published=None,
-            )
-            for s in (1.0, 2.0)
-        ]  # fmt: skip
-
-    lines = {"delta 1e-05": curve(1e-5), "delta 1e-06": curve(1e-6)}
-    _, labels = figures._draw_epsilon(axes := Figure().subplots(), "mechanism.feature_noise", lines)
-    assert labels == ["delta 1e-05: epsilon, upper bound", "delta 1e-06: epsilon, upper bound"]
-    assert axes.figure.axes[1].get_ylabel() == "epsilon (replace one)"
-
-
-def test_nothing_to_draw_against_and_other_endings_are_errors(tmp_path):
-    with pytest.raises(ValueError, match="Expected a number that the experiment varies"):
-        drawn(tmp_path / "a.svg", [summary({"dataset.name": "mnist"}, 0.5)])
-    with pytest.raises(ValueError, match=r"to end in \.svg or \.png, got '\.pdf'"):
-        drawn(tmp_path / "a.pdf", [])
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("channels", [1, 3])
 def test_samples_are_drawn_row_by_row(tmp_path, channels):
@@ -105,11 +70,6 @@ def test_samples_are_drawn_row_by_row(tmp_path, channels):
     }
     figures.draw_samples(tmp_path / "g.png", rows, image_shape=(channels, 3, 4), title="T")
     assert (tmp_path / "g.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_images_of_two_channels_cannot_be_drawn(tmp_path):
-    with pytest.raises(ValueError, match="Expected images of 1 or 3 channels"):
-        figures.draw_samples(tmp_path / "g.png", {}, image_shape=(2, 3, 4), title="T")
 
 
 @pytest.mark.thorough

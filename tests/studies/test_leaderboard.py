@@ -99,12 +99,5 @@ def test_ceilings_stand_beside_releases_with_what_is_private(tmp_path):
     assert ["synthetic records", "dpcda", "mlp", "yes", "", "0.6500 ± 0.0707 (2)"] in found
 
 
-@pytest.mark.thorough
-def test_what_does_not_fit_is_left_out(digits, tmp_path):  # noqa: F811
-    run(evaluate, digits(*NOISELESS), "--results", tmp_path / "r", "--device", "cpu")
-    assert "got none of 2" in run(leaderboard, tmp_path / "r", "--epsilon", 1, status=2)
-    assert "got none of 2" in run(leaderboard, tmp_path / "r", "--min-seeds", 3, status=2)
-
-
 def test_no_results():
     assert "to have results of rdpkit evaluate, got none" in run(leaderboard, "no-folder", status=2)

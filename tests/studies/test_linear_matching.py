@@ -98,23 +98,6 @@ def test_one_record_moves_a_mean_by_at_most_the_sensitivity(n, seed, corners):
     assert replaced <= event.event.sensitivity(REPLACE) + 1e-15
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"initial": np.zeros((2, 4, 5))}, "initial to be finite numbers of shape"),
-        ({"initial": np.full((2, 4, 6), np.nan)}, "initial to be finite numbers"),
-        ({"samples_per_class": 0}, "samples_per_class"),
-        ({"classes": 3}, "every class to have a record"),
-        ({"delta": None}, "delta"),
-    ],
-)
-def test_arguments_that_do_not_fit_are_errors(changes, message):
-    with pytest.raises(ValueError, match=message):
-        _synthesize(**changes)
-    with pytest.raises(ValueError, match="records to be finite"):
-        linear_matching.spanning_basis(np.zeros(3))
-
-
 def _verified(*, samples, seed, claim=None, rate=0.001):
     return verify(
         linear_matching.verify_target,

@@ -88,15 +88,6 @@ def test_the_estimate_is_unbiased():
     assert (np.abs(np.mean(found, axis=0) - true) < 4.5 * error).all()
 
 
-def test_images_keep_their_shape():
-    features, labels = records()
-    made = released(features.reshape(-1, 1, 2, 2), labels, event())
-    found = mixture_means(made.features, made.labels, event=event())
-    flat = mixture_means(made.features.reshape(-1, 4), made.labels, event=event())
-    assert found.shape == (3, 1, 2, 2)
-    np.testing.assert_array_equal(found.reshape(3, 4), flat)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

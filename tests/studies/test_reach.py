@@ -50,10 +50,3 @@ def test_mixtures_of_all_classes_are_read_at_stated_noise_and_at_targets():
     (row,) = [json.loads(line) for line in found.output.splitlines()]
     assert 0.99 * 20 <= row["epsilon"] <= 20
     assert row["label_noise"] > 0.01
-
-
-def test_bad_input_for_mixtures_of_all_classes_is_one_line():
-    arguments = ["--dataset", "digits", "--noise", "0.1", "--order-of-mixture", "100000"]
-    result = CliRunner().invoke(main, [*arguments, "--mechanism", "dpmix"])
-    assert result.exit_code == 2
-    assert "order_of_mixture" in result.output

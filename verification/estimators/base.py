@@ -180,23 +180,17 @@ class Verdict:
     method: str  # The test's name
     samples: tuple[int, int]  # How many from P and how many from Q were looked at
     stop: Stop  # Why the test ended
-    p_value: float | None = None
-    """Of a test of fixed size: the claim is rejected if and only if it is at most
-    ``false_alarm_rate``.
-    """
-    log_e_value: float | None = None
-    """Of a sequential test: the natural logarithm of the bettor's largest capital. The claim is
-    rejected if and only if it is at least log(1/false_alarm_rate).
+    log_e_value: float
+    """The natural logarithm of the bettor's largest capital. The claim is rejected if and only if
+    it is at least log(1/false_alarm_rate).
     """
     witness: str = ""  # The event or divergence that the test looked at, in words
     bound: EpsilonLowerBound | None = None  # A lower bound on epsilon, if the test computed one
     diagnostics: tuple[Diagnostic, ...] = ()  # Why the claim may have survived although it is wrong
 
     def __post_init__(self) -> None:
-        for name in ("p_value", "log_e_value"):
-            value = getattr(self, name)
-            if value is not None and math.isnan(value):
-                raise ArithmeticError(f"The {name} of a test came out as nan.")
+        if math.isnan(self.log_e_value):
+            raise ArithmeticError("The log_e_value of a test came out as nan.")
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -5,17 +5,22 @@ The search is for training samples only. The event must then be tested on other 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from rdpkit.verification.estimators.base import Array, Direction, ThresholdEvent
+from rdpkit import _validate
+from rdpkit.verification.estimators.base import Array, Direction, ThresholdEvent, check_scores
 from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
 
 # Thresholds to search; they are dense in rank near the ends, where privacy loss is largest.
 _THRESHOLDS = 160
 # An event with fewer samples than this is chosen only if every event has so few.
 _FEWEST = 5
+# The larger side gets at most this many samples for each sample of the smaller side.
+_MOST_UNEQUAL = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,24 +31,21 @@ class Candidate:
     # A pair that the claim implies.
     epsilon: float
     delta: float
-    excess: float  # The estimate of P(E) - e^epsilon Q(E) - delta, in the event's direction
     clarity: float
-    """The excess over its standard deviation, for samples of the sizes that will test it."""
+    """The estimate of P(E) - e^epsilon Q(E) - delta, in the event's direction, over its standard
+    deviation, for samples of the sizes that will test it.
+    """
 
 
-def best_events(
+def best_event(
     claim: PrivacyClaim,
     # Training samples; shape (n,) and (m,)
     p_scores: Array,
     q_scores: Array,
     *,
-    count: int = 1,  # How many kinds to return, at most four
     ratio: float = 1.0,  # Size of the test sample from P over that from Q
-) -> list[Candidate]:
-    """The clearest event of each kind; the clearest kinds come first.
-
-    There are four kinds: above or below a threshold, and likelier on D or likelier on D'.
-    """
+) -> Candidate:
+    """The clearest event: above or below a threshold, and likelier on D or likelier on D'."""
     epsilons, deltas = claim.supporting_lines()
     found: list[Candidate] = []
     for above in (True, False):
@@ -59,7 +61,7 @@ def best_events(
             first, second = hits if forward else hits[::-1]
             sizes = (p_scores.size, q_scores.size)
             n, m = sizes if forward else sizes[::-1]
-            excess, clarity = _clarity(
+            clarity = _clarity(
                 (first, n), (second, m), epsilons, deltas, ratio if forward else 1.0 / ratio
             )
             line, place = np.unravel_index(int(clarity.argmax()), clarity.shape)
@@ -70,12 +72,44 @@ def best_events(
                     ),
                     epsilon=float(epsilons[line]),
                     delta=float(deltas[line]),
-                    excess=float(excess[line, place]),
                     clarity=float(clarity[line, place]),
                 )
             )
-    found.sort(key=lambda candidate: -candidate.clarity)
-    return found[:count]
+    return max(found, key=lambda candidate: candidate.clarity)
+
+
+def best_allocation(
+    claim: PrivacyClaim,  # What will be tested
+    # First scores, which must not be tested: if the sizes depend on scores that are tested, the
+    # guarantee of the test is void; shape (n,) and (m,)
+    p_scores: ArrayLike,
+    q_scores: ArrayLike,
+    *,
+    total: int,  # At least 4
+) -> tuple[int, int]:
+    """How many of ``total`` samples to draw from P and from Q.
+
+    For an event with probabilities p and q, the variance of its estimated excess
+    p - e^epsilon q - delta is smallest if the numbers of samples are in the proportion
+    sqrt(p (1 - p)) to e^epsilon sqrt(q (1 - q)). Returns samples from P and from Q. They add up to
+    ``total``, and each is at least 2. Where ``total`` allows it, neither is more than twenty times
+    the other.
+    """
+    checked: PrivacyClaim = _validate.one_of_a_kind("claim", claim, PrivacyClaim)
+    sides = check_scores("p_scores", p_scores), check_scores("q_scores", q_scores)
+    count = _validate.integer("total", total, minimum=4)
+    chosen = best_event(checked, *sides)
+    # One hit and one miss are added, as in the choice of the event.
+    p, q = (
+        (np.count_nonzero(chosen.event.contains(side)) + 1.0) / (side.size + 2.0) for side in sides
+    )
+    # Q's share is e^epsilon times as large where P is the likelier side, and P's where Q is.
+    forward = chosen.event.direction is Direction.P_OVER_Q
+    unequal = math.sqrt(p * (1.0 - p) / (q * (1.0 - q)))
+    unequal *= math.exp(-chosen.epsilon if forward else chosen.epsilon)
+    unequal = min(max(unequal, 1.0 / _MOST_UNEQUAL), _MOST_UNEQUAL)
+    from_p = min(max(2, round(count * unequal / (1.0 + unequal))), count - 2)
+    return from_p, count - from_p
 
 
 def thresholds_of(p_sorted: Array, q_sorted: Array) -> Array:
@@ -98,8 +132,8 @@ def _clarity(
     epsilons: Array,
     deltas: Array,
     ratio: float,
-) -> tuple[Array, Array]:
-    """The excess, and the excess over its standard deviation, shape (lines, thresholds)."""
+) -> Array:
+    """The excess over its standard deviation, shape (lines, thresholds)."""
     (x, n), (y, m) = first, second
     slopes = np.exp(epsilons)[:, None]
     excess = (x / n)[None, :] - slopes * (y / m)[None, :] - deltas[:, None]
@@ -108,4 +142,4 @@ def _clarity(
     variance = (p * (1.0 - p))[None, :] + slopes**2 * ratio * (q * (1.0 - q))[None, :]
     clarity = excess / np.sqrt(variance)
     few = (x + y < _FEWEST)[None, :]
-    return excess, np.where(few, np.minimum(clarity, 0.0) - 1e3, clarity)
+    return np.where(few, np.minimum(clarity, 0.0) - 1e3, clarity)

@@ -17,7 +17,7 @@ from rdpkit import _validate
 from rdpkit.verification.estimators.base import Array, Diagnostic, Stop, Verdict, check_scores
 from rdpkit.verification.estimators.bets import BOLDNESS, Bet, best_bet
 from rdpkit.verification.estimators.diagnostics import diagnose
-from rdpkit.verification.estimators.event_search import best_events
+from rdpkit.verification.estimators.event_search import best_event
 from rdpkit.verification.estimators.privacy_claims import PrivacyClaim, RdpClaim
 from rdpkit.verification.estimators.renyi_witness import best_renyi_witness
 from rdpkit.verification.estimators.uniform_excess import largest_excess
@@ -155,7 +155,8 @@ class SequentialTest:
         ----------
         p_scores, q_scores : array_like, shape (n,) and (m,)
             At least one each. Equal sizes, or those of
-            :func:`rdpkit.verification.estimators.event_test.best_allocation`, give the most power.
+            :func:`~rdpkit.verification.estimators.event_search.best_allocation`, give the most
+            power.
 
         Returns
         -------
@@ -286,7 +287,7 @@ def _best_witness(
 
     Divergences are looked at if the claim is an RDP curve.
     """
-    found = best_events(claim, p_scores, q_scores, ratio=ratio)[0]
+    found = best_event(claim, p_scores, q_scores, ratio=ratio)
     if isinstance(claim, RdpClaim):
         divergence = best_renyi_witness(claim, p_scores, q_scores, ratio=ratio)
         if divergence is not None and divergence[1] > found.clarity:

@@ -42,7 +42,6 @@ from rdpkit.verification.evidence.error_control import (
 )
 
 FORMAT = 1
-USUAL_FILE = Path(".rdpkit", "evidence.jsonl")
 USUAL_RATE = 0.05
 # A test is never asked to reach a capital beyond e to the power of this.
 _MOST_NEEDED = 600.0

@@ -16,6 +16,7 @@ from rdpkit.accountants.losses.layout import arrange
 from rdpkit.analysis import check_sandwich
 from rdpkit.events.losses import NoLossDistributionError, Step
 from tests.bounds.strategies import log_uniform
+from tests.events import of_papers
 from tests.oracles import loss_distributions as oracle
 from tests.oracles.table import load
 
@@ -270,14 +271,7 @@ def test_gaussians_are_their_closed_form_rounded_up():
 
 def test_the_theorem_of_dpcda_is_refuted():
     """Theorem 1 with p = l/N claims epsilon 10; an explicit pair of one class exceeds 11.5."""
-    event = rdpkit.DPCDA(
-        class_sizes=[6000] * 10,
-        samples_per_class=1000,
-        order_of_mixture=128,
-        clip_norm=1.0,
-        feature_noise=0.01022,
-        label_noise=0.01022,
-    )
+    event = of_papers.dpcda([6000] * 10, 1000, 128, noise=0.01022, label_noise=0.01022)
     claimed = rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one", bound="dpcda-theorem1")
     assert claimed.kind is rdpkit.Kind.PUBLISHED
     assert claimed.epsilon == pytest.approx(10.0, rel=5e-3)

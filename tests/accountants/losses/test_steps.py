@@ -14,6 +14,7 @@ from rdpkit.accountants.losses.steps import (
 )
 from rdpkit.events.losses import NoLossDistributionError, Step
 from tests.bounds.strategies import log_uniform
+from tests.events import of_papers
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
@@ -151,15 +152,7 @@ def test_the_class_that_is_joined_has_one_record_more_when_attained():
 
 
 def test_a_mechanism_of_a_paper_that_is_joined_has_one_record_more_too():
-    mechanism = rdpkit.DPMix(
-        population_size=10,
-        releases=4,
-        order_of_mixture=2,
-        feature_dimension=1,
-        label_dimension=1,
-        feature_noise=1.0,
-        label_noise=1.0,
-    )
+    mechanism = of_papers.dpmix(10, 4, 2, noise=1.0, shape=(1, 1))
     written_out = rdpkit.Parallel(events=(mechanism.expand(),) * 2)
     event = rdpkit.Parallel(events=(mechanism,) * 2)
     expected = releases(written_out, REPLACE, attained=True)

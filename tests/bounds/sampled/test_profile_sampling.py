@@ -17,6 +17,7 @@ from rdpkit.bounds.sampled import profile_sampling
 from rdpkit.numerics.sampled_profile_balls import rdp_ball
 from tests.bounds.sampled.test_birrell2024 import GEOMETRIES, exact_divergence
 from tests.bounds.strategies import NOISE, ORDERS, PROBABILITIES
+from tests.events import of_papers
 from tests.oracles import profile_sampling as oracle
 from tests.oracles.table import digits, load
 
@@ -185,14 +186,7 @@ def test_dpmix_reference_points(setting, numbers):
 @pytest.mark.thorough
 def test_dpdc_reference_points():
     """Privacy loss distributions of two published settings, to the digits stated."""
-    linear = rdpkit.LDPDC(
-        class_sizes=[5421],
-        group_size=50,
-        samples_per_class=50,
-        noise_std=28.0,
-        value_bound=1.0,
-        dimension=784,
-    )
+    linear = of_papers.ldpdc([5421], 50, 50, noise=28.0, dimension=784)
     options = {"delta": 1e-5, "adjacency": "add_or_remove_one", "bound": "pld-upper"}
     assert rdpkit.epsilon(linear, **options).epsilon == pytest.approx(0.5366, abs=6e-4)
     nonlinear = rdpkit.NDPDC(

@@ -119,15 +119,6 @@ def test_holds_under_its_own_adjacency_only():
     assert rdpkit.epsilon(event, delta=1e-5, adjacency=ADD).epsilon == math.inf
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [("rho", -0.1), ("rho", math.inf), ("xi", -1.0), ("xi", math.nan)]
-)
-def test_bad_parameters(name, value):
-    good = {"rho": 0.1, "xi": 0.0, "adjacency": ADD}
-    with pytest.raises(ValueError, match=f"Expected {name} to be a finite number >= 0"):
-        rdpkit.ZeroConcentrated(**{**good, name: value})
-
-
 @settings(max_examples=20)
 @given(log_uniform(1e-6, 100.0), log_uniform(1e-12, 1e-2))
 def test_the_lower_bound_is_a_gaussian_that_has_the_guarantee(rho, delta):

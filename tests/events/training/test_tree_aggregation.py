@@ -66,9 +66,3 @@ def test_a_record_that_moves_between_parts_is_not_taken_for_one_that_stays():
     assert rdpkit.epsilon(parts, delta=1e-5, adjacency="replace_one").epsilon == math.inf
     with pytest.raises(ValueError, match="under which TreeAggregation is described"):
         rdpkit.epsilon(parts, delta=1e-5, adjacency="zero_out")
-
-
-@pytest.mark.parametrize("steps", [0, [], [3, 0], 2.5, "7"])
-def test_bad_steps(steps):
-    with pytest.raises(ValueError, match="Expected steps"):
-        rdpkit.TreeAggregation(noise_std=1.0, record_norm=1.0, steps=steps)

@@ -256,20 +256,3 @@ def test_images_follow_the_records():
     assert found.features[:4].mean() < -0.3
     assert found.features[4:].mean() > 0.3
     assert steps[-1] == 80
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"batch_size": 41}, r"batch_size to be at most 40"),
-        ({"clip_norm": 0.0}, "clip_norm"),
-        ({"noise_std": 0.0}, "noise_std"),
-        ({"generated": 1}, "generated to be an integer >= 2"),
-        ({"regularisation": 0.0}, "regularisation"),
-        ({"debiasing": 1.5}, r"debiasing in \[0, 1\]"),
-        ({"iterations": 0}, "iterations to be an integer >= 1"),
-    ],
-)
-def test_arguments_out_of_range_are_errors(changes, message):
-    with pytest.raises(ValueError, match=message):
-        _synthesize(**changes)

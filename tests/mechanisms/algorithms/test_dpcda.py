@@ -14,6 +14,7 @@ from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import exact_z_score, noisy_statistics, public_scaling
 from rdpkit.mechanisms.parts.records import Records
 from rdpkit.mechanisms.releases.release import load_release
+from tests.events import of_papers
 from tests.mechanisms.flat import synthesize
 from tests.mechanisms.small_data import BYTES, images
 
@@ -40,14 +41,7 @@ def made(**changes):
 @pytest.mark.thorough
 def test_the_guarantee_is_that_of_the_event():
     one = made()
-    event = rdpkit.DPCDA(
-        class_sizes=(20, 20, 20),
-        samples_per_class=5,
-        order_of_mixture=4,
-        clip_norm=1.0,
-        feature_noise=0.5,
-        label_noise=0.0,
-    )
+    event = of_papers.dpcda((20, 20, 20), 5, 4, noise=0.5)
     assert one.manifest.event == event
     assert one.guarantee == rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one")
     assert one.manifest.mechanism == "dpcda"
@@ -88,14 +82,7 @@ def test_means_are_of_clipped_records_of_the_class():
 def test_every_release_draws_its_own_subset():
     features, labels = images()
     records = Records(features=features, labels=labels, classes=3, scaling=BYTES, norm=1.0)
-    event = rdpkit.DPCDA(
-        class_sizes=(20, 20, 20),
-        samples_per_class=20,
-        order_of_mixture=2,
-        clip_norm=1.0,
-        feature_noise=1e-9,
-        label_noise=0.0,
-    )
+    event = of_papers.dpcda((20, 20, 20), 20, 2, noise=1e-9)
     first, _ = next(dpcda.batches(records, event=event, noise=NoiseSource.seeded(1)))
     # Of 190 subsets, 20 draws take 18 different ones or more in all but 1 of 100 cases; seeded.
     assert len(np.unique(np.round(first, 5), axis=0)) > 10

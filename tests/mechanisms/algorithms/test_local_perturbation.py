@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 import rdpkit
 from rdpkit.mechanisms.algorithms import local_perturbation
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import exact_z_score
 from rdpkit.mechanisms.parts.records import Records
 from tests.mechanisms.flat import synthesize
 from tests.mechanisms.small_data import BYTES, images
@@ -107,20 +106,3 @@ def test_records_without_a_bound_are_refused():
                 data, options=options(feature_noise=1.0), noise=NoiseSource.seeded(0)
             )
         )
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"label_noise": 0.0}, "Expected label_noise"),
-        ({"feature_noise": -1.0}, "Expected feature_noise"),
-        ({"clip_norm": None}, "Expected clip_norm"),
-        (
-            {"scaling": exact_z_score(np.eye(16), allow_private_statistics=True)},
-            "no event for",
-        ),
-    ],
-)
-def test_bad_arguments_are_named(changes, message):
-    with pytest.raises(ValueError, match=message):
-        made(**changes)

@@ -268,16 +268,6 @@ def test_an_invertible_basis_is_inverted(name):
     np.testing.assert_allclose(back, images, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("noise_std", 0.0), ("basis", "pixels"), ("frequencies", -1), ("directions", -1),
-     ("class_directions", -1), ("outputs_per_class", 0)],
-)  # fmt: skip
-def test_options_that_are_refused(name, value):
-    with pytest.raises(ValueError, match=name):
-        MomentsOptions(**{"noise_std": 1.0, name: value})
-
-
 def test_more_frequencies_than_there_are():
     with pytest.raises(ValueError, match="at most 2"):
         Basis(name="scattering", frequencies=3, shape=(1, 8, 8))

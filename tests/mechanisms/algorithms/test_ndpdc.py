@@ -323,19 +323,6 @@ def test_a_damaged_checkpoint_is_one_error_that_says_what_to_do(tmp_path, damage
         _synthesize(features, labels, momentum=0.5, checkpoint=_every_time(path))
 
 
-def test_flat_records_give_flat_records_and_progress_is_told():
-    features, labels = _data()
-    steps = []
-    found = _synthesize(
-        features.reshape(len(features), -1),
-        labels,
-        image_shape=SHAPE,
-        progress=lambda done, total: steps.append((done, total)),
-    )
-    assert found.features.shape == (15, 64)
-    assert steps == [(1, 3), (2, 3), (3, 3)]
-
-
 @pytest.mark.thorough
 def test_synthetic_records_come_to_look_like_their_class():
     # Class 0 is dark on the left, class 1 on the right: condensing must tell them apart.
@@ -358,24 +345,6 @@ def test_synthetic_records_come_to_look_like_their_class():
         axis=(1, 2, 3)
     )
     assert contrast[found.labels == 0].mean() > 0.1 + contrast[found.labels == 1].mean()
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"group_size": 11}, "group_size to be at most 10"),
-        ({"noise_std": 0.0}, "noise_std to be a finite number > 0"),
-        ({"iterations": 0}, "iterations to be an integer >= 1"),
-        ({"samples_per_class": 0}, "samples_per_class"),
-        ({"learning_rate": -1.0}, "learning_rate"),
-        ({"operations": ("sharpen",)}, "operations to be one of"),
-        ({"seed": -1}, "seed to be an integer >= 0"),
-        ({"classes": 4}, "every class to have a record"),
-    ],
-)
-def test_arguments_out_of_range_are_errors(changes, message):
-    with pytest.raises(ValueError, match=message):
-        _synthesize(*_data(), **changes)
 
 
 def test_steps_that_blow_up_are_an_error():

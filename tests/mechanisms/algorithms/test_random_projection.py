@@ -57,17 +57,3 @@ def test_the_matrix_keeps_lengths_on_average():
     # Mean squared length of the rows is 1, each with variance 2/400.
     assert abs((matrix**2).sum(axis=1).mean() - 1.0) < 5 * np.sqrt(2 / 400 / 100)
     np.testing.assert_array_equal(matrix, random_projection.projection_matrix(100, 400, seed=3))
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"dimension": 0}, "Expected dimension"),
-        ({"projection_seed": -1}, "Expected projection_seed"),
-        ({"clip_norm": 0.0}, "Expected clip_norm"),
-        ({"adjacency": "add_or_remove_one"}, "their number tells"),
-    ],
-)
-def test_bad_arguments_are_named(changes, message):
-    with pytest.raises(ValueError, match=message):
-        made(**changes)

@@ -192,9 +192,6 @@ def test_nothing_that_is_no_number_passes():
         ({"momentum": 1.0}, r"Expected momentum in \[0, 1\)"),
         ({"patience": 3}, "Expected patience only where validation_fraction"),
         ({"validation_fraction": 1.0}, "Expected validation_fraction"),
-        ({"augmentation": "mixup"}, "Expected augmentation"),
-        ({"loss": "mse"}, "Expected loss"),
-        ({"keep": "first"}, "Expected keep"),
         ({"schedule": "linear"}, "Expected schedule"),
     ],
 )

@@ -12,6 +12,7 @@ from rdpkit.mechanisms.experiments.experiment import load_experiment
 from rdpkit.mechanisms.experiments.runner import Runner
 from rdpkit.mechanisms.parts import counts
 from rdpkit.mechanisms.releases.checkpoint import Checkpoint
+from tests.events import of_papers
 
 # Without calibration, which takes most of the time.
 NOISELESS = (
@@ -157,14 +158,7 @@ def test_the_noise_is_what_calibrate_finds_and_the_release_says_so(digits):
     runner = Runner()
     release = runner.synthesize(cell, 0)
     data = runner.data(cell).data
-    event = rdpkit.DPCDA(
-        class_sizes=data.class_sizes,
-        samples_per_class=30,
-        order_of_mixture=16,
-        clip_norm=1.0,
-        feature_noise=1.0,
-        label_noise=0.0,
-    )
+    event = of_papers.dpcda(data.class_sizes, 30, 16, noise=1.0)
     found = rdpkit.calibrate(
         event,
         bound="best-rdp",
@@ -213,14 +207,7 @@ def test_a_planned_order_of_mixture_and_its_noise_are_those_of_the_plan(digits, 
     (cell,) = experiment.cells
     runner = Runner()
     release = runner.synthesize(cell, 0)
-    event = rdpkit.DPCDA(
-        class_sizes=runner.data(cell).data.class_sizes,
-        samples_per_class=30,
-        order_of_mixture=1,
-        clip_norm=1.0,
-        feature_noise=1.0,
-        label_noise=0.0,
-    )
+    event = of_papers.dpcda(runner.data(cell).data.class_sizes, 30, 1, noise=1.0)
     ask = {"target_epsilon": 5.0, "delta": 1e-5, "adjacency": "replace_one"}
     plan = rdpkit.plan(event, **ask, bound="best-rdp")
     order = plan.best.order_of_mixture

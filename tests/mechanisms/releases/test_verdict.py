@@ -21,20 +21,13 @@ from rdpkit.mechanisms.releases.verdict import (
     stated_records,
     verdict_lines,
 )
+from tests.events import of_papers
 
 # What version 0.2 noted of counts.
 EXACT_SIZES = "class sizes are the data's exact counts, taken as public"
 EXACT_POPULATION = "the number of records is the data's exact one, taken as public"
 
-MIXED = rdpkit.DPMix(
-    population_size=1000,
-    releases=5,
-    order_of_mixture=10,
-    feature_dimension=4,
-    label_dimension=2,
-    feature_noise=1.0,
-    label_noise=1.0,
-)
+MIXED = of_papers.dpmix(1000, 5, 10, noise=1.0, shape=(4, 2))
 
 
 def made(event=None, *, noise_std=4.0, notes=(), checks=(), **privacy):

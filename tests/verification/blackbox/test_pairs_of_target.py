@@ -13,6 +13,7 @@ from rdpkit.verification.blackbox.targets import target
 from rdpkit.verification.blackbox.tested_claim import dp_claim, event_claim
 from rdpkit.verification.claims.reading import loads
 from rdpkit.verification.cli.verify import verify
+from tests.events import of_papers
 
 ADD, REPLACE = Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE
 GAUSSIAN = rdpkit.Gaussian(noise_std=2.0, record_norm=0.5)
@@ -138,14 +139,7 @@ def test_data_sets_of_its_own():
 
 @pytest.mark.thorough
 def test_an_event_that_states_sizes():
-    event = rdpkit.DPCDA(
-        class_sizes=(4, 3),
-        samples_per_class=2,
-        order_of_mixture=2,
-        clip_norm=1.0,
-        feature_noise=1.0,
-        label_noise=0.0,
-    )
+    event = of_papers.dpcda((4, 3), 2, 2, noise=1.0)
     found = pairs(Mechanism(), event_claim(event, adjacency=REPLACE))
     assert len(found) == MOST_PAIRS
     sizes = {tuple(np.bincount(p.first.labels)) for p in found}
@@ -160,15 +154,7 @@ def test_an_event_that_states_sizes():
 
 @pytest.mark.thorough
 def test_an_event_with_bounds_of_its_own_is_tested_on_its_own_pair():
-    event = rdpkit.DPMix(
-        population_size=6,
-        releases=2,
-        order_of_mixture=2,
-        feature_dimension=2,
-        label_dimension=2,
-        feature_noise=1.0,
-        label_noise=1.0,
-    )
+    event = of_papers.dpmix(6, 2, 2, noise=1.0, shape=(2, 2))
     assert len(pairs(Mechanism(), event_claim(event, adjacency=REPLACE))) == 2
 
 

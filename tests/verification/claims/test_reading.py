@@ -45,51 +45,24 @@ def test_a_claim_about_one_order_needs_no_delta():
 @pytest.mark.parametrize(
     ("key", "value", "accepted"),
     [
-        *((key, "''", "a non-empty string, got ''") for key in ("id", "source", "mechanism")),
         *((key, "'  '", "a non-empty string, got '  '") for key in ("source", "bound")),
-        *(
-            (key, "1", "a non-empty string, got 1")
-            for key in ("id", "source", "mechanism", "bound")
-        ),
         *((key, None, "a non-empty string, got None") for key in ("id", "source", "mechanism")),
-        ("source", "['x']", "a non-empty string, got ['x']"),
-        (
-            "mechanism",
-            "'Gaussian'",
-            "one of 'above_threshold', 'bounded_laplace', 'canonical_noise', ",
-        ),
         ("mechanism", "'Gaussian'", "'unmodelled', got 'Gaussian'"),
         ("adjacency", None, "one of 'add_or_remove_one', 'replace_one', 'zero_out', got None"),
-        (
-            "adjacency",
-            "'bounded'",
-            "one of 'add_or_remove_one', 'replace_one', 'zero_out', got 'bounded'",
-        ),
         ("adjacency", "1979-05-27", "'zero_out', got datetime.date(1979, 5, 27)"),
-        ("epsilon", None, "a number >= 0, got None"),
-        ("epsilon", "nan", "a number >= 0, got NaN"),
-        ("epsilon", "-nan", "a number >= 0, got -NaN"),
-        ("epsilon", "-inf", "a number >= 0, got -Infinity"),
-        ("epsilon", "-0.1", "a number >= 0, got -0.1"),
-        ("epsilon", "true", "a number >= 0, got True"),
-        ("epsilon", "'1.10'", "a number >= 0, got '1.10'"),
-        ("epsilon", "1979-05-27", "a number >= 0, got datetime.date(1979, 5, 27)"),
+        *(
+            ("epsilon", value, f"a number >= 0, got {shown}")
+            for value, shown in (("nan", "NaN"), ("-inf", "-Infinity"), ("true", "True"))
+        ),
         *(
             ("epsilon", v, "between 1e-300 and 1e300")
             for v in ("1e400", "1e-400", "1e-99999999", "0e-500", "1." + "0" * 500)
         ),
-        ("epsilon", "[1.0]", "a number >= 0, got [Decimal('1.0')]"),
-        *(("delta", v, "in [0, 1)") for v in ("-1e-9", "1", "1.0", "nan", "inf")),
-        *(("delta", v, "in [0, 1)") for v in ("true", "'x'", "07:32:00", "[1e-5]", "{}", "1e400")),
-        *(("order", v, "> 1 and finite") for v in ("1", "0", "-2", "inf", "nan", "1e400", "true")),
-        ("conversion", "'x'", "one of 'mironov2017', 'balle2020', 'optimal', got 'x'"),
+        *(("delta", v, "in [0, 1)") for v in ("-1e-9", "1.0", "nan", "true", "[1e-5]", "1e400")),
+        *(("order", v, "> 1 and finite") for v in ("1", "inf", "nan", "1e400", "true")),
         ("conversion", "['optimal']", "'optimal', got ['optimal']"),
-        *((key, "'x'", "a list of strings, got 'x'") for key in ("missing", "notes")),
-        *((key, "['x', 1]", "a list of strings, got ['x', 1]") for key in ("missing", "notes")),
-        *((key, "['']", "a list of strings, got ['']") for key in ("missing", "notes")),
-        ("scenario", "1", "a list of tables, [[claim.scenario]]"),
+        ("notes", "['x', 1]", "a list of strings, got ['x', 1]"),
         ("scenario", "[1]", "a list of tables, [[claim.scenario]]"),
-        ("scenario", "{}", "a list of tables, [[claim.scenario]]"),
     ],
 )
 def test_a_wrong_value_is_named_with_file_claim_key_and_what_is_accepted(key, value, accepted):
@@ -105,12 +78,8 @@ def test_a_wrong_value_is_named_with_file_claim_key_and_what_is_accepted(key, va
     ("content", "message"),
     [
         ("", "expected at least one [[claim]]"),
-        ("# nothing\n", "expected at least one [[claim]]"),
-        ("claim = []", "expected at least one [[claim]]"),
-        ("claim = 1", "expected at least one [[claim]]"),
         ("[claim]\nid = 'a'", "expected at least one [[claim]]"),
         ("claim = [1]", "claim 1: expected a table, [[claim]]"),
-        ("claim = [[]]", "claim 1: expected a table, [[claim]]"),
         (
             "title = 'x'\n" + text(),
             "a claims file holds [work] and [[claim]] only",
@@ -119,17 +88,14 @@ def test_a_wrong_value_is_named_with_file_claim_key_and_what_is_accepted(key, va
         (text() + text(), "claim 'a': expected id to be unique"),
         (text(epsilom="1"), "claim 'a': unknown key 'epsilom'; accepted are id, source, "),
         (text(epsilom="1"), "notes, release, certificate, code, training. Did you mean 'epsilon'?"),
-        (text(mechanism='"gausian"'), "got 'gausian'. Did you mean 'gaussian'?"),
         (text(conversion='"balle2002"'), "got 'balle2002'. Did you mean 'balle2020'?"),
         (text(id=None), "claim 1: expected id to be a non-empty string"),
         (text(id='"b"') + text(id=None), "claim 2: expected id to be a non-empty string"),
         (text(parameters="1"), "expected parameters to be a table, [claim.parameters]"),
-        (text(parameters="[{}]"), "expected parameters to be a table, [claim.parameters]"),
         (text(delta=None), "claim 'a': expected delta in [0, 1), or order > 1"),
         (text(parameters=None), "claim 'a': Mechanism 'gaussian' needs the parameters 'noise_std'"),
         (text(parameters={"noise_std": "1"}), "needs the parameter 'record_norm' (a number)"),
         (text(parameters={**PARAMETERS, "sigma": "1"}), "claim 'a': Unknown parameter 'sigma'"),
-        (text(parameters={**PARAMETERS, "noise_std": "-1"}), "Expected noise_std to be a finite"),
         (
             text(parameters={**PARAMETERS, "noise_std": "1e400"}),
             "Expected noise_std to be a finite",
@@ -137,9 +103,7 @@ def test_a_wrong_value_is_named_with_file_claim_key_and_what_is_accepted(key, va
         (text(parameters={**PARAMETERS, "noise_std": "1979-05-27"}), "got datetime.date"),
         (text(after=SCENARIO), "scenarios are for claims that list what is missing"),
         ("claim = " + "[" * 5000, "not a TOML file"),
-        ("[[claim]", "not a TOML file"),
         (text(epsilon="1" + "0" * 5000), "not a TOML file"),
-        ("a = 1\na = 2", "not a TOML file: "),
         (b"\xff\xfe", "not a TOML file: 'utf-8' codec can't decode"),
         (text() + "\0", "not a TOML file"),
     ],

@@ -88,13 +88,8 @@ def test_its_own_numbers_can_be_searched():
     ("content", "message"),
     [
         (sgd("from = 1\n"), "expected search"),
-        (sgd("serach = 1\n"), "unknown key 'serach'; accepted are search"),
-        (sgd('search = ""\n'), "expected search to be a name or a list of names"),
-        (sgd('search = ["steps", "steps"]\n'), "expected search to be different names"),
         (sgd('none = "x"\nsearch = "steps"\n'), "expected no other key beside none"),
         (sgd('search = "steps"\nfrom = 5\nto = 4\n'), "expected to to be at least from"),
-        (sgd('search = "steps"\nfrom = 0\n'), "expected from > 0"),
-        (sgd('search = "steps"\nto = inf\n'), "expected to > 0"),
         (sgd('search = "steps"\nmechanism = "dpsgd"\n'), "for a claim that is unmodelled"),
         (sgd('search = "epsilon"\n'), "expected search to be epsilon where none is printed"),
         (sgd('search = "delta"\n'), "expected search to be something that the claim does not"),
@@ -111,10 +106,6 @@ def test_its_own_numbers_can_be_searched():
         (
             sgd('search = "steps"\n[claim.unknown.values]\nsteps = 5\n'),
             "expected steps to be searched, calibrated or listed",
-        ),
-        (
-            sgd('search = "noise_multiplier"\n[claim.unknown.values]\nsteps = []\n'),
-            "expected steps to have a value",
         ),
         (
             sgd('search = "noise_multiplier"\n[claim.unknown.values]\nsteps = [5, 0]\n'),

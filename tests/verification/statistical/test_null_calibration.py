@@ -20,7 +20,6 @@ from scipy.stats import norm
 from rdpkit.verification.estimators.bounded_mean import bounded_mean_interval
 from rdpkit.verification.estimators.clopper_pearson import clopper_pearson, lower_bound, upper_bound
 from rdpkit.verification.estimators.epsilon_lower_bound import epsilon_lower_bound
-from rdpkit.verification.estimators.event_test import event_test
 from rdpkit.verification.estimators.hockey_stick import hockey_stick
 from rdpkit.verification.estimators.importance import GaussianDensity
 from rdpkit.verification.estimators.one_run.guesses import one_run_audit
@@ -75,17 +74,6 @@ def _pair(seed, size, shift):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_fixed_size_test(case, record_property):
-    """False alarms at a rate of 0.05. Fails by chance with probability at most 1e-6."""
-    shift, claim = CASES[case]
-    alarms = sum(
-        event_test(claim, *_pair(seed, 1500, shift), false_alarm_rate=RATE).rejected
-        for seed in range(RUNS)
-    )
-    _judge(f"fixed size, {case}", alarms, RATE, record_property)
-
-
-@pytest.mark.parametrize("case", CASES)
 def test_sequential_test(case, record_property):
     """False alarms at a rate of 0.05, at any time. Fails by chance at a rate of 1e-6 at most."""
     shift, claim = CASES[case]
@@ -109,21 +97,6 @@ def test_sequential_test_on_small_batches(record_property):
             test.update(p[start : start + 5], q[start : start + 5])
         alarms += test.outcome().rejected
     _judge("sequential, five scores at a time", alarms, RATE, record_property)
-
-
-def test_lower_bound_of_the_fixed_size_test(record_property):
-    """Above the true epsilon at a rate of 0.05. Fails by chance with probability at most 1e-6.
-
-    Randomised response with odds of 3: epsilon is log 3 at delta 0, and one event attains it.
-    """
-    claim = DpClaim(epsilon=1.0, delta=0.0)
-    errors = 0
-    for seed in range(RUNS):
-        rng = np.random.default_rng([20_252, seed])
-        p, q = (rng.random(200) < 0.75) * 1.0, (rng.random(200) < 0.25) * 1.0
-        found = event_test(claim, p, q, false_alarm_rate=RATE, training=0.2, with_bound=True)
-        errors += found.bound.epsilon > math.log(3.0)
-    _judge("bound of the fixed-size test", errors, RATE, record_property, at_least=20)
 
 
 def test_epsilon_lower_bound(record_property):

@@ -6,7 +6,6 @@ Everything here is a record of numbers that were computed. The words are in
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -144,7 +143,3 @@ def joined(bands: list[Band]) -> tuple[Band, ...]:
         else:
             found.append(band)
     return tuple(found)
-
-
-UNLIMITED = math.inf
-"""The end of a band that has none."""

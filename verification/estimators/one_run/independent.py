@@ -12,16 +12,12 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rdpkit import _validate
 from rdpkit.verification.estimators.base import Array, check_scores
-from rdpkit.verification.estimators.one_run.families import GAUSSIAN
-from rdpkit.verification.estimators.one_run.guesses import checked_canaries
 
 _FEWEST_SIMULATED = 1000
 # Simulated scores of others, in all: 160 MB.
@@ -139,87 +135,3 @@ def _weights(family: Leaks, told: float, others: int) -> Array:
     slope = np.diff(above) / np.diff(edges)
     smooth = np.minimum.accumulate(np.maximum(slope, 1e-4))
     return np.asarray(np.log(smooth))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndependentLowerBound:
-    """A lower bound on mu of Gaussian differential privacy from independent scores."""
-
-    mu: float  #: The lower bound
-    epsilon: float
-    """The epsilon of a Gaussian with this mu at ``delta``: a lower bound if the mechanism leaks
-    like some Gaussian.
-    """
-    delta: float  #: In (0, 1)
-    confidence: float  #: In (0, 1)
-
-
-def one_run_independent_audit(
-    scores: ArrayLike,
-    included: ArrayLike,
-    *,
-    delta: float,
-    confidence: float,
-    references: ArrayLike = (),
-    seed: int = 0,
-) -> IndependentLowerBound:
-    """A lower bound on mu from canaries whose scores do not depend on each other.
-
-    Guarantee
-    ---------
-    If the mechanism is mu-GDP, the returned number exceeds mu with probability at most
-    1 - ``confidence``, up to the simulation's own 1,000 draws, whose p-value is exact.
-
-    Assumes
-    -------
-    That of :class:`RankTest`: all scores are independent, and those of canaries that are out and
-    of references have one distribution, which a canary that is in would have if it were out. That
-    holds for gradient canaries at coordinates of their own with independent noise. For losses of
-    one model it does not; :func:`rdpkit.verification.estimators.one_run.tradeoff
-    .one_run_tradeoff_audit` assumes nothing about scores.
-
-    Parameters
-    ----------
-    scores : array_like, shape (m,)
-        One for each canary; larger if the canary seems to be in.
-    included : array_like of bool, shape (m,)
-        Whether each canary was in.
-    delta : float
-        For the lower bound on epsilon; in (0, 1).
-    confidence : float
-        In (0, 1).
-    references : array_like
-        Further scores of what was never in, such as coordinates without canaries.
-    seed : int
-        Of the simulation; independent of the scores.
-
-    Raises
-    ------
-    ArithmeticError
-        If a score is NaN.
-    ValueError
-        If shapes do not match, ``included`` is not boolean, or nobody is in or nobody out.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> included = rng.random(1000) < 0.5
-    >>> scores = rng.normal(size=1000) + 1.0 * included
-    >>> found = one_run_independent_audit(scores, included, delta=1e-5, confidence=0.95)
-    >>> 0.7 < found.mu < 1.0
-    True
-    """
-    s, coins = checked_canaries(scores, included)
-    if not coins.any() or (coins.all() and np.size(references) == 0):
-        raise _validate.fail("included", "to hold canaries that are in and others", included)
-    _validate.open_probability("delta", delta)
-    failure = 1.0 - _validate.open_probability("confidence", confidence)
-    others = np.concatenate([np.asarray(references, dtype=np.float64), s[~coins]])
-    test = RankTest(s[coins], others, seed=seed, weights=GAUSSIAN, told=1.0, failure=failure)
-    mu = test.lower_bound(GAUSSIAN, failure=failure, most=float(GAUSSIAN.cells()[-1]))
-    return IndependentLowerBound(
-        mu=mu,
-        epsilon=GAUSSIAN.epsilon(mu, delta),
-        delta=float(delta),
-        confidence=float(confidence),
-    )

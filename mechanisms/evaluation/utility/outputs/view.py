@@ -74,8 +74,7 @@ def cost_words(report: UtilityReport) -> tuple[str, str]:
         return (
             "This report costs nothing, if the real records in it are public.",
             "Whoever asked for it said so. If they are not public, the release's guarantee does "
-            "not "
-            "cover this report, and it must not be published.",
+            "not cover this report, and it must not be published.",
         )
     if cost.guarantee is not None:
         spent = cost.guarantee
@@ -206,8 +205,7 @@ def _models(scores: TargetScores, report: UtilityReport) -> Section:
         shown.append(("linear model, privately trained on real records", "", score))
     text = [
         f"Each model learned to predict {scores.target} from the other columns of the release "
-        "alone, "
-        f"and was asked about real records it had never seen. "
+        "alone, and was asked about real records it had never seen. "
         + (
             "R2 is 1 if all answers are right, and 0 if they are no better than always saying "
             "the mean."
@@ -218,8 +216,7 @@ def _models(scores: TargetScores, report: UtilityReport) -> Section:
     if real:
         text.append(
             "The second number is what the same model reaches when it learns from real records: "
-            "the "
-            "release cannot be expected to do better. Good is a difference of a few per cent."
+            "the release cannot be expected to do better. Good is a difference of a few per cent."
         )
     if scores.private is not None:
         text.append(
@@ -257,8 +254,7 @@ def _single(report: UtilityReport) -> Section:
     text = [
         "The error of a column is the share of records that would have to be changed so that its "
         "values are as frequent as in the real records: 0 % is perfect, 100 % is no overlap. "
-        "Numbers "
-        "are compared in some twenty cells."
+        "Numbers are compared in some twenty cells."
     ]
     if report.single_floor is not None:
         text.append(
@@ -285,8 +281,7 @@ def _pairs(report: UtilityReport) -> Section | None:
         text=(
             "The same for two columns at once: it shows whether what belongs together stayed "
             "together. Pairs have many more cells, so that their errors are larger by chance "
-            "alone; "
-            "compare them with that.",
+            "alone; compare them with that.",
         ),
         tables=(_distances(worst, f"The {how_many(len(worst), 'pair')} with the largest errors"),),
     )
@@ -318,10 +313,8 @@ def _correlations(report: UtilityReport) -> Section | None:
         title="Numbers that move together",
         text=(
             "A correlation of 1 means that two numbers rise together, -1 that one falls as the "
-            "other "
-            "rises, 0 that they have nothing to do with each other in this sense. On average it "
-            "is "
-            f"off by {mean:.3f}; below 0.05 is good.",
+            "other rises, 0 that they have nothing to do with each other in this sense. On "
+            f"average it is off by {mean:.3f}; below 0.05 is good.",
         ),
         tables=(
             Table(
@@ -433,10 +426,9 @@ def _membership(report: UtilityReport) -> Section | None:
 
 _ASSUMED = (
     "An attack that fails proves nothing: another one may succeed. The bound holds if chance "
-    "decided "
-    "which of these records were in the data, for example if they were put aside at random; if "
-    "they "
-    "come from another time or place, the attack may only have told the places apart."
+    "decided which of these records were in the data, for example if they were put aside at "
+    "random; if they come from another time or place, the attack may only have told the places "
+    "apart."
 )
 
 
@@ -444,8 +436,7 @@ def _membership_words(test: MembershipTest) -> tuple[str, str]:
     first = (
         "An attacker was shown the release and pairs of records, one that was in the data and one "
         "that was not, and guessed which was in because the release has records nearer to it. "
-        "Half of "
-        "the guesses are right by chance."
+        "Half of the guesses are right by chance."
     )
     proven = (
         "The release has no guarantee to compare this with."

@@ -10,23 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rdpkit import DPCDA, Adjacency, calibrate
+from rdpkit import Adjacency, calibrate
 from rdpkit.calibration.parameters import with_value
 from rdpkit.verification.auditing.regions.along_formula import CLOSE, Formula, bands_along
 from rdpkit.verification.auditing.regions.boundary import within
 from rdpkit.verification.auditing.regions.compute import region_of
 from rdpkit.verification.auditing.regions.monotone import variable_of
+from tests.events import of_papers
 from tests.verification.auditing.regions.completed_claims import audited, incomplete
 
 FORMULA = Formula(bound="dpcda-theorem1", calibrated=("feature_noise", "label_noise"))
-EVENT = DPCDA(
-    class_sizes=[300, 300, 300, 300],
-    samples_per_class=1,
-    order_of_mixture=16,
-    clip_norm=1.0,
-    feature_noise=1.0,
-    label_noise=1.0,
-)
+EVENT = of_papers.dpcda([300, 300, 300, 300], 1, 16, noise=1.0, label_noise=1.0)
 ALONG = 'meets = "dpcda-theorem1"\ncalibrated = ["feature_noise", "label_noise"]\n'
 PARAMETERS = "class_sizes = [300, 300, 300, 300]\nclip_norm = 1.0\norder_of_mixture = 16\n"
 

@@ -11,16 +11,10 @@ from rdpkit.analysis import lower_bound
 from rdpkit.calibration.parameters import paths
 from rdpkit.verification.auditing.regions.compute import region_of
 from rdpkit.verification.auditing.regions.monotone import variable_of, why
+from tests.events import of_papers
 from tests.verification.auditing.regions.completed_claims import incomplete
 
-DPCDA = rdpkit.DPCDA(
-    class_sizes=[60, 50],
-    samples_per_class=5,
-    order_of_mixture=4,
-    clip_norm=1.0,
-    feature_noise=0.5,
-    label_noise=0.5,
-)
+DPCDA = of_papers.dpcda([60, 50], 5, 4, noise=0.5, label_noise=0.5)
 SGD = rdpkit.DPSGD(noise_multiplier=1.0, dataset_size=1000, batch_size=20, steps=50)
 EVENTS = [
     rdpkit.Gaussian(noise_std=2.0, record_norm=1.0),
