@@ -541,7 +541,7 @@ def _of_batches(given: Any) -> _Line:
 
 
 def _of_laplace(given: Any) -> _Line:
-    far = float(given[0])
+    far = float(given[0][0])
     x = np.concatenate([[0.0], np.linspace(0.0, far, 4001), [far]])
     q = np.concatenate([[0.5], np.exp(-x[1:-1]) / 2.0 * far / 4001.0, [math.exp(-far) / 2.0]])
     return x, np.clip(2.0 * x - far, -far, far), q

@@ -20,15 +20,15 @@ import re
 from fractions import Fraction
 from functools import reduce
 from hashlib import sha256
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from typing import Any
 
-from .intervals import LEFT, of, require
+from .intervals import LEFT, half_area, of, require
 from .masses import Masses, from_above, from_below
 from .releases import divergence, fields, known, listed, number, read_parts, statement, ways, whole
 
 FORMAT = "rdpkit-certificate-3"
-MOST_BYTES, MOST_WORK, MOST_POINTS = 65536, 70_000_000, 20000
+MOST_BYTES, MOST_DEEP, MOST_WORK, MOST_POINTS = 65536, 100, 70_000_000, 20000
 # What is raised where a certificate is not understood, or does not show what it claims.
 REFUSED = (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 
@@ -50,8 +50,8 @@ def _checked(path: str) -> int:
         print("accepted")
         status = 0
     except (OSError, *REFUSED) as error:
-        why = ascii(str(error))[1:-1]
-        print(f"not {('accepted', 'understood')[status - 1]}: {why:.200} ({path!a})")
+        verdict = ("accepted", "understood")[status - 1]
+        print(f"not {verdict}: {ascii(str(error))[1:-1]:.200} ({path!a})")
     return status
 
 
@@ -61,6 +61,9 @@ def read(content: bytes) -> tuple[Any, Any]:
     require(not re.search(rb'"[0-9]+"\s*:', content[: MOST_BYTES + 1]), "a number as a name")
     require(len(content) <= MOST_BYTES, "it has more than 64 kB")
     text = content.decode("ascii")
+    # An unknown depth would end where Python's stack does.
+    marks = ((c in "[{") - (c in "]}") for c in re.sub(r'"(?:[^"\\]|\\.)*"', "", text))
+    require(max(accumulate(marks, initial=0)) <= MOST_DEEP, "it is nested too deep")
     found = json.loads(text, parse_int=lambda n: int(n[:12]), parse_float=str, parse_constant=str)
     # What is read has to be all that is written: no name twice, no fraction, no long number.
     bare = re.sub(r'("(?:[^"\\]|\\.)*")|[ \t\n\r]+', r"\1", text)
@@ -85,6 +88,7 @@ def check(claim: Any, hints: Any) -> None:
         If it is not shown to be true.
     """
     LEFT[0] = MOST_WORK
+    half_area.cache_clear()
     statement(claim)
     release, relation = read_parts(claim["release"]), claim["relation"]
     below, epsilon = claim["says"] == "exceeded", number(claim["epsilon"], 10**5)

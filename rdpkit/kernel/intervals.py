@@ -8,7 +8,7 @@ every step rounded down and once with every step rounded up.
 """
 
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import isqrt
 from typing import NamedTuple, Union
 
@@ -92,12 +92,10 @@ class Enclosed(NamedTuple):
         1 - 1 / u <= log u <= u - 1; after n roots these ends differ by about (log x)^2 / 2^n.
         """
         spend(self.bits**2 // 8)
-        near = self.at(3 * self.bits)
-        for _ in range(self.bits):
-            near = near.root()
+        near = reduce(lambda one, _: one.root(), range(self.bits), self.at(3 * self.bits))
         above = near - of(1, near.bits)
-        low = (above / near).lo << self.bits
-        return Enclosed(low, above.hi << self.bits, near.bits).at(self.bits)
+        low, high = (above / near).lo << self.bits, above.hi << self.bits
+        return Enclosed(low, high, near.bits).at(self.bits)
 
 
 def of(value: Union[int, Fraction], bits: int) -> Enclosed:
@@ -129,11 +127,12 @@ def _area(n: int, bits: int) -> Enclosed:
     Its derivative by x is e^(-x^2/2).
     """
     square = n * n >> bits
+    spend((bits + (4 * square >> bits)) * (1 + (bits >> 11) ** 2))
     return Enclosed(-(square >> 1) - 1, -(square >> 1), bits).exp() * _series(n, square, 3, 2, bits)
 
 
-@lru_cache(maxsize=256)
-def _half_area(bits: int) -> Enclosed:
+@lru_cache(maxsize=None)
+def half_area(bits: int) -> Enclosed:
     """The integral from 0 on; what is beyond x, where x^2 >= 2 bits, is less than one unit."""
     work = 3 * bits + 64
     return _area(isqrt(2 * bits) + 1 << work, work).at(bits) + Enclosed(0, 1, bits)
@@ -145,11 +144,8 @@ def normal_tail(x: Enclosed) -> Enclosed:
     The sum of the series is about as large as e^(x^2/2), which takes so many bits more.
     """
     bits, half, n = x.bits, 1 << x.bits - 1, abs(x.lo)
-    square = n * n >> bits
-    more = 32 * (2 + (3 * square >> bits + 7))
-    work = bits + more
-    spend((work + (4 * square >> bits)) * (1 + (work >> 11) ** 2))
-    share = _area(n << more, work) / _half_area(work)
+    more = 32 * (2 + (3 * (n * n >> bits) >> bits + 7))
+    share = _area(n << more, bits + more) / half_area(bits + more)
     low, high = share.lo >> more + 1, (share.hi >> more + 1) + 1
     low, high = (low, high) if x.lo >= 0 else (-high, -low)
     return Enclosed(max(half - high - (2 * (x.hi - x.lo) + 4) // 5, 0), half - low, bits)

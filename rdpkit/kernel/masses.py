@@ -120,7 +120,7 @@ def _product(ours: list[int], theirs: list[int], digits: int, up: bool) -> list[
     """
     width = len(str(max(ours))) + len(str(max(theirs))) + len(str(len(ours)))
     places, unit = len(ours) + len(theirs) - 1, 10**digits
-    require(places <= MOST_PLACES and places * width <= MOST_DIGITS, "a product is too long")
+    require(places <= MOST_PLACES and width <= min(MOST_DIGITS // places, 1000), "it is too long")
     spend(places * (width // 4 + 2))
     context = Context((places + 1) * width, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact])
     both = (Decimal("".join(f"{v:0{width}d}" for v in one[::-1])) for one in (ours, theirs))
@@ -131,7 +131,7 @@ def _product(ours: list[int], theirs: list[int], digits: int, up: bool) -> list[
 
 def from_above(pair: Pair, places: list[int], step: Fraction, digits: int) -> Masses:
     """Masses at some places of a grid whose curve is above that of a pair."""
-    bits, unit = _bits(places, step, digits), 10**digits
+    bits, unit = _bits(pair, places, step, digits), 10**digits
     t = [of(0, bits), *(of(k * step, bits).exp() for k in places)]
     heights = [of(1, bits), *(curve(pair, one) for one in t[1:])]
     slopes = [(heights[i + 1] - heights[i]) / (t[i + 1] - t[i]) for i in range(len(places))]
@@ -144,19 +144,20 @@ def from_above(pair: Pair, places: list[int], step: Fraction, digits: int) -> Ma
 def from_below(pair: Pair, places: list[int], step: Fraction, digits: int, starts: Any) -> Masses:
     """What lies between the events of a pair that begin at ``starts``, labelled with places."""
     require(len(starts) == len(places) and starts == sorted(starts), "events do not shrink")
-    bits, unit = _bits(places, step, digits), 10**digits
+    bits, unit = _bits(pair, places, step, digits), 10**digits
     p, q = zip(*(event(pair, start, bits) for start in starts), (of(0, bits),) * 2)
     least = [max((a - b).lo * unit >> bits, 0) for a, b in zip(p, p[1:])]
     most = [-(-(a - b).hi * unit >> bits) for a, b in zip(q, q[1:])]
     return Masses(step, digits, places[0], [_spread(places, one) for one in (least, most)], [0, 0])
 
 
-def _bits(places: list[int], step: Fraction, digits: int) -> int:
+def _bits(pair: Pair, places: list[int], step: Fraction, digits: int) -> int:
     """Binary digits, more where e^loss, or one over it, multiplies what is off."""
     far, width = int(max(-places[0], places[-1]) * step), places[-1] - places[0] + 1
     require(far < 10**5 and 0 < width <= MOST_PLACES, "a loss is too large, or a grid too long")
-    spend(4 * width)
-    return 7 * digits // 2 + 64 + 4 * len(str(step.denominator)) + 3 * far // 2
+    bits = 7 * digits // 2 + 64 + 4 * len(str(step.denominator)) + 3 * far // 2
+    spend(4 * width + len(places) * len(pair.given[0]) * (10 + bits**2 // 40_000))
+    return bits
 
 
 def _spread(places: list[int], masses: list[int]) -> list[int]:

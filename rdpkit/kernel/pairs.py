@@ -45,8 +45,8 @@ class Pair(NamedTuple):
     kind : str
         One of the four.
     given : tuple
-        For P and for Q: of "normal" a list of (square of a centre, weight), of "laplace" a centre,
-        of "outcomes" probabilities, of "batches" how many numbers, a probability and a mean.
+        For P and for Q: of "normal" a list of (square of a centre, weight), of "laplace" of one
+        centre, of "outcomes" probabilities, of "batches" how many numbers, a probability, a mean.
     limit : tuple of Fraction, optional
         An epsilon and a delta for which it is private, in both orders, and so are its samples.
     rate : Fraction
@@ -76,7 +76,7 @@ def mixture(noise: Fraction, parts: list[tuple[Fraction, Fraction]]) -> Pair:
 
 def laplace(scale: Fraction, distance: Fraction) -> Pair:
     """Laplace noise around two places."""
-    return Pair("laplace", (distance / scale, 0), (distance / scale, Fraction(0)))
+    return Pair("laplace", ((distance / scale,), (0,)), (distance / scale, Fraction(0)))
 
 
 def stated(epsilon: Fraction, delta: Fraction) -> Pair:
@@ -123,7 +123,7 @@ def curve(pair: Pair, t: Enclosed) -> Enclosed:
         parts = ((p.at(bits) - t * q.at(bits)).larger(none) for p, q in zip(*pair.given))
         return sum(parts, none)
     if pair.kind == "laplace":
-        return none.larger(one - t).larger(one - (t * of(-pair.given[0], bits).exp()).root())
+        return none.larger(one - t).larger(one - (t * of(-pair.given[0][0], bits).exp()).root())
     sides = [_centres(one, bits) for one in pair.given]
     x = _place([sides[0], [(a, w * t) for a, w in sides[1]]], bits)
     p, q = (TAILS["normal"](one, x) for one in pair.given)
@@ -162,7 +162,7 @@ def _batches(given: Any, x: Enclosed) -> Enclosed:
 
 def _laplace(given: Any, x: Enclosed) -> Enclosed:
     """e^-x / 2 from 0 on; up to there 1 - e^x / 2, which is nowhere more than the tail."""
-    far, half, none = x - of(given, x.bits), of(Fraction(1, 2), x.bits), of(0, x.bits)
+    far, half, none = x - of(given[0], x.bits), of(Fraction(1, 2), x.bits), of(0, x.bits)
     return half * (none - far).exp() if far.lo >= 0 else of(1, x.bits) - half * far.exp()
 
 

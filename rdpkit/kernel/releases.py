@@ -16,7 +16,7 @@ from fractions import Fraction
 from itertools import chain, permutations, product
 from typing import Any
 
-from .intervals import of, require
+from .intervals import of, require, spend
 from .pairs import Pair, geometric, laplace, mixture, response, shift, stated
 
 ADD, REPLACE, ZERO, STAYS = "add-or-remove-one", "replace-one", "zero-out", "replace-one-in-a-part"
@@ -33,16 +33,17 @@ RHO = "rho, by which all orders times it bound Renyi divergences,"
 NUMBER = re.compile(r"[0-9]{1,60}(/0*[1-9][0-9]{0,29}|(\.[0-9]{1,80})?(e[+-]?[0-9]{1,3})?)")
 MOST_COUNT, MOST_WAYS, HUGE = 10**9, 64, 10**400
 # Fields; the theorem; first letters of relations, and what else is known of a kind: samples; moves
-# of records between parts; Renyi divergences, which are multiples of orders, or even attained.
-KINDS = {
+# of records between parts; Renyi divergences, which are multiples of orders, or even attained. Last
+# what computes its pair.
+KINDS: dict[str, Any] = {
     "gaussian": ("noise distance", "Balle, Wang 2018, Theorem 8", "a r z q moves linear attained"),
     "fixed-size-gaussian": ("noise distance sampled of", "Balle et al. 2018, Thm. 11", "a r moves"),
     "shuffled-gaussian": ("noise distance batch of", "rdpkit, docs/theory/batches.md", "a r z"),
-    "mixture": ("noise parts", "its pair is a part of the statement", "a"),
-    "laplace": ("scale distance", "Dwork, McSherry, Nissim, Smith 2006", "a r q"),
-    "discrete-laplace": ("scale distance", "Ghosh, Roughgarden, Sundararajan 2012", "a r q"),
-    "response": ("buckets probability", "randomised response: Warner 1965", "r"),
-    "stated": ("epsilon delta", "Kairouz, Oh, Viswanath 2015", "a r q"),
+    "mixture": ("noise parts", "its pair is a part of the statement", "a", mixture),
+    "laplace": ("scale distance", "Dwork, McSherry, Nissim, Smith 2006", "a r q", laplace),
+    "discrete-laplace": ("scale distance", "Ghosh et al. 2012", "a r q", geometric),
+    "response": ("buckets probability", "randomised response: Warner 1965", "r", response),
+    "stated": ("epsilon delta", "Kairouz, Oh, Viswanath 2015", "a r q", stated),
     "zero-concentrated": ("rho", "Bun, Steinke 2016, the definition", "a r z linear"),
     "gaussian-synthesis": ("n d eigenvalue", "rdpkit, docs/theory/synthesis-direct.md", "a r"),
 }
@@ -51,8 +52,6 @@ COMPOSED = "compositions: Zhu, Dong, Wang 2022, Theorem 10"
 PARTS = "disjoint parts of the data: rdpkit, docs/theory/composition.md"
 WHOLE = {"count", "batch", "sampled", "of", "n", "d", "buckets"}
 MOST = {"rate": 1, "probability": 1, "eigenvalue": 1, "delta": 1, "epsilon": 10**5}
-PAIRS: dict[str, Any] = {"mixture": mixture, "laplace": laplace, "response": response}
-PAIRS |= {"discrete-laplace": geometric, "stated": stated}
 Release = list[list[dict[str, Any]]]
 Way = tuple[tuple[Pair, int], ...]
 
@@ -139,7 +138,7 @@ def _pair(given: dict[str, Any], relation: str, below: bool) -> Any:
         rest = square / 4, 1 - rate
         return Pair("normal", ((rest, (square, rate)), (rest, (Fraction(0), rate))))
     simple = {name: given[name] for name in KINDS[kind][0].split()}
-    return PAIRS[kind](**simple)._replace(rate=rate, side=int(rate < 1 or kind == "mixture"))
+    return KINDS[kind][3](**simple)._replace(rate=rate, side=int(rate < 1 or kind == "mixture"))
 
 
 def _of_shuffled(given: dict[str, Any], relation: str) -> Pair:
@@ -174,6 +173,7 @@ def _reversed(way: Way) -> Way:
 
 def _merged(way: Way) -> Way:
     """Equal pairs counted together, and all Gaussians as one: squared distances add up."""
+    spend(40 * len(way) ** 2)
     counts = {pair: sum(n for one, n in way if one == pair) for pair, _ in way}
     alone = [p for p in counts if p.kind == "normal" and p.rate == 1 and len(p.given[0]) == 1]
     if alone:

@@ -558,7 +558,7 @@ def test_a_grid_of_one_digit_proves_nothing(name):
 
 def test_what_is_nested_deeper_than_any_release_is_refused():
     found = json.loads(certificate(gaussian(1.0), claimed="4.378", adjacency=ADD, delta=1e-5))
-    for depth, readable in ((90, True), (30_000, False)):
+    for depth, readable in ((98, True), (99, False), (990, False), (30_000, False)):
         found["about"] = {"x": "nested"}
         nested = ("[" * depth + "]" * depth).encode()
         assert checked(sealed(found).replace(b'"nested"', nested)) is readable
@@ -642,3 +642,42 @@ def test_what_grids_of_many_places_cost_is_counted():
     with contextlib.suppress(ValueError):
         checking.check(found["claim"], found["hints"])
     assert checking.MOST_WORK - checking.LEFT[0] > 1_000_000
+
+
+def with_hints(release: list[object], part: dict[str, object], **way: object) -> str:
+    """A certificate of a claim that its hints may or may not show, with the right hash."""
+    claim: dict[str, object] = {"says": "at most", "relation": "add-or-remove-one"}
+    claim |= {"release": release, "epsilon": "0.01", "delta": "1e-9"}
+    each = {"digits": 300, "cut": 300, "step": "0.0001", "parts": [part], **way}
+    found = {"format": checking.FORMAT, "about": {}, "claim": claim, "hints": {"ways": [each]}}
+    return json.dumps({**found, "sha256": checking.digest(claim)}, separators=(",", ":"))
+
+
+def costly() -> dict[str, str]:
+    """Certificates of a few kB that would take minutes if what they ask for were not counted."""
+    discrete = {"kind": "discrete-laplace", **ONCE, "scale": "50", "distance": "100"}
+    wide = {"kind": "gaussian", **ONCE, "noise": "1", "distance": "50"}
+    parts = [
+        [{**wide, "noise": str(10**55 + 1009 * i + 7919 * j)} for j in range(36)] for i in range(12)
+    ]
+    moves = json.loads(with_hints(parts, {}))
+    moves["claim"]["relation"] = "replace-one"
+    every = {"nodes": [[0, 20000, 1]], "halvings": []}
+    return {
+        "each of many outcomes at many places": with_hints([[discrete]], every),
+        "tails far out, each with its own digits": with_hints(
+            [[wide]], {"nodes": [[0, 2500, 50]], "halvings": []}, step="1"
+        ),
+        "sums of long fractions in many ways": sealed(moves).decode(),
+        "a grid without an end": with_hints([[discrete]], {**every, "nodes": [[0, 10**9, 10**5]]}),
+    }
+
+
+@pytest.mark.parametrize("name", costly())
+def test_what_a_certificate_costs_is_counted_before_it_is_computed(name):
+    content = costly()[name].encode()
+    assert len(content) < checking.MOST_BYTES
+    start = time.process_time()
+    with pytest.raises(ValueError, match=r"more work than is|a grid too long|too many ways"):
+        checking.check(*checking.read(content))
+    assert time.process_time() - start < 30

@@ -33,7 +33,7 @@ def setup_function() -> None:
 
 
 def laplace_tail(x: Enclosed) -> Enclosed:
-    found: Enclosed = TAILS["laplace"](Fraction(0), x)
+    found: Enclosed = TAILS["laplace"]((Fraction(0),), x)
     return found
 
 

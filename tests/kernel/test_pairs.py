@@ -39,7 +39,7 @@ def height(pair, q, t):
         sides = [[mpmath.mpf(p.lo) / mpmath.mpf(2) ** p.bits for p in one] for one in pair.given]
         return q * sum(max(a - t * b, 0) for a, b in zip(*sides, strict=True))
     if pair.kind == "laplace":
-        d = mpmath.mpf(pair.given[0].numerator) / pair.given[0].denominator
+        d = mpmath.mpf(pair.given[0][0].numerator) / pair.given[0][0].denominator
         x = min(max((mpmath.log(t) + d) / 2, 0), d)
         inside = 1 - mpmath.exp(x - d) / 2 - t * mpmath.exp(-x) / 2
         return q * max(0, 1 - t, inside)

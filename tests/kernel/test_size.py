@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import tokenize
 from pathlib import Path
@@ -10,6 +11,11 @@ from pathlib import Path
 KERNEL = Path(__file__).parents[2] / "rdpkit" / "kernel"
 SOURCES = sorted(KERNEL.glob("*.py"))
 MOST_LINES = 500
+IN_BROWSERS = (
+    Path(__file__).parents[2] / "verification" / "outputs" / "html" / "static" / "kernel.js"
+)
+# Python needs no lines that only close a block, of which JavaScript has about a hundred.
+MOST_LINES_IN_BROWSERS, MOST_WITHOUT_BRACKETS = 653, 558
 
 
 def lines_of_code(path: Path) -> set[int]:
@@ -43,6 +49,15 @@ def lines_without_docstrings(path: Path) -> set[int]:
 def test_it_is_small():
     assert len(SOURCES) <= 6
     assert sum(len(lines_without_docstrings(path)) for path in SOURCES) <= MOST_LINES
+
+
+def test_the_one_for_browsers_is_small_and_its_lines_are_short():
+    text = IN_BROWSERS.read_text(encoding="utf-8")
+    code = re.sub(r"/\*.*?\*/|^ *//.*?$", "", text, flags=re.DOTALL | re.MULTILINE)
+    lines = [line for line in code.splitlines() if line.strip()]
+    assert len(lines) <= MOST_LINES_IN_BROWSERS
+    assert sum(bool(re.search(r"[^\s()\[\]{},;]", line)) for line in lines) <= MOST_WITHOUT_BRACKETS
+    assert all(len(line) <= 100 for line in text.splitlines())
 
 
 def test_it_imports_the_standard_library_alone():

@@ -49,7 +49,7 @@ def certificate_schema() -> dict[str, Any]:  # ``$id`` names the format of certi
                             for name in ("count", "rate", *names.split())
                         },
                     )
-                    for kind, (names, theorem, _) in releases.KINDS.items()
+                    for kind, (names, theorem, *_) in releases.KINDS.items()
                 ]
             },
         },

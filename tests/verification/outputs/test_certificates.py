@@ -18,7 +18,7 @@ from rdpkit.verification.claims.reading import loads
 from rdpkit.verification.outputs.explorer import pages, write_folder
 from rdpkit.verification.outputs.html import page
 from tests.browser import IN_BROWSER, assert_usable
-from tests.kernel.test_certificates import SETTINGS, THOROUGH, mutated
+from tests.kernel.test_certificates import SETTINGS, THOROUGH, costly, mutated
 from tests.verification.claim_files import text
 from tests.verification.outputs.explorer.example import explorer_of
 from tests.verification.outputs.test_html import provenance
@@ -172,6 +172,23 @@ def of_many_kinds() -> list[str]:
     for adjacency, exact in ((ADD, "58.960864"), ("replace_one", "59.616618")):
         found.append(certificate(synthesis, claimed=exact, adjacency=adjacency, order=4.0))
     return found
+
+
+def test_both_checkers_agree_on_what_is_odd_or_costly(browser, opened):
+    event = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+    true = json.loads(certified(event, 4.378, 1e-5))
+    true["about"] = {"x": "odd"}
+    odd = [f"{'[' * n}{']' * n}" for n in (98, 99, 990)]
+    odd += ["1e+21", "1e21", "123456789012", "-12345678901", "-123456789012", "1234567890123"]
+    odd += ["-0", "1.0", "true", "null", '"\\u007f"', '"\\u007F"', '"\\""', '"[1.5"']
+    texts = [json.dumps(true).replace('"odd"', one) for one in odd]
+    texts += [one for name, one in costly().items() if "long fractions" not in name]
+    true["about"], true["claim"]["delta"] = {}, None
+    texts.append(json.dumps({**true, "sha256": checking.digest(true["claim"])}))
+    opened(texts[2])
+    ours = [python_says(content) for content in texts]
+    assert browser.driver.execute_async_script(IN_A_WORKER, texts) == ours
+    assert {0, 1, 2} <= {*ours}
 
 
 @pytest.mark.thorough
