@@ -21,7 +21,7 @@ from rdpkit.events.training.dpsgd import SAMPLINGS
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.html import grid, page
 from rdpkit.formats.screen import entry
-from rdpkit.formats.text import as_json, how_many, printable, rounded_down, rounded_up
+from rdpkit.formats.text import as_given, as_json, how_many, printable, rounded_down, rounded_up
 from rdpkit.guarantee import Guarantee
 from rdpkit.pairs.claim_check import about_last_digit, claimed_number, soundness_of
 from rdpkit.planning import (
@@ -77,8 +77,9 @@ _WANTED = ("noise_multiplier", "epochs", "batch_size")
     "--compare-sampling",
     "comparing",
     is_flag=True,
-    help="Show what the same settings are worth with batches made in every way, and what a claim "
-    "for Poisson samples is worth then; by default under zero-out.",
+    help="Show what the same settings are worth with batches made in every way, and what "
+    "--claimed-epsilon, or the epsilon of Poisson samples, is worth then; by default under "
+    "zero-out.",
 )
 @click.option(
     "--compare-accountants",
@@ -139,7 +140,12 @@ def dpsgd(
     rows: tuple[SamplingBounds, ...] = ()
     if comparing:
         # Under zero-out nothing but one gradient changes, so that all ways can be compared.
-        rows = compare_sampling(event, delta=delta, adjacency=adjacency or Adjacency.ZERO_OUT)
+        rows = compare_sampling(
+            event,
+            delta=delta,
+            adjacency=adjacency or Adjacency.ZERO_OUT,
+            claimed=None if claim is None else float(claim),
+        )
     printed: list[OtherEpsilon] = []
     if others:
         # Imported here because few ask for other libraries.
@@ -160,9 +166,9 @@ def dpsgd(
         click.echo(as_json({**table, **extra}))
     else:
         lines = _text(report, found, assumed, verdict, claim)
-        lines += _comparison(rows)
+        lines += _comparison(rows, claim)
         if others:
-            lines += _other_accountants(printed)
+            lines += _other_accountants(printed, delta)
         click.echo("\n".join(map(printable, lines)))
     if verdict == "refuted":
         click.get_current_context().exit(OUT_OF_REACH)
@@ -225,7 +231,7 @@ def _search(
     if len(missing) != 1:
         raise click.UsageError(
             "With --target-epsilon, leave out exactly one of --noise-multiplier, --epochs (or "
-            f"--steps) and --batch-size; missing are {', '.join(map(dashed, missing)) or 'none'}."
+            f"--steps) and --batch-size; you left out {', '.join(map(dashed, missing)) or 'none'}."
         )
     wanted = {"epochs": "steps"}.get(missing[0], missing[0])
     if wanted == "batch_size" and "epochs" in settings:
@@ -294,7 +300,8 @@ def _text(
             "attained", f">= {_shown(report.lower)} by two neighbouring data sets (lower bound)"
         )
     mu, regret = rounded_up(report.gdp.mu), rounded_up(report.gdp.regret.upper)
-    lines += _entry("Gaussian DP", f"mu <= {mu}, with regret {regret}")
+    proven = "no mu is proven" if mu == "inf" else f"mu <= {mu}, with regret {regret}"
+    lines += _entry("Gaussian DP", proven)
     lines += _entry(
         "attacks",
         f"advantage <= {rounded_up(report.advantage.upper)}; true positive rate <= "
@@ -356,14 +363,14 @@ def _page(
     return page("What a training protects", answer, sections)
 
 
-def _comparison(rows: tuple[SamplingBounds, ...]) -> list[str]:
+def _comparison(rows: tuple[SamplingBounds, ...], claim: Decimal | None) -> list[str]:
     """A table of every way of making batches."""
     if not rows:
         return []
     relation = rows[0].upper.adjacency.dashed
-    claim = rounded_up(rows[0].upper.epsilon)
+    said = rounded_up(rows[0].upper.epsilon) if claim is None else claim
     lines = ["", f"How batches are made, {relation}, delta = {rows[0].upper.delta:g}:"]
-    lines.append(f"    {'sampling':18} {'attained':>10} {'certified':>10}  a claim of {claim}")
+    lines.append(f"    {'sampling':18} {'attained':>10} {'certified':>10}  a claim of {said}")
     for row in rows:
         low = "-" if row.lower is None else _shown(row.lower)
         lines.append(
@@ -375,11 +382,15 @@ def _comparison(rows: tuple[SamplingBounds, ...]) -> list[str]:
     return lines
 
 
-def _other_accountants(printed: list[OtherEpsilon]) -> list[str]:
+def _other_accountants(printed: list[OtherEpsilon], delta: float) -> list[str]:
     """What other libraries print, rounded as people print it: to the nearest."""
     if not printed:
         return ["", "No other accountant that is installed can be told this run."]
-    lines = ["", "Other accountants, whose epsilon is that of Poisson samples, add-or-remove-one:"]
+    lines = [
+        "",
+        f"Other accountants, add-or-remove-one, delta = {as_given(delta)}, for Poisson samples "
+        "unless they say otherwise:",
+    ]
     for one in printed:
         digits = ".3f" if one.epsilon is not None and one.epsilon >= 1.0 else ".4g"
         number = "no number" if one.epsilon is None else format(one.epsilon, digits)

@@ -134,7 +134,7 @@ def test_allocated_and_shuffled_epochs_have_whole_batches():
         ({"epochs": 1, "noise_multiplier": 0}, "noise_multiplier to be a finite number > 0"),
         ({"epochs": 1, "sampling": "shuffled"}, "sampling to be one of .*did you mean"),
         ({"epochs": 1, "max_batch_size": 300}, "max_batch_size to be None without"),
-        ({"epochs": 1, "sampling": "truncated-poisson"}, "max_batch_size to be an integer"),
+        ({"epochs": 1, "sampling": "truncated-poisson"}, "needs max_batch_size, an integer"),
         ({"epochs": 1, "microbatch_size": 0}, "microbatch_size to be an integer >= 1"),
     ],
 )
