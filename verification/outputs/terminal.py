@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from rdpkit.formats.text import how_many, printable
+from rdpkit.formats.text import as_given, how_many, printable
 from rdpkit.verification.auditing.findings import (
     ClaimVerdict,
     Finding,
@@ -353,7 +353,7 @@ def explanation(finding: Finding) -> list[str]:
         f"claim         {claim.id}",
         f"source        {claim.source}",
         f"claimed       {claim.quantity} {claimed(claim)}"
-        + ("" if claim.delta is None else f", delta {claim.delta:g}")
+        + ("" if claim.delta is None else f", delta {as_given(claim.delta)}")
         + ("" if claim.order is None else f", order {claim.order:g}")
         + ("" if claim.fpr is None else f", fpr {claim.fpr:g}"),
         f"adjacency     {claim.adjacency.dashed}",
