@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from rdpkit.events import DPSGD
 from rdpkit.events.training.dpsgd import SAMPLINGS
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.html import grid, page
+from rdpkit.formats.numbers import beside
 from rdpkit.formats.screen import entry
 from rdpkit.formats.text import as_given, as_json, how_many, printable, rounded_down, rounded_up
 from rdpkit.guarantee import Guarantee
@@ -288,16 +290,20 @@ def _text(
     lines = [*_settings(event, found), ""]
     if verdict is not None and claim is not None:
         lines += _entry("claim", _judged(report, verdict, claim))
+    said = math.nan if claim is None else float(claim)
+    if verdict == "sound":
+        said = max(said, upper.epsilon)  # A claim may be proven to within a rounding.
     lines += _entry(
         "epsilon",
-        f"<= {_shown(upper)} at delta = {upper.delta:g} (certified upper "
+        f"<= {_shown(upper, said)} at delta = {upper.delta:g} (certified upper "
         f"bound, {upper.adjacency.dashed})",
     )
     if report.lower is None:
         lines += _entry("attained", "no lower bound is known")
     else:
         lines += _entry(
-            "attained", f">= {_shown(report.lower)} by two neighbouring data sets (lower bound)"
+            "attained",
+            f">= {_shown(report.lower, said)} by two neighbouring data sets (lower bound)",
         )
     mu, regret = rounded_up(report.gdp.mu), rounded_up(report.gdp.regret.upper)
     proven = "no mu is proven" if mu == "inf" else f"mu <= {mu}, with regret {regret}"
@@ -427,9 +433,10 @@ def _epochs(number: float) -> str:
     return f"{number:.4g} {'epoch' if f'{number:.4g}' == '1' else 'epochs'}"
 
 
-def _shown(guarantee: Guarantee) -> str:
-    down = guarantee.kind.value == "lower"
-    return rounded_down(guarantee.epsilon) if down else rounded_up(guarantee.epsilon)
+def _shown(guarantee: Guarantee, said: float = math.nan) -> str:
+    """The epsilon, with as many digits as show on which side of a claim it is."""
+    how = rounded_down if guarantee.kind.value == "lower" else rounded_up
+    return beside(said, guarantee.epsilon, lambda digits: how(guarantee.epsilon, digits), 4)
 
 
 def _entry(name: str, text: str) -> list[str]:

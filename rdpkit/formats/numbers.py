@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 # Numbers with more digits than this before the point are written with an exponent.
@@ -24,6 +25,12 @@ def printable(text: str) -> str:
 def as_given(value: float) -> str:
     """A delta or an order with all its digits: a rounded one is another promise."""
     return text if float(text := f"{value:g}") == value else repr(value)
+
+
+def beside(said: float, value: float, show: Callable[[int], str], digits: int) -> str:
+    """A number with as many digits as show on which side of another it is."""
+    texts = (show(many) for many in range(digits, 18))
+    return next((one for one in texts if (float(one) > said) == (value > said)), repr(value))
 
 
 def rounded_down(value: float, digits: int = 4) -> str:

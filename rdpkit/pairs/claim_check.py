@@ -16,7 +16,7 @@ from rdpkit.analysis import lower_bound
 from rdpkit.events import Event
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.formats import html
-from rdpkit.formats.numbers import as_given, formatted, rounded_down
+from rdpkit.formats.numbers import as_given, beside, formatted, rounded_down
 from rdpkit.formats.printed_precision import agrees_rounded, rounded
 from rdpkit.formats.records import as_plain
 from rdpkit.guarantee import Guarantee
@@ -57,15 +57,21 @@ class ClaimCheck:
 
     def __str__(self) -> str:
         relation = self.adjacency.value.replace("_", "-")
-        known = [f"upper {self.upper:.5g}"]
+        known = [f"upper {self._beside(self.upper)}"]
         if self.lower is not None:
-            known.append(f"lower {self.lower:.5g}")
+            known.append(f"lower {self._beside(self.lower)}")
         if self.slack is not None:
             known.append(f"slack {formatted(self.slack, '.5g', up=False)}")
         return (
-            f"{self.soundness.value}: epsilon = {self.claimed} at delta = {self.delta:.6g} "
+            f"{self.soundness.value}: epsilon = {self.claimed} at delta = {as_given(self.delta)} "
             f"({relation}; {', '.join(known)})"
         )
+
+    def _beside(self, bound: Guarantee) -> str:
+        said = float(self.claimed)
+        if self.soundness is Soundness.SOUND and bound is self.upper:
+            said = max(said, float(bound))  # A claim may be proven to within a rounding.
+        return beside(said, float(bound), lambda digits: f"{bound:.{digits}g}", 5)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the keys that an audit uses."""

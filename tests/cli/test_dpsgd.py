@@ -260,5 +260,9 @@ def test_a_claim_is_a_number_with_the_digits_that_were_typed():
     above = as_json(*BASIC, *NOISE)["upper"]["epsilon"]
     short = f"{above - 5e-3:.2f}"
     text = " ".join(run(*BASIC, *NOISE, "--claimed-epsilon", short).output.split())
+    below = as_json(*BASIC, *NOISE)["lower"]["epsilon"]
+    near = f"{below - 2e-5:.5f}"
+    said = run(*BASIC, *NOISE, "--claimed-epsilon", near).output.partition("attained       >= ")[2]
+    assert float(near) < float(said.split()[0]) <= below
     assert f"epsilon {short} at delta" in text
     assert f"rounded up to {float(short) + 0.01:.2f}, it would be proven" in text

@@ -143,11 +143,16 @@ _COLUMNS = (
     "slack",
     "verdict",
     "reproduction",
+    "delta",
+    "neighbours",
 )
 _NUMERIC = ("claimed", "published", "lower", "upper", "slack")
 _LONGEST_ID = 44
 # Columns that a narrow window does without, in this order.
-_DISPENSABLE = ("reproduction", "published", "slack", "lower", "claimed", "upper")
+_DISPENSABLE = (
+    *("reproduction", "published", "slack", "neighbours", "delta"),
+    *("lower", "claimed", "upper"),
+)
 
 
 def _cells(finding: Finding, *, digits: int) -> tuple[str, ...]:
@@ -162,6 +167,8 @@ def _cells(finding: Finding, *, digits: int) -> tuple[str, ...]:
         slack_words(finding),
         finding.verdict.value,
         finding.reproduction.value,
+        "" if finding.claim.delta is None else as_given(finding.claim.delta),
+        finding.claim.adjacency.dashed,
     )
 
 
@@ -307,6 +314,10 @@ def _summary(
     about = how_many(len(findings), "claim")
     if numbers < len(findings):
         about = f"{how_many(len(findings), 'reading')} of {how_many(numbers, 'number')}"
+    if Reproduction.UNNAMED.value in reproductions:
+        lines.append(
+            "unnamed: no formula is named that gave the number; it is judged all the same."
+        )
     lines.append(f"{about}: {verdicts} ({reproductions}).")
     return lines
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from rdpkit.formats.numbers import beside
 from rdpkit.formats.text import as_given, printable, rounded_down, rounded_up
 from rdpkit.verification.auditing.findings import (
     ClaimVerdict,
@@ -131,9 +132,7 @@ def sentence(finding: Finding) -> str:
 
 
 def _above(said: float, kind: str, value: float) -> str:
-    """A bound with as many digits as show that it exceeds a claim."""
-    texts = (number(kind, value, digits=digits) for digits in range(_DIGITS, 17))
-    return next((text for text in texts if float(text) > said), repr(value))
+    return beside(said, value, lambda digits: number(kind, value, digits=digits), _DIGITS)
 
 
 def instead(finding: Finding) -> str:
