@@ -21,9 +21,9 @@ from rdpkit.events import DPSGD
 from rdpkit.events.training.dpsgd import SAMPLINGS
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.html import grid, page
-from rdpkit.formats.numbers import beside
+from rdpkit.formats.numbers import as_given, beside
 from rdpkit.formats.screen import entry
-from rdpkit.formats.text import as_given, as_json, how_many, printable, rounded_down, rounded_up
+from rdpkit.formats.text import as_json, how_many, printable, rounded_down, rounded_up
 from rdpkit.guarantee import Guarantee
 from rdpkit.pairs.claim_check import about_last_digit, claimed_number, soundness_of
 from rdpkit.planning import (

@@ -7,13 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from rdpkit.formats.numbers import (
-    as_given,
-    how_many,
-    printable,
-    rounded_down,
-    rounded_up,
-)
+from rdpkit.formats.numbers import how_many, printable, rounded_down, rounded_up
 
 if TYPE_CHECKING:
     from rdpkit.guarantee import Guarantee
@@ -70,7 +64,6 @@ def with_guarantee(
 
 
 __all__ = [
-    "as_given",
     "as_json",
     "escaped_markdown",
     "guarantee_lines",

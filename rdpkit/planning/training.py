@@ -18,8 +18,9 @@ from rdpkit.adjacency import Adjacency, needed
 from rdpkit.events import DPSGD, Event, PoissonSampledGaussian, Repeated
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.events.training.dpsgd import SAMPLINGS, Sampling
+from rdpkit.formats.numbers import as_given
 from rdpkit.formats.records import as_plain
-from rdpkit.formats.text import as_given, how_many, rounded_up
+from rdpkit.formats.text import how_many, rounded_up
 from rdpkit.guarantee import Enclosure, Guarantee
 from rdpkit.pairs.claim_check import soundness_of
 from rdpkit.tradeoffs import GaussianDP, tradeoff

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from rdpkit.formats.text import as_given, how_many, printable
+from rdpkit.formats.numbers import as_given
+from rdpkit.formats.text import how_many, printable
 from rdpkit.verification.auditing.findings import (
     ClaimVerdict,
     Finding,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from rdpkit.formats.numbers import beside
-from rdpkit.formats.text import as_given, printable, rounded_down, rounded_up
+from rdpkit.formats.numbers import as_given, beside
+from rdpkit.formats.text import printable, rounded_down, rounded_up
 from rdpkit.verification.auditing.findings import (
     ClaimVerdict,
     Finding,

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 from rdpkit import BOUNDS, Adjacency
 from rdpkit.accountants.loss_distributions import SOURCES
-from rdpkit.formats.text import as_given, printable
+from rdpkit.formats.numbers import as_given
+from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Side
 from rdpkit.verification.auditing.regions.sentences import how
 from rdpkit.verification.auditing.remedies import needs_noise, obstacles, remedies

@@ -6,7 +6,8 @@ import re
 import textwrap
 from collections.abc import Iterable
 
-from rdpkit.formats.text import as_given, printable, rounded_down
+from rdpkit.formats.numbers import as_given
+from rdpkit.formats.text import printable, rounded_down
 from rdpkit.verification.blackbox.betting.pair_test import main_line
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.evidence.likely_cause import LikelyCause

@@ -62,9 +62,9 @@ class AboveThreshold(Event):
     def pure_epsilon(self) -> float:
         """The epsilon of pure differential privacy, rounded up to a float."""
         factor = 1 if self.monotone_queries else 2
-        at_threshold = Fraction(self.sensitivity) / Fraction(self.threshold_noise_scale)
-        at_queries = Fraction(self.sensitivity) / Fraction(self.query_noise_scale)
-        total = at_threshold + factor * self.most_above * at_queries
+        moved = Fraction(self.sensitivity)
+        at_queries = factor * self.most_above * moved / Fraction(self.query_noise_scale)
+        total = moved / Fraction(self.threshold_noise_scale) + at_queries
         # A part of a rounding more would leave the number that the theorem states unproven.
         near = float(min(total, Fraction(sys.float_info.max)))
         return near if Fraction(near) >= total else math.nextafter(near, math.inf)

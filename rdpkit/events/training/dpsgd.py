@@ -122,9 +122,7 @@ class DPSGD(Event):
             )
         if self.sampling == "truncated-poisson":
             if self.max_batch_size is None:
-                raise ValueError(
-                    "sampling='truncated-poisson' needs max_batch_size, an integer >= 1."
-                )
+                raise ValueError("truncated-poisson needs max_batch_size, an integer >= 1.")
             _validate.integer("max_batch_size", self.max_batch_size)
         elif self.max_batch_size is not None:
             raise _validate.fail(

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from rdpkit.formats.text import as_given, printable
+from rdpkit.formats.numbers import as_given
+from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness, not_given
 from rdpkit.verification.auditing.remedies import obstacles, remedies
 from rdpkit.verification.claims.claim import Claim
