@@ -71,7 +71,8 @@ def noise_multiplier(name: str, value: Any) -> float:
     """Noise over sensitivity, in the range in which its square is a float."""
     number = positive(name, value)
     if not _SMALLEST_NOISE <= number <= _LARGEST_NOISE:
-        raise fail(name, f"in [{_SMALLEST_NOISE:g}, {_LARGEST_NOISE:g}]", value)
+        condition = f"(noise over sensitivity) in [{_SMALLEST_NOISE:g}, {_LARGEST_NOISE:g}]"
+        raise fail(name, condition, value)
     return number
 
 

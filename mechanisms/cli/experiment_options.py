@@ -55,7 +55,10 @@ def chosen_experiment(
         click.echo(as_json(names) if output_format == "json" else "\n".join(names))
         return None
     if given is None:
-        raise ValueError("Expected EXPERIMENT: a TOML file, or a name that --list shows.")
+        raise ValueError(
+            "Expected EXPERIMENT: a TOML file, or a name that --list shows; or a table or images, "
+            "with the options that --help names."
+        )
     return experiment.find_experiment(given)
 
 

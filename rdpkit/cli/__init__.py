@@ -184,5 +184,5 @@ def main() -> None:
     """Privacy accounting: is this claim true, and how much better could it be said?
 
     Exit status: 0 everything is fine, 1 a check failed, 2 bad usage or bad input, 70 the program
-    failed.
+    failed, 130 or 143 it was stopped.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from rdpkit.events import DPSGD
 from rdpkit.events.training.dpsgd import SAMPLINGS
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.html import grid, page
+from rdpkit.formats.numbers import as_given, beside
 from rdpkit.formats.screen import entry
 from rdpkit.formats.text import as_json, how_many, printable, rounded_down, rounded_up
 from rdpkit.guarantee import Guarantee
@@ -77,8 +79,9 @@ _WANTED = ("noise_multiplier", "epochs", "batch_size")
     "--compare-sampling",
     "comparing",
     is_flag=True,
-    help="Show what the same settings are worth with batches made in every way, and what a claim "
-    "for Poisson samples is worth then; by default under zero-out.",
+    help="Show what the same settings are worth with batches made in every way, and what "
+    "--claimed-epsilon, or the epsilon of Poisson samples, is worth then; by default under "
+    "zero-out.",
 )
 @click.option(
     "--compare-accountants",
@@ -139,7 +142,12 @@ def dpsgd(
     rows: tuple[SamplingBounds, ...] = ()
     if comparing:
         # Under zero-out nothing but one gradient changes, so that all ways can be compared.
-        rows = compare_sampling(event, delta=delta, adjacency=adjacency or Adjacency.ZERO_OUT)
+        rows = compare_sampling(
+            event,
+            delta=delta,
+            adjacency=adjacency or Adjacency.ZERO_OUT,
+            claimed=None if claim is None else float(claim),
+        )
     printed: list[OtherEpsilon] = []
     if others:
         # Imported here because few ask for other libraries.
@@ -160,9 +168,9 @@ def dpsgd(
         click.echo(as_json({**table, **extra}))
     else:
         lines = _text(report, found, assumed, verdict, claim)
-        lines += _comparison(rows)
+        lines += _comparison(rows, claim)
         if others:
-            lines += _other_accountants(printed)
+            lines += _other_accountants(printed, delta)
         click.echo("\n".join(map(printable, lines)))
     if verdict == "refuted":
         click.get_current_context().exit(OUT_OF_REACH)
@@ -225,7 +233,7 @@ def _search(
     if len(missing) != 1:
         raise click.UsageError(
             "With --target-epsilon, leave out exactly one of --noise-multiplier, --epochs (or "
-            f"--steps) and --batch-size; missing are {', '.join(map(dashed, missing)) or 'none'}."
+            f"--steps) and --batch-size; you left out {', '.join(map(dashed, missing)) or 'none'}."
         )
     wanted = {"epochs": "steps"}.get(missing[0], missing[0])
     if wanted == "batch_size" and "epochs" in settings:
@@ -282,19 +290,24 @@ def _text(
     lines = [*_settings(event, found), ""]
     if verdict is not None and claim is not None:
         lines += _entry("claim", _judged(report, verdict, claim))
+    said = math.nan if claim is None else float(claim)
+    if verdict == "sound":
+        said = max(said, upper.epsilon)  # A claim may be proven to within a rounding.
     lines += _entry(
         "epsilon",
-        f"<= {_shown(upper)} at delta = {upper.delta:g} (certified upper "
+        f"<= {_shown(upper, said)} at delta = {upper.delta:g} (certified upper "
         f"bound, {upper.adjacency.dashed})",
     )
     if report.lower is None:
         lines += _entry("attained", "no lower bound is known")
     else:
         lines += _entry(
-            "attained", f">= {_shown(report.lower)} by two neighbouring data sets (lower bound)"
+            "attained",
+            f">= {_shown(report.lower, said)} by two neighbouring data sets (lower bound)",
         )
     mu, regret = rounded_up(report.gdp.mu), rounded_up(report.gdp.regret.upper)
-    lines += _entry("Gaussian DP", f"mu <= {mu}, with regret {regret}")
+    proven = "no mu is proven" if mu == "inf" else f"mu <= {mu}, with regret {regret}"
+    lines += _entry("Gaussian DP", proven)
     lines += _entry(
         "attacks",
         f"advantage <= {rounded_up(report.advantage.upper)}; true positive rate <= "
@@ -356,14 +369,14 @@ def _page(
     return page("What a training protects", answer, sections)
 
 
-def _comparison(rows: tuple[SamplingBounds, ...]) -> list[str]:
+def _comparison(rows: tuple[SamplingBounds, ...], claim: Decimal | None) -> list[str]:
     """A table of every way of making batches."""
     if not rows:
         return []
     relation = rows[0].upper.adjacency.dashed
-    claim = rounded_up(rows[0].upper.epsilon)
+    said = rounded_up(rows[0].upper.epsilon) if claim is None else claim
     lines = ["", f"How batches are made, {relation}, delta = {rows[0].upper.delta:g}:"]
-    lines.append(f"    {'sampling':18} {'attained':>10} {'certified':>10}  a claim of {claim}")
+    lines.append(f"    {'sampling':18} {'attained':>10} {'certified':>10}  a claim of {said}")
     for row in rows:
         low = "-" if row.lower is None else _shown(row.lower)
         lines.append(
@@ -375,11 +388,15 @@ def _comparison(rows: tuple[SamplingBounds, ...]) -> list[str]:
     return lines
 
 
-def _other_accountants(printed: list[OtherEpsilon]) -> list[str]:
+def _other_accountants(printed: list[OtherEpsilon], delta: float) -> list[str]:
     """What other libraries print, rounded as people print it: to the nearest."""
     if not printed:
         return ["", "No other accountant that is installed can be told this run."]
-    lines = ["", "Other accountants, whose epsilon is that of Poisson samples, add-or-remove-one:"]
+    lines = [
+        "",
+        f"Other accountants, add-or-remove-one, delta = {as_given(delta)}, for Poisson samples "
+        "unless they say otherwise:",
+    ]
     for one in printed:
         digits = ".3f" if one.epsilon is not None and one.epsilon >= 1.0 else ".4g"
         number = "no number" if one.epsilon is None else format(one.epsilon, digits)
@@ -416,9 +433,10 @@ def _epochs(number: float) -> str:
     return f"{number:.4g} {'epoch' if f'{number:.4g}' == '1' else 'epochs'}"
 
 
-def _shown(guarantee: Guarantee) -> str:
-    down = guarantee.kind.value == "lower"
-    return rounded_down(guarantee.epsilon) if down else rounded_up(guarantee.epsilon)
+def _shown(guarantee: Guarantee, said: float = math.nan) -> str:
+    """The epsilon, with as many digits as show on which side of a claim it is."""
+    how = rounded_down if guarantee.kind.value == "lower" else rounded_up
+    return beside(said, guarantee.epsilon, lambda digits: how(guarantee.epsilon, digits), 4)
 
 
 def _entry(name: str, text: str) -> list[str]:

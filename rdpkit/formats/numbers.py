@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 # Numbers with more digits than this before the point are written with an exponent.
@@ -21,6 +22,17 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def as_given(value: float) -> str:
+    """A delta or an order with all its digits: a rounded one is another promise."""
+    return text if float(text := f"{value:g}") == value else repr(value)
+
+
+def beside(said: float, value: float, show: Callable[[int], str], digits: int) -> str:
+    """A number with as many digits as show on which side of another it is."""
+    texts = (show(many) for many in range(digits, 18))
+    return next((one for one in texts if (float(one) > said) == (value > said)), repr(value))
+
+
 def rounded_down(value: float, digits: int = 4) -> str:
     """A lower bound for people, rounded down."""
     return _rounded(value, digits, ROUND_FLOOR)
@@ -36,7 +48,7 @@ def _rounded(value: float, digits: int, mode: str) -> str:
         return "inf"
     if value == 0.0:
         return "0"
-    exact = _decimal(value) if digits <= _FEW else Decimal(repr(value))
+    exact = meant(value) if digits <= _FEW else Decimal(repr(value))
     unit = Decimal(1).scaleb(min(exact.adjusted() - digits + 1, 0))
     up = exact.quantize(unit, rounding=mode, context=Context(prec=400))
     if exact.adjusted() > _LONGEST:
@@ -47,7 +59,7 @@ def _rounded(value: float, digits: int, mode: str) -> str:
     return f"{mantissa}e{int(exponent):+03d}"
 
 
-def _decimal(value: float) -> Decimal:
+def meant(value: float) -> Decimal:
     """The shortest decimal that reads back as the float, 1e-05, or is as near as rounding is."""
     exact = Decimal(repr(value))
     short = Context(prec=_FEW).plus(exact)
@@ -84,7 +96,7 @@ def formatted(
     if not math.isfinite(value) or value == 0.0:
         return format(value, specification)
     digits, kind = min(int(found[1] or 6), _EXACT), found[2].lower()
-    exact = _decimal(value) if digits <= _FEW else Decimal(repr(value))
+    exact = meant(value) if digits <= _FEW else Decimal(repr(value))
     place = {
         "f": -digits,
         "%": -digits - 2,

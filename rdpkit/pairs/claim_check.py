@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_CEILING, Decimal, InvalidOperation
 from enum import StrEnum
 from numbers import Integral
 from typing import Any
@@ -16,8 +16,8 @@ from rdpkit.analysis import lower_bound
 from rdpkit.events import Event
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.formats import html
-from rdpkit.formats.numbers import formatted
-from rdpkit.formats.printed_precision import agrees_rounded
+from rdpkit.formats.numbers import as_given, beside, formatted, rounded_down
+from rdpkit.formats.printed_precision import agrees_rounded, rounded
 from rdpkit.formats.records import as_plain
 from rdpkit.guarantee import Guarantee
 from rdpkit.pairs.worst_pair import pair_of
@@ -57,15 +57,21 @@ class ClaimCheck:
 
     def __str__(self) -> str:
         relation = self.adjacency.value.replace("_", "-")
-        known = [f"upper {self.upper:.5g}"]
+        known = [f"upper {self._beside(self.upper)}"]
         if self.lower is not None:
-            known.append(f"lower {self.lower:.5g}")
+            known.append(f"lower {self._beside(self.lower)}")
         if self.slack is not None:
             known.append(f"slack {formatted(self.slack, '.5g', up=False)}")
         return (
-            f"{self.soundness.value}: epsilon = {self.claimed} at delta = {self.delta:.6g} "
+            f"{self.soundness.value}: epsilon = {self.claimed} at delta = {as_given(self.delta)} "
             f"({relation}; {', '.join(known)})"
         )
+
+    def _beside(self, bound: Guarantee) -> str:
+        said = float(self.claimed)
+        if self.soundness is Soundness.SOUND and bound is self.upper:
+            said = max(said, float(bound))  # A claim may be proven to within a rounding.
+        return beside(said, float(bound), lambda digits: f"{bound:.{digits}g}", 5)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the keys that an audit uses."""
@@ -233,8 +239,10 @@ def is_refuted(claimed: float, attained: float) -> bool:
 def delta_at_claim(event: Event, claimed: Decimal, delta: float, adjacency: Adjacency) -> str:
     """What the delta at a claimed epsilon is at least, in words."""
     found = lower_bound(event, adjacency=adjacency, epsilon=float(claimed))[0].delta
-    times = f", {found / delta:.3g} times the claimed {delta:g}" if delta else ""
-    return f"delta at the claimed epsilon {claimed} is at least {found:.4g}{times}"
+    times = (
+        f", {rounded_down(found / delta, 3)} times the claimed {as_given(delta)}" if delta else ""
+    )
+    return f"delta at the claimed epsilon {claimed} is at least {rounded_down(found)}{times}"
 
 
 def about_last_digit(upper: float, claimed: Decimal) -> tuple[str, ...]:
@@ -242,8 +250,8 @@ def about_last_digit(upper: float, claimed: Decimal) -> tuple[str, ...]:
     if not agrees_rounded(upper, claimed):
         return ()
     return (
-        f"the best upper bound, {upper:.8g}, exceeds the claim by less than its last printed "
-        "digit: rounded up, the claim would be proven",
+        "the best upper bound exceeds the claim by less than its last printed digit: rounded up to "
+        f"{rounded(upper, claimed, ROUND_CEILING):f}, it would be proven",
     )
 
 

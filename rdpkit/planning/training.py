@@ -18,6 +18,7 @@ from rdpkit.adjacency import Adjacency, needed
 from rdpkit.events import DPSGD, Event, PoissonSampledGaussian, Repeated
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.events.training.dpsgd import SAMPLINGS, Sampling
+from rdpkit.formats.numbers import as_given
 from rdpkit.formats.records import as_plain
 from rdpkit.formats.text import how_many, rounded_up
 from rdpkit.guarantee import Enclosure, Guarantee
@@ -160,7 +161,7 @@ class SamplingBounds:
     upper: Guarantee  #: The certified upper bound on epsilon
     lower: Guarantee | None  #: What two neighbouring data sets attain
     poisson: str
-    """On a claim that has the epsilon of Poisson samples: "sound", "refuted" or "unproven"."""
+    """On a claim of an epsilon, or of that of Poisson samples: "sound", "refuted", "unproven"."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -175,7 +176,7 @@ class SamplingBounds:
 
 @_validate.by_name(adjacency=needed())
 def compare_sampling(
-    event: DPSGD, *, delta: float, adjacency: Adjacency | str
+    event: DPSGD, *, delta: float, adjacency: Adjacency | str, claimed: float | None = None
 ) -> tuple[SamplingBounds, ...]:
     """The same settings with batches made in every way, and what a claim for Poisson is worth.
 
@@ -197,6 +198,8 @@ def compare_sampling(
     adjacency : Adjacency or str
         The neighbouring relation. Under zero-out, in which a gradient becomes 0 and nothing else
         moves, all ways have the same sensitivity.
+    claimed : float, optional
+        The epsilon that ``poisson`` judges. By default that of Poisson samples as it is printed.
 
     Source
     ------
@@ -222,13 +225,12 @@ def compare_sampling(
         event.dataset_size, math.ceil(batch + _DEVIATIONS * math.sqrt(batch))
     )
     found: list[SamplingBounds] = []
-    claim = math.inf
+    claim = claimed
     for sampling in SAMPLINGS:
         cut = largest if sampling == "truncated-poisson" else None
         one = dataclasses.replace(event, sampling=cast(Sampling, sampling), max_batch_size=cut)
         upper, lower = _both(one, number, relation)
-        if sampling == "poisson":
-            # As it would be printed.
+        if claim is None:  # The first are Poisson samples; their epsilon as it would be printed.
             claim = float(rounded_up(upper.epsilon))
         verdict = soundness_of(claim, upper=upper, lower=lower).value
         found.append(SamplingBounds(event=one, upper=upper, lower=lower, poisson=verdict))
@@ -269,7 +271,8 @@ def _opacus(event: DPSGD, delta: float, adjacency: Adjacency) -> dict[str, str]:
         lines.append(
             f"# {how_many(event.passes, 'epoch')} of this loader: "
             f"{how_many(steps, 'step')} at probability 1/{batches}: "
-            f"epsilon <= {rounded_up(found.epsilon)}"
+            f"epsilon <= {rounded_up(found.epsilon)} at delta = {as_given(delta)}, "
+            f"{adjacency.dashed}"
         )
     return {"opacus": "\n".join(lines)}
 

@@ -103,9 +103,11 @@ def test_a_target_out_of_reach_is_a_failed_check():
 @pytest.mark.thorough
 def test_every_way_of_making_batches_is_compared_on_request():
     words = ["--batch-size", "50", "--dataset-size", "1050", "--epochs", "10", *NOISE]
-    found = run(*words, "--compare-sampling")
+    found = run(*words, "--compare-sampling", "--claimed-epsilon", "1e3")
     assert found.exit_code == 0
     assert "How batches are made, zero-out" in found.output
+    assert "a claim of 1E+3" in found.output
+    assert "refuted" not in found.output
     rows = as_json(*words, "--compare-sampling")["samplings"]
     assert {row["sampling"]: row["claim_for_poisson"] for row in rows}["shuffle"] == "refuted"
 
@@ -258,5 +260,9 @@ def test_a_claim_is_a_number_with_the_digits_that_were_typed():
     above = as_json(*BASIC, *NOISE)["upper"]["epsilon"]
     short = f"{above - 5e-3:.2f}"
     text = " ".join(run(*BASIC, *NOISE, "--claimed-epsilon", short).output.split())
+    below = as_json(*BASIC, *NOISE)["lower"]["epsilon"]
+    near = f"{below - 2e-5:.5f}"
+    said = run(*BASIC, *NOISE, "--claimed-epsilon", near).output.partition("attained       >= ")[2]
+    assert float(near) < float(said.split()[0]) <= below
     assert f"epsilon {short} at delta" in text
-    assert "rounded up, the claim would be proven" in text
+    assert f"rounded up to {float(short) + 0.01:.2f}, it would be proven" in text

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from rdpkit.formats.text import rounded_down, rounded_up
 from rdpkit.verification.auditing.driver import audit_files
-from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness
+from rdpkit.verification.auditing.findings import ClaimVerdict, Finding, Reproduction, Soundness
 from rdpkit.verification.auditing.rules import slack
 from rdpkit.verification.claims.format import KINDS
 from rdpkit.verification.claims.reading import register_files
-from rdpkit.verification.outputs.verdict import claimed
+from rdpkit.verification.outputs.view import statement
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "register.md"
 BEGIN = "<!-- made by python -m tests.oracles.register_page -->"
@@ -38,7 +38,10 @@ _COLUMNS: dict[str, Callable[[Finding], bool]] = {
     "of these could be halved": lambda one: (
         one.soundness is Soundness.SOUND and slack(one) >= _HALF
     ),
-    "refuted": lambda one: one.soundness is Soundness.REFUTED,
+    "refuted": lambda one: one.verdict is ClaimVerdict.FALSE,
+    "false in this reading, as an approximation or by a digit": lambda one: (
+        one.soundness is Soundness.REFUTED and one.verdict is not ClaimVerdict.FALSE
+    ),
     "cannot be recomputed": lambda one: one.reproduction is Reproduction.UNDERSPECIFIED,
     "open": lambda one: (
         one.soundness is Soundness.UNPROVEN and one.reproduction is not Reproduction.UNDERSPECIFIED
@@ -53,11 +56,6 @@ def _counts(findings: Sequence[Finding]) -> list[int]:
 def _titles(findings: Iterable[Finding]) -> list[str]:
     found = {one.claim.work.title for one in findings if one.claim.work is not None}
     return sorted(found, key=str.lower)
-
-
-def _number(one: Finding) -> str:
-    claim = one.claim
-    return claimed(claim) if claim.quantity == "epsilon" else f"{claim.quantity} {claimed(claim)}"
 
 
 def _of_works(findings: Sequence[Finding]) -> list[list[object]]:
@@ -75,9 +73,10 @@ def _refuted(findings: Sequence[Finding]) -> list[list[object]]:
         [
             f"`{one.claim.id}`",
             one.claim.kind,
-            _number(one),
+            statement(one.claim),
             "" if one.lower is None else rounded_down(one.lower.epsilon, digits=6),
             "" if one.upper is None else rounded_up(one.upper.epsilon, digits=6),
+            one.verdict.value,
         ]
         for one in findings
         if one.soundness is Soundness.REFUTED
@@ -90,7 +89,7 @@ def _loose(findings: Sequence[Finding]) -> list[list[object]]:
     return [
         [
             f"`{one.claim.id}`",
-            _number(one),
+            statement(one.claim),
             "" if one.upper is None else rounded_up(one.upper.epsilon, digits=4),
             f"{slack(one):.3g}",
         ]
@@ -114,9 +113,9 @@ def made(findings: Sequence[Finding]) -> str:
         *_table(["kind", "works", *headings], kinds),
         f"{unread} of the claims were read in quotations alone, and are marked so in every output.",
         "",
-        "### The refuted claims",
+        "### Claims that a pair of data sets exceeds",
         "",
-        *_table(["claim", "kind", "says", "attained", "proven"], _refuted(findings)),
+        *_table(["claim", "kind", "says", "attained", "proven", "verdict"], _refuted(findings)),
         "### Those that could be said best",
         "",
         *_table(["claim", "says", "proven", "times smaller"], _loose(findings)),

@@ -77,11 +77,22 @@ def test_where_no_pair_is_known_nothing_is_refuted():
 def test_an_infinite_claim_is_true_and_a_last_digit_is_explained():
     assert check(GAUSSIAN, epsilon=math.inf, **QUESTION).soundness is Soundness.SOUND
     found = check(GAUSSIAN, epsilon="0.72", **QUESTION)
-    assert "rounded up, the claim would be proven" in found.notes[0]
+    assert "rounded up to 0.73, it would be proven" in found.notes[0]
 
 
 def test_pure_privacy_is_a_claim_too():
     assert check(GAUSSIAN, epsilon=9, delta=0, adjacency="replace").soundness is Soundness.REFUTED
+    # The number that the theorem states is proven, and not only a rounding above it.
+    once = rdpkit.AboveThreshold(
+        threshold_noise_scale=20.0, query_noise_scale=40.0, sensitivity=1.0
+    )
+    third = rdpkit.AboveThreshold(
+        threshold_noise_scale=6.0, query_noise_scale=12.0, sensitivity=1.0
+    )
+    for event, claimed in ((once, "0.1"), (3 * third, "1")):
+        found = check(event, epsilon=claimed, delta=0, adjacency="replace")
+        assert found.soundness is Soundness.SOUND
+        assert float(claimed) <= found.upper.epsilon <= float(claimed) * (1 + 1e-15)
 
 
 @pytest.mark.parametrize("value", [-1, "-1", "x", "", math.nan, "nan", None, True, "1e999", [1]])

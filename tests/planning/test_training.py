@@ -74,6 +74,8 @@ def test_one_way_of_making_batches_does_not_stand_for_another():
     # It does not matter which of them is asked.
     again = rdpkit.compare_sampling(rows[2].event, delta=1e-5, adjacency="zero_out")
     assert [row.upper.epsilon for row in again] == [row.upper.epsilon for row in rows]
+    claimed = rdpkit.compare_sampling(event, delta=1e-5, adjacency="zero_out", claimed=1000.0)
+    assert {row.poisson for row in claimed} == {"sound"}
 
 
 @pytest.mark.thorough

@@ -17,6 +17,7 @@ from rdpkit import DPSGD, Adjacency, Event
 from rdpkit.accountants.loss_distributions import UPPER_ID
 from rdpkit.analysis import BEST, BEST_RDP
 from rdpkit.calibration.parameters import paths, value_at, with_value
+from rdpkit.formats.numbers import meant
 from rdpkit.formats.printed_precision import rounded
 from rdpkit.formats.text import rounded_down, rounded_up
 from rdpkit.pairs.claim_check import Soundness, is_proven
@@ -115,7 +116,12 @@ def statable(finding: Finding) -> str | None:  # None where no finite upper boun
     upper, printed = finding.upper, finding.claim.epsilon
     if upper is None or printed is None or math.isinf(upper.epsilon):
         return None
-    return stated(upper.epsilon, printed)
+    # The theorem's own number, 2 for 2.0000000000000004, is proven where only parameters round.
+    near = stated(float(meant(upper.epsilon)), printed)
+    beyond = float(near) >= upper.epsilon
+    if beyond or is_proven(float(near), upper.epsilon, enclosure=_certified(upper)):
+        return near
+    return stated(upper.epsilon * (1.0 + 2e-14), printed)  # beyond what may pass for rounding
 
 
 def stated(

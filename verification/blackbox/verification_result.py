@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rdpkit.formats.numbers import as_given, rounded_down
 from rdpkit.formats.records import as_plain
 from rdpkit.verification.blackbox.betting.detectable import DetectableViolation
 from rdpkit.verification.blackbox.betting.lower_bounds import MuLowerBound
@@ -159,7 +160,7 @@ class VerificationResult:
         yield "claim", test.claim
         yield "verdict", f"{self.verdict} (false-alarm rate {test.false_alarm_rate:g})"
         if self.inconclusive:
-            yield "inconclusive", self.inconclusive
+            yield "because", self.inconclusive
         yield from (("mistake", mistake.describe()) for mistake in self.mistakes)
         yield "runs", f"{self.releases}{where} in {self.seconds:.1f} s; {_WHY[test.stop]}"
         if self.scores:
@@ -175,12 +176,12 @@ class VerificationResult:
         if bound is not None:
             yield (
                 "epsilon",
-                f"at least {bound.epsilon:.4g} at delta {bound.delta:.4g} (lower bound, confidence "
-                f"{bound.confidence:g})",
+                f"at least {rounded_down(bound.epsilon)} at delta {as_given(bound.delta)} (lower "
+                f"bound, confidence {bound.confidence:g})",
             )
         yield (
             "mu",
-            f"at least {self.mu.mu:.4g} (lower bound on Gaussian DP, confidence "
+            f"at least {rounded_down(self.mu.mu)} (lower bound on Gaussian DP, confidence "
             f"{self.mu.confidence:g})",
         )
         if self.detectable is not None:

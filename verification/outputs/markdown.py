@@ -8,12 +8,13 @@ from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.auditing.remedies import calibrated_unasked
 from rdpkit.verification.auditing.rules import FailOn, broken_rules, failures
 from rdpkit.verification.outputs import AuditResult
-from rdpkit.verification.outputs.verdict import claimed, number
+from rdpkit.verification.outputs.verdict import number
 from rdpkit.verification.outputs.view import (
     counted,
     headline,
     how_many_fail,
     slack_words,
+    statement,
     what_to_change,
     would_need,
 )
@@ -77,7 +78,7 @@ def _row(finding: Finding, fail_on: FailOn) -> str:
     cells = (
         mark or ":white_check_mark:",
         escaped_markdown(finding.claim.id),
-        escaped_markdown(claimed(finding.claim)),
+        escaped_markdown(statement(finding.claim)),
         "" if lower is None else number("lower", lower.epsilon, digits=4),
         "" if upper is None else number("upper", upper.epsilon, digits=4),
         slack_words(finding),

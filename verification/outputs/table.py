@@ -6,7 +6,7 @@ import csv
 import io
 
 from rdpkit.formats.columns import as_tex
-from rdpkit.formats.numbers import formatted, printable
+from rdpkit.formats.numbers import as_given, formatted, printable
 from rdpkit.verification.auditing.findings import Finding, Side
 from rdpkit.verification.outputs import AuditResult
 
@@ -43,7 +43,7 @@ def _row(finding: Finding, digits: int) -> tuple[str, ...]:
                 claim.mechanism,
                 claim.adjacency.dashed,
                 claim.quantity,
-                "" if claim.delta is None else f"{claim.delta:g}",
+                "" if claim.delta is None else as_given(claim.delta),
                 "" if claim.epsilon is None else str(claim.epsilon),
                 _number(finding.published, digits),
                 _number(finding.lower, digits, up=False),

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 from rich.text import Text
 
+from rdpkit.formats.numbers import as_given
 from rdpkit.formats.text import how_many, printable
 from rdpkit.verification.auditing.findings import (
     ClaimVerdict,
@@ -143,11 +144,16 @@ _COLUMNS = (
     "slack",
     "verdict",
     "reproduction",
+    "delta",
+    "neighbours",
 )
 _NUMERIC = ("claimed", "published", "lower", "upper", "slack")
 _LONGEST_ID = 44
 # Columns that a narrow window does without, in this order.
-_DISPENSABLE = ("reproduction", "published", "slack", "lower", "claimed", "upper")
+_DISPENSABLE = (
+    *("reproduction", "published", "slack", "neighbours", "delta"),
+    *("lower", "claimed", "upper"),
+)
 
 
 def _cells(finding: Finding, *, digits: int) -> tuple[str, ...]:
@@ -162,6 +168,8 @@ def _cells(finding: Finding, *, digits: int) -> tuple[str, ...]:
         slack_words(finding),
         finding.verdict.value,
         finding.reproduction.value,
+        "" if finding.claim.delta is None else as_given(finding.claim.delta),
+        finding.claim.adjacency.dashed,
     )
 
 
@@ -307,6 +315,10 @@ def _summary(
     about = how_many(len(findings), "claim")
     if numbers < len(findings):
         about = f"{how_many(len(findings), 'reading')} of {how_many(numbers, 'number')}"
+    if Reproduction.UNNAMED.value in reproductions:
+        lines.append(
+            "unnamed: no formula is named that gave the number; it is judged all the same."
+        )
     lines.append(f"{about}: {verdicts} ({reproductions}).")
     return lines
 
@@ -353,7 +365,7 @@ def explanation(finding: Finding) -> list[str]:
         f"claim         {claim.id}",
         f"source        {claim.source}",
         f"claimed       {claim.quantity} {claimed(claim)}"
-        + ("" if claim.delta is None else f", delta {claim.delta:g}")
+        + ("" if claim.delta is None else f", delta {as_given(claim.delta)}")
         + ("" if claim.order is None else f", order {claim.order:g}")
         + ("" if claim.fpr is None else f", fpr {claim.fpr:g}"),
         f"adjacency     {claim.adjacency.dashed}",

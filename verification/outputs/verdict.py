@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from rdpkit.formats.numbers import as_given, beside
 from rdpkit.formats.text import printable, rounded_down, rounded_up
 from rdpkit.verification.auditing.findings import (
     ClaimVerdict,
@@ -25,7 +26,6 @@ LOOSE = 1.05
 HALVED = 2.0
 """A true claim that is so many times what is proven could be halved."""
 
-_LONGEST = 14
 _DIGITS = 6
 
 
@@ -54,13 +54,10 @@ def number(kind: str, value: float, *, digits: int = _DIGITS) -> str:
 
 
 def claimed(claim: Claim) -> str:
-    """The claimed number as printed; a long one is shortened to seven digits."""
+    """The claimed number with all its digits: with fewer it would be another claim."""
     if claim.epsilon is None:
         return NOT_PRINTED
-    if not claim.epsilon.is_finite():
-        return "inf"
-    text = str(claim.epsilon)
-    return text if len(text) <= _LONGEST else f"{claim.epsilon:.7g}"
+    return str(claim.epsilon) if claim.epsilon.is_finite() else "inf"
 
 
 def word(finding: Finding) -> str:
@@ -100,13 +97,14 @@ def _in_short(other: OtherReading) -> str:
 def _own_reason(finding: Finding) -> str:
     name, lower, upper = finding.claim.quantity, finding.lower, finding.upper
     low = "" if lower is None else number("lower", lower.epsilon)
+    said = float(finding.claim.epsilon or 0)
     high = "" if upper is None else f"{name} {number('upper', upper.epsilon)}"
     match finding.soundness:
         case Soundness.REFUTED if lower is not None and refuted_by_bound(finding):
-            low = _above(lower.epsilon, float(finding.claim.epsilon or 0))
-            said = f"two neighbouring data sets leak at least {low}"
+            low = _above(said, "lower", lower.epsilon)
+            leak = f"two neighbouring data sets leak at least {low}"
             reading = finding.claim.reading if finding.readings else None
-            return said if reading is None else f"with {printable(reading)}, {said}"
+            return leak if reading is None else f"with {printable(reading)}, {leak}"
         case Soundness.REFUTED:
             return printable(finding.refutation[-1] if finding.refutation else "see its notes")
         case Soundness.SOUND:
@@ -115,7 +113,9 @@ def _own_reason(finding: Finding) -> str:
             return f"{high} is proven{times}"
         case Soundness.UNPROVEN if upper is not None:
             attained = f"two neighbouring data sets leak at least {low}"
-            proven = f"{high} is proven" if math.isfinite(upper.epsilon) else "no bound is proven"
+            proven = f"{name} {_above(said, 'upper', upper.epsilon)} is proven"
+            if math.isinf(upper.epsilon):
+                proven = "no bound is proven"
             return f"{proven}, and {attained if low else 'no counterexample is known'}"
     failed = [] if finding.failure is None else [finding.failure]
     if finding.claim.missing:
@@ -131,13 +131,8 @@ def sentence(finding: Finding) -> str:
     return f"{word(finding)}. {said}; {reason(finding)}."
 
 
-def _above(value: float, said: float) -> str:
-    """A lower bound, rounded down to as many digits as show that it exceeds a claim."""
-    for digits in range(_DIGITS, 17):
-        text = rounded_down(value, digits=digits)
-        if float(text) > said:
-            return text
-    return repr(value)
+def _above(said: float, kind: str, value: float) -> str:
+    return beside(said, value, lambda digits: number(kind, value, digits=digits), _DIGITS)
 
 
 def instead(finding: Finding) -> str:
@@ -150,7 +145,7 @@ def instead(finding: Finding) -> str:
     claim = finding.claim
     if claim.epsilon is not None and number == str(claim.epsilon):
         return ""
-    delta = "" if claim.delta is None else f" at delta {claim.delta:g}"
+    delta = "" if claim.delta is None else f" at delta {as_given(claim.delta)}"
     order = "" if claim.order is None or claim.delta is not None else f" at order {claim.order:g}"
     return f"{claim.quantity} {number}{delta}{order} is true of the same release."
 

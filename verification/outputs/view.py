@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from rdpkit import BOUNDS, Adjacency
 from rdpkit.accountants.loss_distributions import SOURCES
+from rdpkit.formats.numbers import as_given
 from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Side
 from rdpkit.verification.auditing.regions.sentences import how
@@ -93,7 +94,7 @@ def relation_in_words(claim: Claim) -> str:
 
 def statement(claim: Claim, *, relation: str | None = None) -> str:
     """The whole claim: epsilon, delta, order and adjacency, or ``relation`` in its place."""
-    delta = "" if claim.delta is None else f" at delta {claim.delta:g}"
+    delta = "" if claim.delta is None else f" at delta {as_given(claim.delta)}"
     order = "" if claim.order is None else f" at order {claim.order:g}"
     if claim.quantity == "mu":
         delta = delta.replace(" at delta ", " for delta >= ")

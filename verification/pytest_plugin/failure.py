@@ -6,7 +6,8 @@ import re
 import textwrap
 from collections.abc import Iterable
 
-from rdpkit.formats.text import printable
+from rdpkit.formats.numbers import as_given
+from rdpkit.formats.text import printable, rounded_down
 from rdpkit.verification.blackbox.betting.pair_test import main_line
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.evidence.likely_cause import LikelyCause
@@ -77,8 +78,9 @@ def _seen(result: VerificationResult, cause: LikelyCause | None) -> list[tuple[s
         found.append(
             (
                 "leaks",
-                f"epsilon at least {bound.epsilon:.3g} at delta {bound.delta:.3g} (lower bound, "
-                f"confidence {bound.confidence:.4g}), where the claim allows {claimed:.3g}",
+                f"epsilon at least {rounded_down(bound.epsilon, 3)} at delta "
+                f"{as_given(bound.delta)} (lower bound, confidence {bound.confidence:.4g}), where "
+                f"the claim allows {claimed:.3g}",
             )
         )
     return found

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from rdpkit.formats.numbers import as_given, rounded_down
 from rdpkit.formats.records import as_plain
 from rdpkit.verification.blackbox.mistakes import Mistake
 
@@ -41,10 +42,11 @@ class TrainingLowerBound:
     def describe(self) -> str:
         """In words."""
         given = f"if {self.family}: " if self.family else ""
-        mu = "" if self.mu is None else f", mu at least {self.mu:.4g}"
+        mu = "" if self.mu is None else f", mu at least {rounded_down(self.mu)}"
         return (
-            f"{given}epsilon at least {self.epsilon:.4g} at delta {self.delta:.4g}{mu} (lower "
-            f"bound, confidence {self.confidence:g}; {self.given})"
+            f"{given}epsilon at least {rounded_down(self.epsilon)} at delta "
+            f"{as_given(self.delta)}{mu} (lower bound, confidence "
+            f"{self.confidence:g}; {self.given})"
         )
 
     def as_dict(self) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import replace
+from fractions import Fraction
 from typing import ClassVar
 
 from rdpkit.adjacency import Adjacency
@@ -58,11 +60,14 @@ class AboveThreshold(Event):
     )
 
     def pure_epsilon(self) -> float:
-        """The epsilon of pure differential privacy, rounded up."""
-        factor = 1.0 if self.monotone_queries else 2.0
-        at_threshold = self.sensitivity / self.threshold_noise_scale
-        at_queries = factor * self.most_above * self.sensitivity / self.query_noise_scale
-        return (at_threshold + at_queries) * (1.0 + 8.0 * math.ulp(1.0))
+        """The epsilon of pure differential privacy, rounded up to a float."""
+        factor = 1 if self.monotone_queries else 2
+        moved = Fraction(self.sensitivity)
+        at_queries = factor * self.most_above * moved / Fraction(self.query_noise_scale)
+        total = moved / Fraction(self.threshold_noise_scale) + at_queries
+        # A part of a rounding more would leave the number that the theorem states unproven.
+        near = float(min(total, Fraction(sys.float_info.max)))
+        return near if Fraction(near) >= total else math.nextafter(near, math.inf)
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
         """The worst mechanism that is as private."""

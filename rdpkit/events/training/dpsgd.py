@@ -121,6 +121,8 @@ class DPSGD(Event):
                 f"epochs={self.epochs!r}."
             )
         if self.sampling == "truncated-poisson":
+            if self.max_batch_size is None:
+                raise ValueError("truncated-poisson needs max_batch_size, an integer >= 1.")
             _validate.integer("max_batch_size", self.max_batch_size)
         elif self.max_batch_size is not None:
             raise _validate.fail(

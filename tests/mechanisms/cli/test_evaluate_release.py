@@ -111,6 +111,8 @@ def test_a_release_that_shows_its_records_ends_with_status_1(tmp_path):
     done = run(*asked, "--holdout", tmp_path / "held.npz", "-o", tmp_path / "report.html")
     assert done.exit_code == 1, done.output
     assert done.stdout.startswith("THE GUARANTEE OF THIS RELEASE IS WRONG")
+    (proven,) = (one for one in done.stdout.splitlines() if one.startswith("proven epsilon"))
+    assert " at delta 1e-05, replace-one" in proven
     assert 'role="alert"' in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 

@@ -61,7 +61,7 @@ def test_a_claim_that_reproduces_and_is_sound(audit):
     assert lines[0] == "The claim is proven."
     row = next(line for line in lines if line.startswith("a\t")).split("\t")
     assert row[1] == "0.80"
-    assert row[-2:] == ["sound", "exact"]
+    assert row[-4:] == ["sound", "exact", "1e-05", "add-or-remove-one"]
     assert lines[-1] == "1 claim: 1 sound (1 exact)."
 
 

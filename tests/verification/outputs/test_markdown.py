@@ -30,7 +30,8 @@ def test_a_row_a_claim_those_that_fail_first():
         (":warning:", "u"),
         (":warning:", "m"),
     ]
-    assert found[0][2:] == ["0.5", "0.9900", "1.000", "0.5", "differs", "refuted"]
+    assert html.unescape(found[0][2]) == "epsilon 0.5 at delta 1e-05 (replace-one)"
+    assert found[0][3:] == ["0.9900", "1.000", "0.5", "differs", "refuted"]
 
 
 def test_a_failure_says_where_it_is_and_what_to_change():

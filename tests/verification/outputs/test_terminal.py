@@ -79,6 +79,8 @@ def test_a_pipe_gets_one_row_a_claim_with_tabs_and_whole_ids(printed):
         "1.1",
         "sound",
         "exact",
+        "1e-05",
+        "replace-one",
     ]
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from rdpkit.formats.numbers import as_given
 from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness, not_given
 from rdpkit.verification.auditing.remedies import obstacles, remedies
@@ -227,7 +228,7 @@ def _about(claim: Claim) -> str:
     if claim.fpr is not None:
         parts.append(f"fpr {claim.fpr:g}")
     if claim.delta is not None:
-        parts.append(f"delta {claim.delta:g}")
+        parts.append(f"delta {as_given(claim.delta)}")
     if claim.order is not None:
         parts.append(f"Renyi order {claim.order:g}")
     return ", ".join(parts)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rdpkit.formats.numbers import how_many, rounded_down, rounded_up
+from rdpkit.formats.numbers import as_given, how_many, rounded_down, rounded_up
 from rdpkit.mechanisms.evaluation.utility.columns import ColumnSummary
 from rdpkit.mechanisms.evaluation.utility.marginal_errors import MarginalError
 from rdpkit.mechanisms.evaluation.utility.membership import MembershipTest
@@ -168,9 +168,10 @@ def _privacy_rows(report: UtilityReport) -> list[tuple[str, str, str, str]]:
         rows.append(
             (
                 "proven epsilon",
-                f"at most {rounded_up(guarantee.epsilon)}",
+                f"at most {rounded_up(guarantee.epsilon)} at delta {as_given(guarantee.delta)}, "
+                f"{guarantee.adjacency.dashed}",
                 "how much the release can show about one person, whatever anybody does, but for "
-                f"bad luck of {rounded_up(guarantee.delta)} ({guarantee.adjacency.value})",
+                "bad luck of delta",
                 "below 1 is strong, below 10 reasonable",
             )
         )

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from rdpkit.verification.auditing.audit import audit
-from rdpkit.verification.auditing.findings import ClaimVerdict, Side
+from rdpkit.verification.auditing.findings import ClaimVerdict, Side, Soundness
 from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.claims.claim import Work
 from rdpkit.verification.claims.reading import loads
@@ -171,6 +171,20 @@ def test_sentences_of_every_verdict():
     assert instead(sound) == instead(missing) == ""
     assert instead(wrong) == "epsilon 1.0 at delta 1e-05 is true of the same release."
     assert instead(unproven) == "epsilon 1.000 at delta 1e-05 is true of the same release."
+
+
+def test_a_claim_is_shown_with_all_its_digits_and_so_is_what_is_just_above_it():
+    said, above = "1.0677358464697515", 1.0677358464697577
+    upper = Side(bound="pld-upper", epsilon=above, computed=(1.067, above), rigorous=True)
+    claimed = claim(epsilon=said, delta=1.6657508770018431e-06)
+    found = finding(claim=claimed, upper=upper, soundness=Soundness.UNPROVEN)
+    assert f"epsilon {said};" in sentence(found)
+    assert "epsilon 1.0677358464697" in instead(found)
+    assert "at delta 1.6657508770018431e-06 is true" in instead(found)
+    upper = dataclasses.replace(upper, epsilon=1.0000000000000016, computed=(0.999, 1 + 2e-15))
+    found = dataclasses.replace(found, claim=claim(epsilon="1.0"), upper=upper)
+    assert "1.00000 is proven" not in sentence(found)
+    assert instead(found).startswith("epsilon 1.001 ")
 
 
 def test_what_is_attained_has_as_many_digits_as_show_that_the_claim_is_false():

@@ -10,6 +10,7 @@ from scipy import stats
 
 import rdpkit
 from rdpkit import Event
+from rdpkit.formats.numbers import rounded_down
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
 from rdpkit.verification.training.checks import real_events
 from rdpkit.verification.training.checks.sampling.evidence import DrawEvidence
@@ -112,7 +113,7 @@ def _poisson(noise: float, rate: float, updates: int) -> tuple[Event, str] | Non
         return None
     return (
         real_events.poisson(noise, rate=rate, updates=updates),
-        f"batches are Poisson samples at a rate of at least {rate:.4g}",
+        f"batches are Poisson samples at a rate of at least {rounded_down(rate)}",
     )
 
 
