@@ -14,7 +14,7 @@ from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.replay.pairs import RecordPair
 from rdpkit.verification.replay.spent import Spent
 
-_SHOWN, _MOST_LINES = 5, 8
+_SHOWN, _MOST_LINES, _OTHERS = 5, 8, 3
 LEAST_PAIRS = 8
 """Pairs of data sets without which nothing is said to have been looked for."""
 
@@ -75,7 +75,8 @@ _SENTENCES = {
     DifferenceKind.SPENT: ("the noisy values that are released tell more than is claimed", ""),
     DifferenceKind.ADDS_UP: (
         "all draws together tell more than is claimed to somebody who sees each",
-        "code that releases less (the index of a maximum, a sparse vector) may keep its claim",
+        "private code may release less: the index of a maximum, a sparse vector, a point of an "
+        "interval that is chosen",
     ),
     DifferenceKind.MESSAGE: (
         "a warning, a log or a printed line follows from one record",
@@ -107,6 +108,7 @@ class Difference:
     size: float = 0.0  # How large the difference is: the logarithm of a ratio of numbers
     source: str = ""  # The line at which the two values were computed, with its text
     branch: str = ""  # The line at which the two runs part, with its text
+    reads: str = ""  # The nearest line that computes what these read and differs, with its text
     origins: tuple[str, ...] = ()  # The lines that assign what these lines read, the nearest first
     through: tuple[str, ...] = ()  # The lines that led there, the outermost first
 
@@ -124,6 +126,7 @@ class Difference:
             size=float(found["size"]),
             source=shown_path(found["source"]),
             branch=shown_path(found["branch"]),
+            reads=shown_path(found["reads"]),
             origins=tuple(map(shown_path, found["origins"])),
             through=tuple(map(shown_path, found["through"])),
         )
@@ -135,19 +138,32 @@ class Difference:
 
     @property
     def rank(self) -> tuple[bool, int]:
-        """Its place in the order of weights: a number that no line is known of comes last."""
-        lost = self.kind is DifferenceKind.VALUE and not (self.place or self.branch)
-        return lost, self.kind.rank
+        """Its place in the order of weights: a number that nothing is known of comes last.
+
+        Where no line is known to have computed it, the noise that was not drawn comes before.
+        """
+        of_value = self.kind is DifferenceKind.VALUE
+        if of_value and not (self.source or self.branch):
+            return not self.place, DifferenceKind.MESSAGE.rank
+        return False, self.kind.rank
 
     def describe(self) -> str:
         """In words."""
-        at = f" at {self.place}" if self.place else ""
-        code = f"  {self.code}" if self.code else ""
-        more = f"; computed at {self.source}" if self.source else ""
+        lines = [f"at {self.place}  {self.code}"] if self.place else []
         if self.kind in (DifferenceKind.SPENT, DifferenceKind.ADDS_UP):
-            more += "".join(f"; and at {line}" for line in self.through[:_SHOWN])
-        more += f"; the runs part at {self.branch}" if self.branch else ""
-        return f"{self.kind.value}: {self.what}: {self.first} | {self.second}{at}{code}{more}"
+            lines += [f"and at {line}" for line in self.through[:_SHOWN]]
+        # What causes a difference comes before the line that shows it.
+        if self.source:
+            how = "seeded" if self.kind is DifferenceKind.SEED else "computed"
+            lines.insert(0, f"{how} at {self.source}")
+        elif self.reads:
+            lines.append(f"computed of {self.reads}")
+        if self.branch:
+            first = self.kind is DifferenceKind.CALLS
+            lines.insert(0 if first else len(lines), f"the runs part at {self.branch}")
+        where = "; ".join(lines).strip()
+        where = f" {where}" if where.startswith("at ") else f", {where}" if where else ""
+        return f"{self.kind.value}: {self.what}: {self.first} | {self.second}{where}"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -189,6 +205,10 @@ class PairFinding:
     def leading(self) -> Difference:
         """What weighs most of it."""
         return (self.differences or self.possible)[0]
+
+    def shows(self, other: Difference) -> bool:
+        """Whether it has a difference of the same kind in the same part."""
+        return any(one.shown_by == other.shown_by for one in (*self.differences, *self.possible))
 
     @property
     def of_runs(self) -> bool:
@@ -295,6 +315,13 @@ class ReplayResult:
             more = len(differences) - _SHOWN
             if more > 0:
                 found.append(("", f"and {how_many(more, 'other')}"))
+            others = {one.leading.shown_by: one.leading for one in self.findings[::-1]}
+            known = {one.shown_by for one in differences}
+            found += [
+                ("also", one.describe())
+                for one in sorted(others.values(), key=lambda one: one.rank)
+                if one.shown_by not in known
+            ][:_OTHERS]
             kinds = dict.fromkeys(one.kind for one in differences)
             found += [("which means", kind.sentence(refuted=refuted)) for kind in kinds]
             if not shown.pair.within:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -53,7 +54,7 @@ _PROCESSES = -1
 # On so many of the first pairs it is asked whether noise is drawn anew: two are begun at once.
 _ASKED_AGAIN = 2
 # How often a finding is looked for again with its lines.
-_ATTEMPTS = 3
+_ATTEMPTS, _TO_LOOK = 3, 2.0
 _ROUNDING = 1.0 + 1e-9
 
 # Of the pair, how many there are, and what is done.
@@ -123,8 +124,11 @@ def replay(
     for number, answer in enumerate(crew.in_order(requests(), seconds=_ONE_ANSWER)):
         examined.look_at(number, pairs[number], answer)
     findings = sorted(examined.findings, key=lambda one: one.weight)
-    examined.add_sources(findings, until=imported + (1.0 - _FOR_TESTS) * seconds)
+    wanted = [one.number for one in _tested(findings)]
+    shown = [*wanted, *(one.number for one in findings[:1])]
+    examined.add_sources(findings, shown, until=imported + (1.0 - _FOR_TESTS) * seconds)
     confirmed, test = None, None
+    chosen = [one for number in wanted for one in findings if one.number == number]
     options = VerificationOptions(
         false_alarm_rate=false_alarm_rate,
         samples=_RUNS,
@@ -133,7 +137,7 @@ def replay(
         fresh_processes=0,
     )
     deadline = max(imported + seconds, time.perf_counter() + _FOR_TESTS * seconds)
-    tests = _confirmations(crew, claim, findings, options, deadline=deadline)
+    tests = _confirmations(crew, claim, chosen, options, deadline=deadline)
     if examined.keeps_state:
         tests = iter(())
         examined.unseen[
@@ -148,6 +152,9 @@ def replay(
         if progress is not None:
             progress(len(pairs), len(pairs), "ordinary runs")
         if result.rejected:
+            # There was no time for the lines of all that was tested.
+            examined.add_sources(findings, [one.number], until=time.perf_counter() + _TO_LOOK)
+            confirmed = next(other for other in findings if other.number == one.number)
             break
     crew.close()
     return ReplayResult(
@@ -187,6 +194,7 @@ class _Examined:
         self.most_spent: Spent | None = None
         self.keeps_state = False
         self.samples = False
+        self._traced: set[int] = set()  # The numbers of pairs whose lines were looked for
 
     def request(self, number: int, pair: RecordPair, *, traced: bool = False) -> dict[str, Any]:
         """What an agent is asked: to record and replay on one pair."""
@@ -242,6 +250,7 @@ class _Examined:
             second="in every new process",
             place=shown_path(line),
             code=code,
+            source=shown_path("".join(found["seeded"][:1])),
             origins=tuple(map(shown_path, found["seeded"])),
         )
         self.findings.append(
@@ -255,12 +264,18 @@ class _Examined:
             )
         )
 
-    def add_sources(self, findings: list[PairFinding], *, until: float) -> None:
-        """Replace the gravest findings by those with the lines that computed what differs.
+    def add_sources(
+        self, findings: list[PairFinding], wanted: Sequence[int], *, until: float
+    ) -> None:
+        """Add the lines that computed what differs to findings on the pairs with these numbers.
 
         Noise that no seed governs has to let them show again.
         """
-        rest = [place for place, one in enumerate(findings[: len(_SHARES)]) if one.of_runs]
+        rest = [
+            place
+            for place, one in enumerate(findings)
+            if one.number in wanted and one.of_runs and one.number not in self._traced
+        ]
         for attempt in range(_ATTEMPTS):
             # An agent has kept the noise of the pairs that it was asked about.
             requests = (
@@ -276,8 +291,10 @@ class _Examined:
                 except AgentError as error:
                     self.unseen[f"lines that computed what differs: {error}"] = None
                     continue
-                if again is not None and again.leading.shown_by == one.leading.shown_by:
+                # A number whose line is known may lead then.
+                if again is not None and again.shows(one.leading):
                     findings[place] = again
+                    self._traced.add(again.number)
                     rest.remove(place)
 
     def _finding(
@@ -324,6 +341,11 @@ class _Examined:
         calls = [one for one in found["calls"] if one["line"] and moves(one)]
         lines = list(dict.fromkeys(f"{one['line']}  {one['code']}" for one in calls))
         budget = dict.fromkeys(line for one in calls for line in one["budget"])
+        code = lines[0].partition("  ")[2] if lines else ""
+        line, of_scale = next((one for call in calls for one in call["computed"]), ("", False))
+        computed = shown_path(line)
+        # A line that only hands a scale on has not computed it.
+        hands_on = of_scale and re.search(r"[*/]", code) is None
         return [
             Difference(
                 kind=DifferenceKind.SPENT if bare else DifferenceKind.ADDS_UP,
@@ -331,7 +353,9 @@ class _Examined:
                 first=f"{spent.epsilon:.6g} is spent",
                 second=f"{epsilon:.6g} is claimed",
                 place=shown_path(lines[0].split("  ")[0]) if lines else "",
-                code=lines[0].partition("  ")[2] if lines else "",
+                code=code,
+                source=computed if hands_on else "",
+                reads=computed,
                 through=tuple(map(shown_path, lines[1:])),
                 origins=tuple(shown_path(one) for one in budget if one not in lines),
                 size=math.log(spent.epsilon / epsilon) if epsilon else math.inf,
@@ -356,14 +380,12 @@ def _claimed(claim: ClaimUnderTest) -> tuple[float, float]:
 def _confirmations(
     crew: Crew,
     claim: ClaimUnderTest,
-    findings: Sequence[PairFinding],
+    chosen: Sequence[PairFinding],  # At most three
     options: VerificationOptions,
     *,
     deadline: float,
 ) -> Iterator[tuple[PairFinding, VerificationResult | str]]:
     """Tests of ordinary runs on the pairs on which most was found, each with a part of the rate."""
-    tested = [one for one in findings if one.pair.within and one.of_runs and one.of_releases]
-    chosen = _different(tested)[: len(_SHARES)]
     pair = _stand_in(claim.adjacency)
     assert options.seed is not None
     for place, finding in enumerate(chosen):
@@ -391,12 +413,14 @@ def _confirmations(
         yield finding, found
 
 
-def _different(findings: Sequence[PairFinding]) -> list[PairFinding]:
-    """Findings that a test may confirm: first those of different kinds at different places."""
+def _tested(findings: Sequence[PairFinding]) -> list[PairFinding]:
+    """The findings that ordinary runs are to confirm: different kinds at different places."""
+    tested = [one for one in findings if one.pair.within and one.of_runs and one.of_releases]
     first: dict[Any, PairFinding] = {}
-    for one in findings:
+    for one in tested:
         first.setdefault((*one.leading.shown_by, one.leading.place), one)
-    return list(first.values())
+    # What shows in one way alone is tested on another pair, too.
+    return tested[:2] if len(first) == 1 else list(first.values())[: len(_SHARES)]
 
 
 def _stand_in(adjacency: Adjacency) -> Neighbours:

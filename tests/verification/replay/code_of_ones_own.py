@@ -140,6 +140,17 @@ def global_value_as_location(data, rng):
     return np.random.laplace(len(data.features), 1.0)  # noqa: NPY002 - people do
 
 
+@correct(REPLACE)
+def quantile_among_intervals(data, rng):
+    ends = np.concatenate([[0.0], np.sort(clipped(data)), [1.0]])
+    far = np.abs(np.arange(len(ends) - 1) - len(data) / 2.0)
+    weights = np.diff(ends) * np.exp(-far / 2.0)
+    if not weights.sum() > 0.0:
+        return rng.random()
+    place = rng.choice(len(weights), p=weights / weights.sum())
+    return ends[place] + rng.random() * (ends[place + 1] - ends[place])
+
+
 @broken("value", "len(data)")
 def number_of_records(data, rng):
     size = len(data)
@@ -223,3 +234,35 @@ def bare_comparison(data, rng):
         if count >= 5:
             return found
     return -1.0
+
+
+@broken("spent", "scale=0.2")
+def queries_that_are_drawn(data, rng):
+    # What is drawn alone, and samples no record, makes nobody more private.
+    above = rng.random()
+    return above, (clipped(data) > above).sum() + rng.laplace(scale=0.2)
+
+
+@broken("parameter", "np.random.seed(len")
+def seed_of_the_data(data, rng):
+    np.random.seed(len(data))  # noqa: NPY002 - people do
+    return clipped(data).sum() + np.random.laplace(scale=1.0)  # noqa: NPY002 - as above
+
+
+class Report:
+    """What is released, whose parts are set from outside."""
+
+
+@broken("value", "found.rows = ")
+def number_of_rows(data, rng):
+    found = Report()
+    found.total = clipped(data).sum() + rng.laplace(scale=1.0)
+    found.rows = len(data)
+    return found
+
+
+@broken("value", "if len(data) < 5")
+def early_return(data, rng):
+    if len(data) < 5:
+        return 0.0
+    return clipped(data).sum() + rng.laplace(scale=1.0)

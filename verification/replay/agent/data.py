@@ -28,6 +28,11 @@ class ExaminedData:
     def __len__(self) -> int:
         return len(next(iter(self._columns.values()), []))
 
+    def first(self, count: int) -> ExaminedData:
+        """The first records alone."""
+        columns = {name: values[:count] for name, values in self._columns.items()}
+        return ExaminedData(columns, self._numbers)
+
     @property
     def dimension(self) -> int:
         """How many features a record has."""

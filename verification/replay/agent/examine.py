@@ -25,7 +25,14 @@ from .data import ExaminedData
 from .generators import generator, replaced, tapped_generators
 from .noise import plain
 from .releases import CLOSED, MORE_PARTS, parts_of, same
-from .slices import assigned_before, given_for, makes_seed, picks_records, shown
+from .slices import (
+    assigned_before,
+    given_for,
+    lines_that_set,
+    makes_seed,
+    picks_records,
+    shown,
+)
 from .sources import (
     Watch,
     differs,
@@ -55,6 +62,8 @@ _COMPUTES_BUDGET = re.compile(
     r"return [\w. */+-]+$|[\w., ()]*(%s)\w*([\w., ()]* = (?!\[\]|0\b|none)|\.append\()"
     % "|".join(_OF_BUDGETS)
 )
+# What gives a number another name, or begins a loop.
+_DECIDES_NOTHING = re.compile(r"[\w., ()]+ = [\w., ]+$|for ")
 _FRAMES_OF_BUDGETS, _STEPS_OF_BUDGETS, _CALLERS, _STEPS = 12, 4, 4, 3
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
@@ -105,6 +114,10 @@ class SeenDifference:
     """The line at which the two values were computed, where that is another one."""
     branch: str = ""
     """The line at which the two runs part."""
+    declared: Optional[float] = None
+    """The sensitivity that the call declares."""
+    reads: str = ""
+    """The nearest line that computes what these lines read, and differs between the runs."""
     origins: List[str] = field(default_factory=list)
     """The lines that assign what these lines read, the nearest first."""
     values: Tuple[List[Any], List[Any]] = field(default_factory=lambda: ([], []))
@@ -290,7 +303,7 @@ def examined(
     calls = [_described(*pair, uneven) for pair in replayed.tape.matched()]
     if traced:
         for one, pair in zip(calls, replayed.tape.matched()):
-            one["budget"] = _budget_lines(pair[0] or pair[1], stated, sides)
+            one["budget"], one["computed"] = _budget_lines(pair[0] or pair[1], stated, sides)
     unseen = ["a draw at %s is put on nothing that was seen" % one for one in escaped]
     unseen += ["what a sample of records changes, which is drawn at %s" % one for one in picking]
     if noise:
@@ -373,6 +386,7 @@ def _fixed(
     ]
     for one in found:
         one.origins = _seeding_lines(fresh.tape)
+        one.source = one.origins[0] if one.origins else ""
     if not found:
         return [], set()
     other = run_once(target, second, Tape(), seed)
@@ -424,11 +438,27 @@ def _samples(target: Target, data: ExaminedData, replayed: Tape, seed: int) -> b
         }
         for one in range(_FRESH_RUNS)
     ]
-    return any(not _equal(one[key], runs[0].get(key)) for one in runs[1:] for key in one)
+    differs = any(not _equal(one[key], runs[0].get(key)) for one in runs[1:] for key in one)
+    if not differs or len(data) < 2:
+        return differs
+    # Draws that sample records are more where there are more records. Others, such as the places at
+    # which a search begins, sample none.
+    half = run_once(target, data.first(len(data) // 2), Tape(earlier=replayed), seed)
+    return bool(half.error) or _amounts(replayed) != _amounts(half.tape)
+
+
+def _amounts(tape: Tape) -> List[str]:
+    """Of how many records or numbers is drawn what is not seen to be put on a value."""
+    lines = {*tape.escaped, *(one.place for one in tape.draws if not one.followed)}
+    drawn = [one for one in tape.calls if one.places and one.places[0] in lines]
+    of = ((one.key, one.amount, np.shape(one.value), np.shape(one.answer)) for one in drawn)
+    return sorted(map(repr, of))
 
 
 def _seeding_lines(tape: Tape) -> List[str]:
-    return [shown(at) for at in dict.fromkeys(tape.seeded) if is_examined(at.file)]
+    found = [at for at in dict.fromkeys(tape.seeded) if is_examined(at.file)]
+    # The line that states the seed, and not those that hand it on.
+    return list(map(shown, sorted(found, key=lambda at: re.search(r"\b\d", at.code()) is None)))
 
 
 def _still_fixed(
@@ -486,6 +516,9 @@ def _reused(tape: Tape) -> List[SeenDifference]:
             _, call = several[-1]
             values = ("one value moves by %.6g" % least, "another one by %.6g" % most)
             found.append(_at_call("reused noise", call, call.primitive, *values))
+            drawn = [tape.draws[one].place for one in call.origin if one < len(tape.draws)]
+            if drawn and drawn[0] is not None and drawn[0] not in call.places[:1]:
+                found[-1].source = shown(drawn[0])
     return _first_of_each(found)
 
 
@@ -495,13 +528,14 @@ def _with_sources(
     data: Tuple[ExaminedData, ExaminedData],
     runs: Tuple[Run, Run],
     seed: int,
-) -> Tuple[List[Place], List[Watch]]:
+) -> Tuple[Dict[Place, bool], List[Watch]]:
     """Add the lines at which values that differ were computed.
 
     Returns
     -------
-    list of Place, list of Watch
-        Where numbers were computed that calls say of their budgets and sensitivities; and the runs.
+    dict, list of Watch
+        Where numbers were computed that calls say of their budgets and sensitivities, and whether
+        these are whole; and the runs.
     """
     sides: List[Watch] = []
     stated = _stated_numbers(runs[0].tape)
@@ -513,7 +547,10 @@ def _with_sources(
             for part, value in enumerate(difference.values[1 - side]):
                 values[place, part, _OTHER] = value
             if difference.kind == "sensitivity" and not side and len(data[0]) > len(data[1]):
-                values[place, _MOVED] = _by_how_much(difference)
+                by = _by_how_much(difference)
+                values[place, _MOVED] = by
+                if isinstance(by, float) and math.isfinite(by):
+                    values[place, _MOVED, "rounded"] = round(by, 9)
         watch = Watch(values)
         # The noise of the first run comes back, so that all values are those that were seen.
         tape = Tape(earlier=runs[0].tape, order=runs[side].tape.order)
@@ -525,7 +562,14 @@ def _with_sources(
         branch = parting_before(branches, difference.file)
         if branch is not None and difference.kind in _OF_BRANCHES:
             difference.branch = shown(branch)
+        declared = difference.declared
+        if difference.source and declared is not None and declared % 1.0:
+            # Where the number comes from, and not where it is handed over.
+            held = sides[0].found.get((_STATED, "float", declared), [])
+            difference.source = shown(Place(*held[0], "")) if held else difference.source
         _add_source(difference, place, sides)
+        if not difference.file:
+            _add_setting_line(difference, sides)
         read = [(difference.file, difference.line)]
         source, _, line = difference.source.partition("  ")[0].rpartition(":")
         read += [(source, int(line))] if source else []
@@ -537,11 +581,25 @@ def _with_sources(
             lines += [Place(at.file, at.line, ""), *assigned_before(at.file, at.line, _STEPS)]
         # What one record changes comes first, and of it what that record alone contributes.
         lines.sort(key=lambda one: not differs((one.file, one.line), *sides))
-        moved = [Place(*at, "") for at in sides[0].found.get((place, _MOVED), [])[:1]]
+        keys = [(place, _MOVED), (place, _MOVED, "rounded")]
+        alone = [line for key in keys for line in sides[0].found.get(key, [])[:1]][:1]
+        moved = [one for line in alone for one in (Place(*line, ""), *assigned_before(*line))]
+        changed = [
+            one
+            for one in lines
+            if differs((one.file, one.line), *sides) and not one.code().startswith("for ")
+        ]
+        difference.reads = shown(changed[0]) if changed else ""
         origins = [shown(one) for one in [*moved, *lines]]
         difference.origins = list(dict.fromkeys([*difference.origins, *origins]))
-    held = [line for one in stated for line in sides[0].found[(_STATED, *one)]]
-    return [Place(*line, "") for line in dict.fromkeys(held)], sides
+    # A number with a fraction is held by few lines, and a whole one by many.
+    stated.sort(key=lambda one: float(one[1]).is_integer())
+    whole = {
+        line: float(one[1]).is_integer()
+        for one in stated[::-1]
+        for line in sides[0].found[(_STATED, *one)]
+    }
+    return {Place(*line, ""): one for line, one in list(whole.items())[::-1]}, sides
 
 
 def _stated_numbers(tape: Tape) -> List[Tuple[str, Any]]:
@@ -587,6 +645,23 @@ def _add_source(difference: SeenDifference, place: int, sides: List[Watch]) -> N
             return
 
 
+def _add_setting_line(difference: SeenDifference, sides: List[Watch]) -> None:
+    """Add the line that gives a part of the release its name: an attribute, a key or a keyword.
+
+    The last line of all is that of the release itself, if both runs return there.
+    """
+    names = re.findall(r"\.(\w+)|\['([^']*)'\]", difference.what)
+    name = "".join(names[-1]) if names else ""
+    named = (at for at in sides[0].way if name and at[1] in lines_that_set(at[0], name))
+    last = {side.way[-1] for side in sides if side.way and side.is_whole}
+    of_release = len(last) == 1 and difference.kind in ("value", "structure")
+    returns = [at for at in last if of_release and Place(*at, "").code().startswith("return ")]
+    found = next(named, returns[0] if returns else None)
+    if found is not None:
+        difference.file, difference.line = found
+        difference.code = Place(*found, "").code()
+
+
 def _picking_and_escaped(*tapes: Tape) -> Tuple[List[str], List[str]]:
     """The lines whose draws were not seen to be put on a value.
 
@@ -618,15 +693,14 @@ def _lines_of_draw(line: str) -> List[str]:
 
 
 def _released(run: Run) -> List[bool]:
-    """For every call, whether all numbers that it answered are in the release.
+    """For every call, whether all that it answered is in the release.
 
-    What was chosen among probabilities counts as released: whatever follows depends on it.
+    Of an interval that was chosen among several, a point is released, and hides which it was.
     """
-    numbers = {one for one in run.parts.values() if isinstance(one, (int, float))}
+    shown = {one for one in run.parts.values() if isinstance(one, (int, float, str))}
     return [
-        call.family == "categorical"
-        or all(
-            isinstance(one, (int, float)) and one in numbers
+        all(
+            isinstance(one, (int, float, str)) and one in shown
             for one in np.ravel(np.asarray(plain(call.answer), dtype=object))
         )
         for call in run.tape.calls
@@ -707,6 +781,10 @@ def _of_values(before: Call, after: Call) -> List[SeenDifference]:
     found = _at_call(kind, after, what, *shown)
     found.values = ([before.value], [after.value])
     found.size = math.inf if not sensitivity else _size(by, sensitivity)
+    found.declared = sensitivity
+    if moved[1] == math.inf:
+        # No sensitivity would be large enough.
+        found.source = ""
     return [found]
 
 
@@ -825,14 +903,22 @@ def _described(before: Optional[Call], after: Optional[Call], uneven: Any) -> Di
         "line": "%s:%d" % (call.places[0].file, call.places[0].line) if call.places else "",
         "code": call.places[0].code() if call.places else "",
         "budget": [],
+        "computed": [],
     }
 
 
-def _budget_lines(call: Optional[Call], stated: List[Place], sides: List[Watch]) -> List[str]:
+def _budget_lines(
+    call: Optional[Call], stated: Dict[Place, bool], sides: List[Watch]
+) -> Tuple[List[str], List[Tuple[str, bool]]]:
     """The lines that a call's noise and value are computed of, and those that name a budget.
 
     Those that compute a part of a budget or a sensitivity come first, the outermost before others,
     then what one record changes.
+
+    Returns
+    -------
+    list of str, list
+        The lines; and the one of them that most likely decides, with whether it is about the scale.
     """
     found: Dict[Place, int] = {}
     stacks = () if call is None else (call.built, call.places)
@@ -847,11 +933,16 @@ def _budget_lines(call: Optional[Call], stated: List[Place], sides: List[Watch])
                     rank = 1 if differs((one.file, one.line), *sides) else 3
                 if rank is not None:
                     found[one] = min(rank, found.get(one, rank))
-    for one in stated:
-        if _rank_of_budget(one) == 0:
-            found.setdefault(one, 0)
+    for one, whole in stated.items():
+        if _rank_of_budget(one) == 0 or not whole:
+            found[one] = min(0, found.get(one, 0))
     run = [one for one in found if was_run((one.file, one.line), *sides)]
-    return [shown(one) for one in sorted(run, key=lambda one: found[one])]
+    run.sort(key=lambda one: (found[one], stated.get(one, True)))
+    own = [Place(one.file, one.line, "") for stack in stacks for one in stack[:1]]
+    decides = [one for one in run if one not in own and not _DECIDES_NOTHING.match(one.code())]
+    decides.sort(key=lambda one: (found[one], re.match(r"return [\w.]+$", one.code()) is not None))
+    first = [one for one in decides if found[one] < 2][:1]
+    return [shown(one) for one in run], [(shown(one), found[one] == 0) for one in first]
 
 
 def _rank_of_budget(line: Place) -> Optional[int]:

@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, Iterator, List
 
 import numpy as np
 
-from .noise import again, drawn_around, given_value, noise, plain
+from .noise import again, amount_of, drawn_around, given_value, noise, plain
 from .tape import current
 from .tensors import tap_torch
 
@@ -120,7 +120,8 @@ def _again(
     if not followed:
         tape.escapes()
     stated = {key: one for key, one in parameters.items() if key not in _AMOUNTS}
-    return again(tape, name, draw, parameters=stated)
+    amount = [amount_of(one) for one in parameters.values()]
+    return again(tape, name, draw, parameters=stated, amount=amount)
 
 
 def _shuffled(x: Any, draw: Callable[..., Any]) -> None:
@@ -179,6 +180,8 @@ def _remember_seed(seed: Any) -> None:
     tape = current()
     if tape is not None and isinstance(seed, (int, np.integer)):
         tape.seeds()
+        # One that follows from the data makes noise that does.
+        tape.call("generator", lambda: None, parameters={"seed": int(seed)}, alone=True)
 
 
 def _seeding(seed: Callable[..., Any]) -> Callable[..., Any]:
@@ -265,6 +268,7 @@ def _chosen(
     population = list(args[0] if args else next(iter(given.values())))
     places = range(len(population))
     rest = {key: one for key, one in given.items() if key not in ("population", "seq")}
+    said = {**said, "population": len(population)}
     found = _again(name, lambda: np.array(draw(places, *args[1:], **rest)), said)
     if name == "choice":
         return population[min(int(found), len(population) - 1)]
@@ -333,5 +337,5 @@ def tapped_generators() -> Iterator[None]:
         replaced(stack, secrets, "randbits", system.getrandbits)
         replaced(stack, secrets, "choice", system.choice)
         replace_everywhere(stack, pairs)
-        tap_torch(stack, replaced)
+        tap_torch(stack, replaced, _seeding)
         yield

@@ -175,6 +175,11 @@ def drawn_around(
     return found if np.any(centre) else noise(found, family, scale)
 
 
+def amount_of(given: Any) -> Any:
+    """What an argument of a draw says of its size: the shape of an array, or a number itself."""
+    return given if isinstance(given, (int, np.integer)) else list(np.shape(given))
+
+
 def again(
     tape: Tape,
     name: str,

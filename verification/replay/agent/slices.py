@@ -83,6 +83,22 @@ def given_for(caller: Place, callee: Place, words: Tuple[str, ...]) -> List[Plac
     return [Place(caller.file, one, "") for one in sorted(found)]
 
 
+@functools.lru_cache(maxsize=None)
+def lines_that_set(file: str, name: str) -> Set[int]:
+    """The lines that set an attribute, a key or a keyword of this name."""
+    found: Set[int] = set()
+    for node in ast.walk(_tree(file)):
+        keys: List[Any] = node.keys if isinstance(node, ast.Dict) else []
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            keys = [node.slice]
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found.update([node.lineno] if node.attr == name else [])
+        if isinstance(node, ast.keyword) and node.arg == name:
+            found.add(node.lineno)
+        found.update(one.lineno for one in keys if getattr(one, "value", None) == name)
+    return found
+
+
 def shown(place: Place) -> str:
     """A line with its text."""
     return "%s:%d  %s" % (place.file, place.line, place.code())

@@ -12,6 +12,7 @@ import os
 import sys
 import sysconfig
 import time
+from itertools import groupby
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 import numpy as np
@@ -160,6 +161,9 @@ class _Value:
 
 def _members(value: Any) -> Optional[List[Any]]:
     """The members of a list, a set or an array, or the keys of a dictionary, in plain values."""
+    value = plain(value)
+    if hasattr(value, "detach"):
+        value = value.detach().cpu().numpy()
     if isinstance(value, np.ndarray) or type(value).__name__ in ("Index", "Series"):
         value = np.asarray(value)
         return value.ravel().tolist() if value.size <= _MOST_MEMBERS else None
@@ -218,7 +222,11 @@ def partings(one: Watch, other: Watch) -> List[Place]:
         found += [Place(*at, "") for at in decided]
     for file in dict.fromkeys(at[0] for at in one.way):
         # What differs in another file, such as the number of records that are read, comes before.
-        way, opposite_way = ([at for at in side.way if at[0] == file] for side in (one, other))
+        way, opposite_way = (
+            # A list that is made in one line takes one line, however many it has.
+            [at for at, _ in groupby(line for line in side.way if line[0] == file)]
+            for side in (one, other)
+        )
         ways = zip(way, zip(way[1:], opposite_way[1:]))
         found += [_branch(before) for before, (first, second) in ways if first != second][:1]
     return [place for place in found if place is not None]

@@ -84,6 +84,8 @@ class Call:
     """What was put on the value, where that was seen."""
     origin: Any = ()
     """The numbers of the draws that the noise is made of."""
+    amount: Any = None
+    """Of how many it was drawn, for a draw that is put on nothing."""
     alone: bool = False
     """Whether it is made for one user, or one group, by itself: where these are not in the data, it
     is not called, which is one of its answers and no difference.

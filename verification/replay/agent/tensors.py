@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, List, Tuple
 
 import numpy as np
 
-from .noise import again, given_value, noisy_value
+from .noise import again, amount_of, given_value, noisy_value
 from .tape import current
 
 _FUNCTIONS = ("randn", "rand", "randn_like", "rand_like", "randperm", "randint", "normal",
@@ -32,7 +32,7 @@ _MULTIPLES = ("mul", "__mul__", "__rmul__", "mul_", "__imul__", "multiply", "div
 _CLASSES: List[Any] = []
 
 
-def tap_torch(stack: ExitStack, replaced: Callable[..., None]) -> None:
+def tap_torch(stack: ExitStack, replaced: Callable[..., None], seeding: Callable[..., Any]) -> None:
     """Draws of torch go to the tape that is current."""
     torch = sys.modules.get("torch")
     if torch is None:
@@ -41,6 +41,7 @@ def tap_torch(stack: ExitStack, replaced: Callable[..., None]) -> None:
         replaced(stack, torch, name, _drawn(name, getattr(torch, name)))
     for name in _IN_PLACE:
         replaced(stack, torch.Tensor, name, _drawn_in_place(name, getattr(torch.Tensor, name)))
+    replaced(stack, torch, "manual_seed", seeding(torch.manual_seed))
     kind = torch.distributions.Laplace
     replaced(stack, kind, "rsample", _laplace(kind.rsample))
 
@@ -255,7 +256,8 @@ def _again(name: str, draw: Any, args: Any, given: Any, scale: Any = None) -> An
             drawn.append(_plain(draw(*map(_plain, args), **given)))
         return _numbers(drawn[0])
 
-    found = again(tape, "torch." + name, compute, parameters={"scale": scale})
+    amount = [amount_of(one) for one in args if not hasattr(one, "requires_grad")]
+    found = again(tape, "torch." + name, compute, parameters={"scale": scale}, amount=amount)
     like = drawn[0] if drawn else None
     if like is None:
         return torch.as_tensor(np.asarray(found))
