@@ -294,6 +294,16 @@ class BranchedPair(BranchedCurve):
     """One of several pairs, chosen at random, and it is seen which."""
 
     weights: tuple[float, ...]  # Upper bounds on the probabilities of the branches
+    # Upper bounds on them under the second member, where they are not the same; above 0.
+    second: tuple[float, ...] | None = None
+    off: float = 0.0  # The part of a bound that it may be too large by, if there are two
+
+    def reversed(self) -> Self:
+        """Every one of them with its members exchanged, and the probabilities."""
+        branches = tuple(branch.reversed() for branch in self.branches)
+        if self.second is None:
+            return replace(self, branches=branches)
+        return replace(self, branches=branches, weights=self.second, second=self.weights)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,11 +311,17 @@ class LargestOf(BranchedCurve):
     """The curve above several pairs, one of which is chosen after earlier outputs were seen."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeastOf(BranchedCurve):
+    """The largest convex curve below several curves, each of which bounds the same release."""
+
+
 Pair = (
     AllocatedMoves
     | AllocatedPair
     | BranchedPair
     | LargestOf
+    | LeastOf
     | ShuffledMaximum
     | LaplacePair
     | DiscreteLaplacePair
