@@ -11,7 +11,7 @@ from rdpkit.events.data_sets import NeighbouringDataSets, one_record_changed
 from rdpkit.events.fields import diameter, event_class, integer, noise, norm
 from rdpkit.events.geometry import diameter_of, record_move
 from rdpkit.events.losses import Attained, Dominating, Losses, Several, attains, sampled_step
-from rdpkit.events.pairs import AllocatedMoves, AllocatedPair
+from rdpkit.events.pairs import AllocatedMoves, AllocatedPair, LeastOf
 
 _ALLOCATED = (
     "in each epoch every record is put into one batch, uniformly and independently of all others"
@@ -20,6 +20,7 @@ _ALLOCATED = (
 
 # For records that stand out in their batches, and for those that do not.
 _RATES, _MANY = (0.4, 1.0), 5
+_MOST_MOVED = 10**6
 
 
 @event_class
@@ -88,11 +89,21 @@ class RandomAllocationGaussian(Event):
         if batches == 1:
             return self._known(adjacency)
         if adjacency is not Adjacency.REPLACE_ONE:
-            return (self._allocated(adjacency, batches),)
+            pair = self._allocated(adjacency, batches)
+            if self.batches_per_record == 1 or batches > _MOST_MOVED:
+                return (pair,)
+            # What the first does not resolve adds up over blocks: the second, which is not as
+            # sharp elsewhere, does.
+            moved = AllocatedMoves(
+                noise_multiplier=pair.noise_multiplier,
+                batches=batches,
+                gains=(1.0, 0.0),
+                losses=(0.0, -1.0),
+            )
+            return (LeastOf(branches=(pair, moved)),)
         moves = (1.0, 1.0 - diameter_of(self) / self.record_norm)
         noise = self.noise_std / self.record_norm
-        pair = AllocatedMoves(noise_multiplier=noise, batches=batches, gains=moves, losses=moves)
-        return (pair,)
+        return (AllocatedMoves(noise_multiplier=noise, batches=batches, gains=moves, losses=moves),)
 
     def attained(self, adjacency: Adjacency) -> Attained:
         """What a record leaks that is removed, or whose vector becomes 0, or another one."""

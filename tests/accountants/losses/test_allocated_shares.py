@@ -125,11 +125,11 @@ def test_more_batches_of_a_record_leak_more_and_more_batches_less(adjacency):
             event(noise, batches, shares), delta=1e-6, adjacency=adjacency
         ).epsilon
 
-    by_shares = [above(1.5, 24, k) for k in (1, 2, 3, 5, 8, 12, 13, 20, 24)]
+    by_shares = [above(1.5, 24, k) for k in (1, 2, 12, 24)]
     assert by_shares == sorted(by_shares)
-    by_batches = [above(1.5, t, 5) for t in (5, 6, 9, 10, 11, 17, 50, 400)]
+    by_batches = [above(1.5, t, 5) for t in (5, 10, 400)]
     assert by_batches == sorted(by_batches, reverse=True)
-    by_noise = [above(z, 24, 5) for z in (0.4, 0.8, 1.5, 4.0, 30.0)]
+    by_noise = [above(z, 24, 5) for z in (0.8, 4.0)]
     assert by_noise == sorted(by_noise, reverse=True)
 
 
