@@ -207,7 +207,8 @@ class AllocatedPair(SidedPair):
     """The mean of t Gaussians, each moved by 1 along its own axis, against the Gaussian at 0.
 
     It is what a record leaks that is in one of t batches, which one at random. If another takes its
-    place, all are moved under the second member, too; then the curve is only known from below.
+    place, all are moved under the second member, too; then the curve is only known from below, and
+    so it is if the record is in several batches.
 
     Parameters
     ----------
@@ -217,6 +218,11 @@ class AllocatedPair(SidedPair):
         t, at least 2.
     second : float
         How far all are moved under the second member, in [-1, 1).
+    shares : int
+        In how many of the batches the record is: all sets of so many are equally probable.
+    rate : float
+        The test of several shares, or of two members that are moved, adds up losses. They are those
+        of batches that the record joins with this part of shares / batches, in (0, 1].
     """
 
     # Data sets attain it, but its curve is only known from above and from below: where the noise is
@@ -226,6 +232,8 @@ class AllocatedPair(SidedPair):
     noise_multiplier: float
     batches: int
     second: float = 0.0
+    shares: int = 1
+    rate: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,6 +294,16 @@ class BranchedPair(BranchedCurve):
     """One of several pairs, chosen at random, and it is seen which."""
 
     weights: tuple[float, ...]  # Upper bounds on the probabilities of the branches
+    # Upper bounds on them under the second member, where they are not the same; above 0.
+    second: tuple[float, ...] | None = None
+    off: float = 0.0  # The part of a bound that it may be too large by, if there are two
+
+    def reversed(self) -> Self:
+        """Every one of them with its members exchanged, and the probabilities."""
+        branches = tuple(branch.reversed() for branch in self.branches)
+        if self.second is None:
+            return replace(self, branches=branches)
+        return replace(self, branches=branches, weights=self.second, second=self.weights)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,11 +311,17 @@ class LargestOf(BranchedCurve):
     """The curve above several pairs, one of which is chosen after earlier outputs were seen."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeastOf(BranchedCurve):
+    """The largest convex curve below several curves, each of which bounds the same release."""
+
+
 Pair = (
     AllocatedMoves
     | AllocatedPair
     | BranchedPair
     | LargestOf
+    | LeastOf
     | ShuffledMaximum
     | LaplacePair
     | DiscreteLaplacePair

@@ -1,7 +1,8 @@
 """Translations to and from other libraries, each imported when it is first asked for.
 
 ``to_dp_event`` and ``from_dp_event`` translate events to and from dp-accounting's; an
-``RdpkitAccountant`` can be used in place of dp-accounting's accountants.
+``RdpkitAccountant`` can be used in place of dp-accounting's accountants. ``from_mechanisms`` reads
+mechanisms of autodp and prv_accountant.
 :mod:`rdpkit.interop.opacus` holds an accountant for Opacus, which has to be installed; importing
 that module registers the accountant.
 """
@@ -15,14 +16,22 @@ if _TYPE_CHECKING:
     from rdpkit.interop.dp_accounting_accountant import RdpkitAccountant
     from rdpkit.interop.events_from_dp_accounting import from_dp_event
     from rdpkit.interop.events_to_dp_accounting import to_dp_event
+    from rdpkit.interop.mechanisms import from_mechanisms
     from rdpkit.interop.noise_reading import UnconvertibleEventError
 
-__all__ = ["RdpkitAccountant", "UnconvertibleEventError", "from_dp_event", "to_dp_event"]
+__all__ = [
+    "RdpkitAccountant",
+    "UnconvertibleEventError",
+    "from_dp_event",
+    "from_mechanisms",
+    "to_dp_event",
+]
 
 _HOMES = {
     "RdpkitAccountant": "dp_accounting_accountant",
     "UnconvertibleEventError": "noise_reading",
     "from_dp_event": "events_from_dp_accounting",
+    "from_mechanisms": "mechanisms",
     "to_dp_event": "events_to_dp_accounting",
 }
 

@@ -157,6 +157,7 @@ EXAMPLES = (
     (rdpkit.MatrixFactorization(**ONE, steps=4, coefficients=[1.0, 0.5], min_separation=2), ZEROED),
     (events.RandomAllocationGaussian(**ONE, batches=2), ADDED),
     (events.RandomAllocationGaussian(**ONE, batches=1), ADDED),
+    (events.RandomAllocationGaussian(**ONE, batches=3, batches_per_record=2), ADDED),
     (
         events.TruncatedPoissonGaussian(
             **ONE, sampling_probability=0.5, max_batch_size=8, population_size=10

@@ -641,20 +641,22 @@ def factorized(event, relation):
     return moved_by(sum(v * v for v in rows) ** 0.5 * length(event, relation), event)
 
 
-def allocated(noise_multiplier, batches, presence=1):
-    """A record is in one of the batches, which one at random, or in none."""
+def allocated(noise_multiplier, batches, presence=1, shares=1):
+    """A record is in one of the batches, or in several, which at random, or in none."""
     cells = gaussians([1.0], [1 / arb(noise_multiplier)], [k / 2 for k in range(-8, 9)]).below
     pair = []
     for chosen in itertools.product(cells, repeat=batches):
         second = math.prod((q for _, q in chosen), start=fmpq(1))
-        mean = sum((second * p / q for p, q in chosen), fmpq(0)) / batches
+        sets = list(itertools.combinations([p / q for p, q in chosen], shares))
+        mean = second * sum(map(math.prod, sets), fmpq(0)) / len(sets)
         pair.append((presence * mean + (1 - presence) * second, second))
     return Way(pair, EVERYTHING)
 
 
 def allocation(event, relation):
     move = min(event.record_norm, length(event, REPLACED))
-    return member(allocated(arb(event.noise_std) / arb(move), event.batches))
+    noise = arb(event.noise_std) / arb(move)
+    return member(allocated(noise, event.batches, shares=event.batches_per_record))
 
 
 def shuffled(event, relation):

@@ -66,7 +66,7 @@ def told(event: Event) -> Told:
         rate = inner.batch_size / inner.dataset_size
         found = _of(inner, SHUFFLE, rate, count * inner.batches)
         return replace(found, epochs=count, records=inner.dataset_size)
-    if isinstance(inner, RandomAllocationGaussian):
+    if isinstance(inner, RandomAllocationGaussian) and inner.batches_per_record == 1:
         found = _of(inner, ALLOCATED, 1.0 / inner.batches, count * inner.batches)
         return replace(found, epochs=count)
     if isinstance(inner, Composed):

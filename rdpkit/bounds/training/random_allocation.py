@@ -3,7 +3,8 @@ r"""Random allocation: as if it were known in which batch a record is.
 Guarantee
 ---------
 The divergence between what one epoch releases on two neighbours is at most that of one Gaussian
-with a record's norm (its diameter, if a record is replaced) between the means. It is a valid bound
+with a record's norm (its diameter, if a record is replaced) between the means, and k times that if
+a record is in k batches. It is a valid bound
 and far from the best one: the loss distribution of the event is.
 
 Assumes
@@ -18,6 +19,7 @@ are made".
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from rdpkit.adjacency import Adjacency
@@ -27,7 +29,10 @@ from rdpkit.events import RandomAllocationGaussian
 
 
 def _arguments(event: Any, adjacency: Adjacency) -> tuple[float]:
-    return (event.noise_multiplier(adjacency),)
+    each = event.batches_per_record
+    # Above the root by more than what is rounded.
+    root = math.sqrt(each) * (1.0 + 2.0**-50) if each > 1 else 1.0
+    return (event.noise_multiplier(adjacency) / root,)
 
 
 BOUND = RdpBound(

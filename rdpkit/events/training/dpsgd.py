@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
@@ -177,7 +177,7 @@ class DPSGD(Event):
 
     def expand(self) -> Event:
         """What is released at each step, or in each epoch, and how often."""
-        sums = {
+        sums: dict[str, Any] = {
             "noise_std": self.noise_multiplier,
             "record_norm": self.record_norm,
             "record_diameter": 2.0,

@@ -12,7 +12,7 @@ from rdpkit.events.data_sets import NeighbouringDataSets
 from rdpkit.events.fields import diameter, event_class, integer, noise, norm, probability
 from rdpkit.events.geometry import diameter_of, record_move
 from rdpkit.events.losses import Attained, Dominating, Step, StepKind
-from rdpkit.events.pairs import BranchedPair
+from rdpkit.events.pairs import BranchedPair, LeastOf
 from rdpkit.events.sampled.poisson_sampled_gaussian import PoissonSampledGaussian
 from rdpkit.numerics.binomial import binomial_tail
 
@@ -20,6 +20,13 @@ _CUT = (
     "a Poisson sample that is too large is cut down to a uniformly random part of it, of the "
     "largest size"
 )
+
+# Which part of the samples that the others fill is compared with samples of one other record less,
+# and how well probabilities have to be known for it.
+_SHARES, _SURE = (0.98, 0.9, 0.75, 0.4, 0.15), 1e-9
+
+# How often full samples are in proportion to samples with one place left, and the reverse.
+_SELDOM, _HARDLY = 5.0, 1e-3
 
 
 @event_class
@@ -64,6 +71,13 @@ class TruncatedPoissonGaussian(Event):
         )
 
     @property
+    def _joined(self) -> tuple[float, float]:
+        """Bounds on the probability that more of all records join than the sample holds."""
+        return binomial_tail(
+            self.population_size, self.sampling_probability, self.max_batch_size + 1
+        )
+
+    @property
     def probability_if_full(self) -> float:
         """The probability with which a record is drawn if all others fill the sample, at most.
 
@@ -73,9 +87,8 @@ class TruncatedPoissonGaussian(Event):
         size, q = self.max_batch_size, self.sampling_probability
         most = q * size / (size + 1)
         low = self.overflow[0]
-        joined = binomial_tail(self.population_size, q, size + 1)[1]
         if low > 0.0:
-            most = min(most, size / self.population_size * (joined / low))
+            most = min(most, size / self.population_size * (self._joined[1] / low))
         return min(most * (1.0 + 8.0 * math.ulp(1.0)), 1.0)
 
     def noise_multiplier(self, adjacency: Adjacency) -> float:
@@ -89,16 +102,75 @@ class TruncatedPoissonGaussian(Event):
         return self.noise_std / max(diameter, self.record_norm)
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
-        """Poisson sampling where the others leave room, and a swap of two records where not."""
+        """Poisson sampling where the others leave room, and where not, what the record replaces.
+
+        Where the others fill the sample, one of them leaves it for the record. A part of this is
+        compared with samples of one other record less, the rest with full ones.
+        """
         room = self._poisson(self.sampling_probability).dominating(adjacency)
         low, high = self.overflow
         if high == 0.0 or not room:
             return room
-        full = self._full(adjacency)
+        full = self._full(adjacency, self.probability_if_full)
         if low == 1.0:
             return Dominating((full,))
         weights = (min(math.nextafter(1.0 - low, math.inf), 1.0), high)
-        return Dominating((BranchedPair(branches=(*room, full), weights=weights),))
+        swapped = BranchedPair(branches=(*room, full), weights=weights)
+        # Where samples are hardly ever full the first share is about the best.
+        edge = binomial_tail(
+            self.population_size - 1, self.sampling_probability, self.max_batch_size - 1
+        )[0]
+        first = self._edged(adjacency, _SHARES[0])
+        if first is not None and high < _SELDOM * (edge - high):
+            return Dominating((first,))
+        if edge - high < _HARDLY * high:
+            return Dominating((swapped,))
+        edged = (first, *(self._edged(adjacency, share) for share in _SHARES[1:]))
+        known = tuple(one for one in edged if one is not None)
+        return Dominating((LeastOf(branches=(swapped, *known)) if known else swapped,))
+
+    def _edged(self, adjacency: Adjacency, share: float) -> BranchedPair | None:
+        """The bound that compares this share with samples of one other record less.
+
+        None where floats do not resolve how often there is room for one record alone.
+        """
+        size, q, ulps = self.max_batch_size, self.sampling_probability, 16.0 * math.ulp(1.0)
+        full = self.overflow
+        more = binomial_tail(self.population_size - 1, q, size - 1)
+        # How often the record joins where the others fill the sample.
+        joins = [size / self.population_size * joined for joined in self._joined]
+        moved, stay = [share * one for one in joins], [(1.0 - share) * one for one in joins]
+        edge = (more[0] - full[1], more[1] - full[0])
+        # Lower and upper bounds under the first member and, by addition and removal, the second.
+        first = [
+            (edge[0] + moved[0], edge[1] + moved[1]),
+            (full[0] - moved[1], full[1] - moved[0]),
+            (1.0 - more[1], 1.0 - more[0]),
+        ]
+        second = [edge, full, first[2]]
+        if size == 1:
+            first, second = first[:2], second[:2]
+        if min(low for low, _ in (*first, *second)) <= 0.0:
+            return None
+        # Both differences, and the quotients, are rounded a few times.
+        off = max((high - low) / low + 4.0 * ulps / low for low, high in (*first, *second))
+        if off > _SURE:
+            return None
+        rates = (
+            (q * edge[0] + moved[1]) / (edge[0] + moved[1]),
+            stay[1] / first[1][0],
+            q,
+        )
+        at_edge, at_full, room = (min(rate * (1.0 + off), 1.0) for rate in rates)
+        branches = (
+            *self._poisson(at_edge).dominating(adjacency),
+            self._full(adjacency, at_full),
+            *self._poisson(room).dominating(adjacency),
+        )[: len(first)]
+        weights, others = (tuple(h * (1.0 + off) for _, h in side) for side in (first, second))
+        if adjacency is not Adjacency.ADD_OR_REMOVE_ONE:
+            return BranchedPair(branches=branches, weights=weights)
+        return BranchedPair(branches=branches, weights=weights, second=others, off=4.0 * off)
 
     def attained(self, adjacency: Adjacency) -> Attained:
         """A Poisson sample that a record is in as often as here: all others are at the origin."""
@@ -115,10 +187,11 @@ class TruncatedPoissonGaussian(Event):
     @property
     def _drawn(self) -> float:
         """The probability that a record is in the sample after it was cut, at least."""
-        room = 1.0 - self.overflow[1]
-        return self.sampling_probability * room * (1.0 - 4.0 * math.ulp(1.0))
+        room = self.sampling_probability * (1.0 - self.overflow[1])
+        drawn = room + self.max_batch_size / self.population_size * self._joined[0]
+        return drawn * (1.0 - 8.0 * math.ulp(1.0))
 
-    def _full(self, adjacency: Adjacency) -> Step:
+    def _full(self, adjacency: Adjacency, sampling_probability: float) -> Step:
         """A record takes the place of another, which it is as far from as records may be."""
         kind: StepKind = "removed" if adjacency is Adjacency.ADD_OR_REMOVE_ONE else "replaced"
         other = 0.0
@@ -129,7 +202,7 @@ class TruncatedPoissonGaussian(Event):
         return Step(
             kind=kind,
             noise_multiplier=self.swap_noise_multiplier,
-            sampling_probability=self.probability_if_full,
+            sampling_probability=sampling_probability,
             other=other,
         )
 

@@ -302,10 +302,16 @@ def shuffled(draw, adjacency):
 def allocated(draw, adjacency):
     one, two = draw(neighbours(adjacency, fewest=1, most=3))
     std, batches = draw(noises), draw(st.integers(1, 3))
-    event = rdpkit.RandomAllocationGaussian(noise_std=std, record_norm=1.0, batches=batches)
+    each = draw(st.integers(1, batches))
+    event = rdpkit.RandomAllocationGaussian(
+        noise_std=std, record_norm=1.0, batches=batches, batches_per_record=each
+    )
 
     def law(records):
-        return batched(records, list(product(range(batches), repeat=len(records))), batches, std)
+        sets = list(combinations(range(batches), each))
+        # As many copies of a record as it is in batches.
+        chosen = [sum(sets_, ()) for sets_ in product(sets, repeat=len(records))]
+        return batched(np.repeat(records, each, axis=0), chosen, batches, std)
 
     return event, [(law(one), law(two), 1)]
 

@@ -9,7 +9,7 @@ from rdpkit.accountants.losses.kinds.allocation.allocated import ALLOCATED
 from rdpkit.accountants.losses.kinds.allocation.moves import ALLOCATED_MOVES
 from rdpkit.accountants.losses.kinds.base import LossKind
 from rdpkit.accountants.losses.kinds.bounded_range import BOUNDED_RANGE
-from rdpkit.accountants.losses.kinds.branched import branched, largest_branch
+from rdpkit.accountants.losses.kinds.branched import branched, largest_branch, least_branch
 from rdpkit.accountants.losses.kinds.discrete_gaussian import DISCRETE_GAUSSIAN
 from rdpkit.accountants.losses.kinds.discrete_laplace import DISCRETE_LAPLACE
 from rdpkit.accountants.losses.kinds.finite import finite_sum
@@ -56,6 +56,7 @@ _KINDS: Mapping[type[Any], LossKind] = {
     pairs.SampledPair: sampled(kind_of),
     pairs.BranchedPair: branched(kind_of),
     pairs.LargestOf: largest_branch(kind_of),
+    pairs.LeastOf: least_branch(kind_of),
     pairs.ShuffledMaximum: SHUFFLED_MAXIMUM,
     pairs.SampledReplacement: replacement(kind_of),
     FiniteSum: finite_sum(kind_of),

@@ -15,8 +15,9 @@ import numpy as np
 from flint import arb
 
 from rdpkit.accountants.losses.guide import Guide
-from rdpkit.accountants.losses.kinds.allocation.laws import law, statistic
+from rdpkit.accountants.losses.kinds.allocation.laws import Statistic, law, statistic
 from rdpkit.accountants.losses.kinds.allocation.moves import ALLOCATED_MOVES
+from rdpkit.accountants.losses.kinds.allocation.shared import shared
 from rdpkit.accountants.losses.kinds.base import (
     MARGIN,
     Curve,
@@ -25,6 +26,7 @@ from rdpkit.accountants.losses.kinds.base import (
     largest_of,
     normalised,
 )
+from rdpkit.accountants.losses.kinds.sampled_gaussian import gaussian
 from rdpkit.events.pairs import AllocatedMoves, AllocatedPair
 
 # Probabilities are rounded to multiples of 2^-600, so that sums of them are exact.
@@ -36,6 +38,18 @@ _CLEAR = 30.0
 
 def _noise(step: AllocatedPair, leaks_more: bool) -> float:
     return step.noise_multiplier * (1.0 + (-MARGIN if leaks_more else MARGIN))
+
+
+def _statistic(step: AllocatedPair) -> Statistic:
+    noise = _noise(step, False)
+    if _is_shared(step):
+        return shared(noise, step.batches, step.shares, step.second, step.rate)
+    return statistic(noise, step.batches)
+
+
+def _is_shared(step: AllocatedPair) -> bool:
+    """Whether its ratio is not that of a mean of lognormals and 1."""
+    return step.shares > 1 or step.second != 0.0
 
 
 @lru_cache(maxsize=16)
@@ -79,7 +93,7 @@ def _above(step: AllocatedPair) -> Curve:
 
 
 def _below(step: AllocatedPair) -> Curve:
-    found = statistic(_noise(step, False), step.batches, step.second)
+    found = _statistic(step)
     beyond = _tails(step)
     if step.kind == "removed":
         own, other = found.first[0], found.second[1]
@@ -99,13 +113,18 @@ def _below(step: AllocatedPair) -> Curve:
 
 
 def _curve(step: AllocatedPair, leaks_more: bool) -> Curve:
+    if leaks_more and step.shares > 1:
+        # As if it was known where the record is. What bounds the event is composed of other pairs.
+        distance = (1 - arb(step.second)) * arb(step.shares).sqrt()
+        known = arb(_noise(step, True)) / distance
+        return lambda loss: gaussian(loss, known)
     if leaks_more and step.second:
         return ALLOCATED_MOVES.curve(_moves(step), True)
     return _above(step) if leaks_more else _below(step)
 
 
 def _tails(step: AllocatedPair) -> Tails:
-    found = statistic(_noise(step, False), step.batches, step.second)
+    found = _statistic(step)
     values = found.values.tolist()
     sides = []
     for low, high in (found.first, found.second):
@@ -123,7 +142,7 @@ def _tails(step: AllocatedPair) -> Tails:
 
 
 def _guide(step: AllocatedPair, reach: float) -> Guide:
-    if step.second:
+    if _is_shared(step):
         return _of_statistic(step)
     first = step.kind == "removed"
     found = law(_noise(step, True), step.batches, first=first)
@@ -145,7 +164,7 @@ def _moves(step: AllocatedPair) -> AllocatedMoves:
 
 
 def _of_statistic(step: AllocatedPair) -> Guide:
-    found = statistic(_noise(step, False), step.batches, step.second)
+    found = _statistic(step)
     cells, clear = [], []
     for low, high in (found.first, found.second):
         cells.append(-np.diff(np.concatenate([[1.0], 0.5 * (low + high), [0.0]])))
@@ -163,6 +182,8 @@ def _of_statistic(step: AllocatedPair) -> Guide:
 
 
 def _infinite(step: AllocatedPair) -> arb:
+    if step.shares > 1:
+        return arb(0)
     if step.second:
         return ALLOCATED_MOVES.infinite(_moves(step))
     _, own, _, rest = _sums(_noise(step, True), step.batches, step.kind == "removed")

@@ -41,8 +41,6 @@ _LONGEST = 1 << 17
 _MOST_BATCHES, _LARGEST_S = 10**7, 6.0
 _FINE, _COARSE, _EVERY = 4096, 24, 12
 _HALF_UNITS = 8.0 * U
-# From which value of N on a statistic tells values apart.
-_DOWN = 3.0
 # The part of the probability of a value beyond the cut that a sum of others must have to matter.
 _TELLING = 1e-3
 _NEVER, _MANY = 1e-9, 100.0
@@ -88,14 +86,19 @@ def _tail(y: float, mean: float, s: float) -> float:
     return 0.5 * math.erfc((math.log(y) - mean) / s / math.sqrt(2.0))
 
 
-def _nodes(s: float, batches: int, *, above: bool, first: bool = True, base: float = 0.0) -> _Nodes:
-    """Where the nodes are, chosen in floats; any choice gives valid bounds."""
+def check_reach(s: float, batches: int) -> None:
+    """Raise where floats are not known to suffice."""
     if not (s <= _LARGEST_S and batches <= _MOST_BATCHES):
         raise NoLossDistributionError(
             "Random allocation is computed for noise multipliers of at least "
             f"{1.0 / _LARGEST_S:.2g} and at most {_MOST_BATCHES} batches, got {1.0 / s!r} and "
             f"{batches}."
         )
+
+
+def _nodes(s: float, batches: int, *, above: bool, first: bool = True) -> _Nodes:
+    """Where the nodes are, chosen in floats; any choice gives valid bounds."""
+    check_reach(s, batches)
     deviation = math.sqrt(math.expm1(s * s))
     spread = math.sqrt(batches) * deviation
     top = math.exp(s * s / 2.0 + _REACH * s)
@@ -112,8 +115,6 @@ def _nodes(s: float, batches: int, *, above: bool, first: bool = True, base: flo
         cut = 2.0 * batches
         square = math.exp(s * s) * _tail(1.0 / cut, -1.5 * s * s, s)
         spread = math.sqrt(batches * min(square, deviation**2))
-    # Numbers are counted from below what they usually are.
-    cut, top = cut + base, top + base
     wanted = 0.05 * min(deviation, 2.0, 0.04 * batches)
     range_ = min(24.0 * spread, batches + 12.0 * spread) + 3.0 * cut
     step = 2.0 ** math.floor(math.log2(max(wanted, 2.0 * range_ / _LONGEST)))
@@ -365,37 +366,26 @@ def _kept_places(window: Window, nodes: _Nodes, beyond: Array) -> NDArray[np.int
 def statistic(
     noise_multiplier: float,  # Taken as exact
     batches: int,  # At least 2
-    second: float = 0.0,  # Where one sum is under the second member, if it is at 1 under the first
 ) -> Statistic:
-    """A statistic of what is released, as large as the ratio about.
-
-    It adds up Y or, if one sum is moved under the second member as well, e^(s N) - e^(-s N), from
-    some value on.
-    """
+    """A statistic of what is released, as large as the ratio about."""
     format_ = extended() or DOUBLE
     with ctx.workprec(_BITS):
         s = 1 / arb(noise_multiplier)
-        least = 2.0 * math.exp(-0.5 * float(s) ** 2) * math.sinh(_DOWN * float(s))
-        base = least if second else 0.0
-        nodes = _nodes(float(s), batches, above=False, base=base)
+        nodes = _nodes(float(s), batches, above=False)
 
         def levels(values: Array) -> list[arb]:
             """Where N is if Y is at these values."""
-            if second == 0.0:
-                return [arb(value).log() / s + s / 2 for value in values.tolist()]
-            scale = (s * s / 2).exp() / 2
-            return [((arb(value) - least) * scale).asinh() / s for value in values.tolist()]
+            return [arb(value).log() / s + s / 2 for value in values.tolist()]
 
         small = nodes.small * nodes.step
         edges = np.concatenate([(small[1:] + small[:-1]) / 2.0, [small[-1]]])
         big_edges = np.concatenate([small[-1:], nodes.big])
-        centres = (s, s * second, arb(0))
-        one, moved, other = (_cells(levels(edges), centre) for centre in centres)
+        one, other = (_cells(levels(edges), centre) for centre in (s, arb(0)))
         # Some copy is beyond an edge unless all are below it.
-        tails = [_cells(levels(big_edges), centre) for centre in centres]
+        tails = [_cells(levels(big_edges), centre) for centre in (s, arb(0))]
         largest = [
-            tuple(1 - (1 - own) * (1 - rest) ** (batches - 1) for own in (first, last))
-            for first, last, rest in zip(*tails, strict=True)
+            tuple(1 - (1 - own) * (1 - rest) ** (batches - 1) for own in (first, rest))
+            for first, rest in zip(*tails, strict=True)
         ]
         bounds = [
             [np.array([max(f(pair[side]), 0.0) for pair in largest]) for f in _BOTH]
@@ -404,7 +394,7 @@ def statistic(
     window = _window(nodes, _masses(other, above=True), batches)
     sums = []
     middle = 0.0
-    for own in (one, moved):
+    for own in (one, other):
         parts = [(own, 1), (other, batches - 1)]
         low, high = (
             [(_masses(tails_of, above=above), count) for tails_of, count in parts]
