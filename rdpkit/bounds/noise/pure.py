@@ -9,7 +9,9 @@ Guarantee
 * Losses in [t - epsilon, t]: the worst is t with probability p = (1 - e^(t-epsilon)) /
   (1 - e^-epsilon), so that e^((o-1) D_o) is y^(o-1) (A - B y) with y = e^t,
   k = e^(-(o-1) epsilon), A = k + (1-k) / (1 - e^-epsilon), B = (1-k) e^-epsilon / (1 - e^-epsilon).
-  It is largest at y = (o-1) A / (o B), where it is y^(o-1) A / o.
+  It is largest at y = (o-1) A / (o B), where it is y^(o-1) A / o. Of the largest of noisy scores
+  epsilon is 1, 1.4 or 2 times the distance that two of them move apart, over the scale of the
+  noise, with Gumbel, Laplace and exponential noise.
 
 Assumes
 -------
@@ -29,7 +31,7 @@ from typing import Any
 from flint import arb
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Kind, OrderRange, RdpBound, every_order, only_without_delta
+from rdpkit.bounds.base import Kind, RdpBound, every_order, only_without_delta
 from rdpkit.bounds.noise.formula import ball_of, moved_up, rdp_of
 from rdpkit.events import (
     AboveThreshold,
@@ -77,13 +79,8 @@ def _exponential(event: Any, order: arb, adjacency: Adjacency) -> arb:
     return _range(moved_up(event.range()), order)
 
 
-def _gumbel(event: Any, order: arb, adjacency: Adjacency) -> arb:
-    return _range(moved_up(event.distance(adjacency)), order)
-
-
-def _only_gumbel(event: Any, adjacency: Adjacency) -> OrderRange:
-    """No order if the noise is not Gumbel noise, and losses have no bounded range."""
-    return OrderRange() if event.noise == "gumbel" else OrderRange(highest=1.0)
+def _maximum(event: Any, order: arb, adjacency: Adjacency) -> arb:
+    return _range(moved_up(event.range(adjacency)), order)
 
 
 def _bound(
@@ -134,9 +131,8 @@ BOUNDS = (
     _bound(
         "bounded-range",
         ReportNoisyMax,
-        "Gumbel noise, as the exponential mechanism",
-        _DONG,
-        _gumbel,
-        order_range=_only_gumbel,
+        "Noisy maximum",
+        f"{_DONG}; for Laplace noise: rdpkit, theory page: Selections",
+        _maximum,
     ),
 )
