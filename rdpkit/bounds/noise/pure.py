@@ -31,7 +31,7 @@ from typing import Any
 from flint import arb
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Kind, RdpBound, every_order, only_without_delta
+from rdpkit.bounds.base import Kind, OrderRange, RdpBound, every_order, only_without_delta
 from rdpkit.bounds.noise.formula import ball_of, moved_up, rdp_of
 from rdpkit.events import (
     AboveThreshold,
@@ -40,6 +40,7 @@ from rdpkit.events import (
     Exponential,
     RandomizedResponse,
     ReportNoisyMax,
+    TopOptions,
 )
 
 
@@ -81,6 +82,16 @@ def _exponential(event: Any, order: arb, adjacency: Adjacency) -> arb:
 
 def _maximum(event: Any, order: arb, adjacency: Adjacency) -> arb:
     return _range(moved_up(event.range(adjacency)), order)
+
+
+def _top_options(event: Any, order: arb, adjacency: Adjacency) -> arb:
+    whole: arb = event.options * _range(moved_up(event.distance(adjacency)), order)
+    return whole
+
+
+def _only_gumbel(event: Any, adjacency: Adjacency) -> OrderRange:
+    """No order if the noise is not Gumbel noise: options are not chosen one after the other."""
+    return OrderRange() if event.noise == "gumbel" else OrderRange(highest=1.0)
 
 
 def _bound(
@@ -134,5 +145,13 @@ BOUNDS = (
         "Noisy maximum",
         f"{_DONG}; for Laplace noise: rdpkit, theory page: Selections",
         _maximum,
+    ),
+    _bound(
+        "bounded-range",
+        TopOptions,
+        "Options with Gumbel noise, one after the other",
+        _DONG,
+        _top_options,
+        order_range=_only_gumbel,
     ),
 )
