@@ -9,7 +9,9 @@ Guarantee
 * Losses in [t - epsilon, t]: the worst is t with probability p = (1 - e^(t-epsilon)) /
   (1 - e^-epsilon), so that e^((o-1) D_o) is y^(o-1) (A - B y) with y = e^t,
   k = e^(-(o-1) epsilon), A = k + (1-k) / (1 - e^-epsilon), B = (1-k) e^-epsilon / (1 - e^-epsilon).
-  It is largest at y = (o-1) A / (o B), where it is y^(o-1) A / o.
+  It is largest at y = (o-1) A / (o B), where it is y^(o-1) A / o. Of the largest of noisy scores
+  epsilon is 1, 1.4 or 2 times the distance that two of them move apart, over the scale of the
+  noise, with Gumbel, Laplace and exponential noise.
 
 Assumes
 -------
@@ -38,6 +40,7 @@ from rdpkit.events import (
     Exponential,
     RandomizedResponse,
     ReportNoisyMax,
+    TopOptions,
 )
 
 
@@ -77,12 +80,17 @@ def _exponential(event: Any, order: arb, adjacency: Adjacency) -> arb:
     return _range(moved_up(event.range()), order)
 
 
-def _gumbel(event: Any, order: arb, adjacency: Adjacency) -> arb:
-    return _range(moved_up(event.distance(adjacency)), order)
+def _maximum(event: Any, order: arb, adjacency: Adjacency) -> arb:
+    return _range(moved_up(event.range(adjacency)), order)
+
+
+def _top_options(event: Any, order: arb, adjacency: Adjacency) -> arb:
+    whole: arb = event.options * _range(moved_up(event.distance(adjacency)), order)
+    return whole
 
 
 def _only_gumbel(event: Any, adjacency: Adjacency) -> OrderRange:
-    """No order if the noise is not Gumbel noise, and losses have no bounded range."""
+    """No order if the noise is not Gumbel noise: options are not chosen one after the other."""
     return OrderRange() if event.noise == "gumbel" else OrderRange(highest=1.0)
 
 
@@ -134,9 +142,16 @@ BOUNDS = (
     _bound(
         "bounded-range",
         ReportNoisyMax,
-        "Gumbel noise, as the exponential mechanism",
+        "Noisy maximum",
+        f"{_DONG}; for Laplace noise: rdpkit, theory page: Selections",
+        _maximum,
+    ),
+    _bound(
+        "bounded-range",
+        TopOptions,
+        "Options with Gumbel noise, one after the other",
         _DONG,
-        _gumbel,
+        _top_options,
         order_range=_only_gumbel,
     ),
 )

@@ -11,6 +11,9 @@ where, for the truncated negative binomial distribution of shape h and parameter
 
     c = (1 + h) min_b ((1 - 1/b) r(b) + log(1/g) / b)    over all orders b >= 1,
 
+or, where it is less, (a-1) c = (1 + h) log(max g (g + (1-g) u)^(a-1) (g + (1-g) v)^(-a)), over all
+chances u and v of two outcomes whose divergence of every order b is at most r(b), either way;
+
 and for the Poisson distribution c = m d, if one run is (e, d)-DP with e^e <= a / (a - 1). It is
 also at most what the formula gives at any larger order. The paper's theorems say
 r(a) + c + log(m) / (a - 1), which is never less; for the Poisson distribution this is so, and
@@ -53,6 +56,11 @@ _FAR = 1.0 + np.geomspace(1e5, 1e10, 101)[1:]
 # The divergences of pure differential privacy hardly grow any more at the end of the grid.
 _HARDLY_GROWN = 1.01
 _ROUNDS = 3
+# Cells of the chance of an event; which orders of the grid are used for the other chance; halvings
+# for it, and how much is added to it, so that a ball can show that more is impossible.
+_CELLS, _USED, _HALVINGS, _ADDED = 800, slice(40, None, 8), 28, 1e-9
+# Of log(1/g) outside of this, cells would be too small or too large for floats.
+_LEAST, _MOST = 1e-6, 500.0
 
 
 def _grid(inner: InnerDivergences) -> tuple[Array, Array]:
@@ -99,6 +107,77 @@ def _free_order(event: Any, inner: InnerDivergences) -> tuple[float, float]:
     return order, cost_there
 
 
+def _chances(event: Any, inner: InnerDivergences) -> tuple[Array, Array, Array]:
+    """Chances of events in equal steps of log(g + (1-g) v), and the most, u, on the neighbour.
+
+    With them the place of the order that shows it, of those used. The chances of one event on two
+    data sets have at most the divergence r(b) of every order b, either way.
+    """
+    key = ("chances", _log_inverse(event))
+    if key not in inner.remembered:
+        v = np.expm1(np.linspace(0.0, key[1], _CELLS + 1)) / np.expm1(key[1])
+        v[-1] = 1.0
+        orders, rdp = (one[_USED, None] for one in _grid(inner))
+        low, high = v.copy(), np.ones_like(v)
+        for halving in range(_HALVINGS + 1):
+            u = 0.5 * (low + high) if halving < _HALVINGS else high
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                more = np.maximum(_of_two(orders, u, v), _of_two(orders, v, u)) - rdp
+            more = np.nan_to_num(more, nan=-np.inf)
+            fits = more.max(axis=0) <= 0.0
+            low, high = np.where(fits, u, low), np.where(fits, high, u)
+        most = np.minimum(high * (1.0 + _ADDED) + _ADDED * 1e-3, 1.0)
+        inner.remembered[key] = (v, most, more.argmax(axis=0))
+    found: tuple[Array, Array, Array] = inner.remembered[key]
+    return found
+
+
+def _of_two(order: Array, u: Array, v: Array) -> Array:
+    """The divergence of two outcomes with the chances u and v."""
+    hit = order * np.log(u) + (1.0 - order) * np.log(v)
+    miss = order * np.log1p(-u) + (1.0 - order) * np.log1p(-v)
+    return np.asarray(np.logaddexp(hit, miss) / (order - 1.0))
+
+
+def _certified(event: Any, inner: InnerDivergences) -> bool:
+    """Whether balls show what is said of all chances."""
+    key = ("certified", _log_inverse(event))
+    if key not in inner.remembered:
+        orders = _grid(inner)[0][_USED].tolist()
+        inner.remembered[key] = all(
+            _impossible(arb(u), arb(v), orders[place], inner)
+            for v, u, place in zip(*(x.tolist() for x in _chances(event, inner)), strict=True)
+            if v > 0.0 and u < 1.0
+        )
+    return bool(inner.remembered[key])
+
+
+def _impossible(u: arb, v: arb, order: float, inner: InnerDivergences) -> bool:
+    """Whether u is too much for v, either way at this order."""
+    key = ("ball", order)
+    if key not in inner.remembered:
+        inner.remembered[key] = ((arb(order) - 1) * inner.ball(order)).exp()
+    b, most = arb(order), inner.remembered[key]
+    return any(
+        bool((x / y) ** b * y + ((1 - x) / (1 - y)) ** b * (1 - y) > most)
+        for x, y in ((u, v), (v, u))
+    )
+
+
+def _log_most(event: Any, orders: Array, inner: InnerDivergences) -> Array:
+    """What bounds V over m e^0, by its logarithm: the largest value in any cell of chances."""
+    log_inverse = _log_inverse(event)
+    if not _LEAST < log_inverse < _MOST or not _certified(event, inner):
+        return np.full_like(orders, np.inf)
+    g = math.exp(-log_inverse)
+    v, most, _ = _chances(event, inner)
+    ours, theirs = np.log(g + (1.0 - g) * v[:-1]), np.log(g + (1.0 - g) * most[1:])
+    a = orders[:, None]
+    largest = ((a - 1.0) * theirs - a * ours).max(axis=1) - log_inverse
+    # More than all roundings.
+    return np.asarray((1.0 + event.shape) * (np.maximum(largest, 0.0) + 1e-12 * orders))
+
+
 def _log_ratio(order: float | Array) -> Any:
     """log(a / (a - 1))."""
     return -np.log1p(-1.0 / np.asarray(order))
@@ -128,7 +207,9 @@ def _formula(event: Any, orders: Array, inner: InnerDivergences) -> Array:
     if math.isinf(event.shape):
         cost: float | Array = _poisson_costs(event, orders, inner)
     else:
-        cost = _free_order(event, inner)[1]
+        cost = np.minimum(
+            _free_order(event, inner)[1], _log_most(event, orders, inner) / (orders - 1.0)
+        )
     rdp = inner.rdp(orders)
     exponent = (orders - 1.0) * rdp
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -164,7 +245,10 @@ def _best_order(event: Any, order: float, inner: InnerDivergences) -> float:
 def _ball_of_cost(event: Any, order: float, inner: InnerDivergences) -> arb:
     if not math.isinf(event.shape):
         log_inverse = arb(_log_inverse(event))
-        free = _free_order(event, inner)[0]
+        free, cost = _free_order(event, inner)
+        most = float(_log_most(event, np.array([order]), inner)[0])
+        if most < cost * (order - 1.0):
+            return arb(most) / (arb(order) - 1)
         if free == 1.0:
             return (1 + arb(event.shape)) * log_inverse
         b = arb(free)

@@ -12,12 +12,13 @@ same with the law of T - s, and v lower by 2 s. If queries are monotone the othe
 lower by s. The first factor rises with T and the second falls, so that their values at the ends of
 cells bound the mean from both sides. Any streams give a lower bound, so those of a search do.
 
-Or a *race*: after the first n, two kinds of queries in turn, of the values v and v + y, until c are
-above, and what counts is how many of these are of the first kind. On the neighbour the two kinds
-move apart by 2 s, s if queries are monotone. Events "at least k", one inside of the next, are
-points below the curve of the most powerful tests; their hull is that of a pair. Between the places
-where an exponential starts, probabilities are analytic in T: Gauss and Legendre's rule misses less
-than 1e-14 of a cell (theory page "Selections").
+Or a *race*: after the first n, queries of two kinds in turn, of the values v and v + y, so many of
+the second kind before each of the first, until c are above. What is seen is how many were asked and
+how many of those above are of the first kind. On the neighbour the two kinds move apart by 2 s, s
+if queries are monotone. With the most telling of these ways first, events of more and more of them
+are points below the curve of the most powerful tests; their hull is that of a pair. Between the
+places where an exponential starts, probabilities are analytic in T: Gauss and Legendre's rule
+misses less than 1e-14 of a cell (theory page "Selections").
 """
 
 from __future__ import annotations
@@ -44,8 +45,11 @@ _COARSE, _FINE = 250, 40_000
 # Races: how far the noise of the threshold reaches, what is beyond and what nodes miss at most;
 # half of a cell in scales of a query's noise, to bound and to choose; answers; how many are few.
 _REACH, _LEFT_OUT, _HALF, _ROUGH, _MOST_OF_RACE, _FEW = 32.0, 1e-13, 0.05, 0.25, 100, 12
+# Queries of a race, for each answer above and beside; events that are told apart.
+_TURNS, _MORE, _EVENTS, _AT_ONCE = 3, 60, 100, 256
+_LOG_FACTORIALS = np.array([math.lgamma(n + 1.0) for n in range(_TURNS * _MOST_OF_RACE + _MORE)])
 # How often a race is changed a little at most; narrower noise of queries would take many cells.
-_ROUNDS, _NARROWEST = 8, 0.1
+_ROUNDS, _NARROWEST = 8, 0.6
 # Queries that move farther are told apart by any stream.
 _FARTHEST = 100.0
 # Events less likely than this are left out.
@@ -88,6 +92,9 @@ class Stream:
     above: int  # How many of them are to be above
     missed: int = 0  # Before more than so many are not
     gap: float | None = None  # In a race: how much higher the other kind is
+    each: int = (
+        1  # In a race: how many queries of the other kind come before each of the first kind
+    )
 
 
 def _chance(tail: Array, stream: Stream) -> Array:
@@ -147,21 +154,27 @@ def _both_sides(noises: Noises, stream: Stream, count: int) -> Array:
     return np.array(sides)
 
 
-def _won(ours: Array, theirs: Array, above: int) -> Array:
-    """Probabilities that at least k = 0, 1, ... of those above are of the first kind, in rows."""
-    whole = ours + theirs * (1.0 - ours)
-    ours_first, theirs_after = ours / whole, theirs * (1.0 - ours) / whole
-    whole = theirs + ours * (1.0 - theirs)
-    theirs_first, ours_after = theirs / whole, ours * (1.0 - theirs) / whole
-    # By how many of the first kind were above, after the last of that kind, or of the other one.
-    after_ours, after_theirs = np.zeros((2, above + 1, ours.size))
-    after_theirs[0] = 1.0
-    for _ in range(above):
-        won = (after_ours * ours_after + after_theirs * ours_first)[:-1]
-        after_theirs = after_ours * theirs_first + after_theirs * theirs_after
-        after_ours = np.concatenate([np.zeros((1, ours.size)), won])
-    found: Array = (after_ours + after_theirs)[::-1].cumsum(axis=0)[::-1]
-    return found
+@lru_cache(maxsize=16)
+def _ways(above: int, each: int) -> tuple[Array, Array]:
+    """What powers of both kinds' chances above and below a way to the last answer has.
+
+    And the logarithm of how many such ways there are: for every number of queries, as far as they
+    are likely, and of those above that are of the first kind.
+    """
+    asked, won = np.meshgrid(np.arange(above, _TURNS * above + _MORE), np.arange(above + 1))
+    turns = asked // (each + 1)  # Of the first kind
+    others, lost = asked - turns, above - won
+    ours_last = asked % (each + 1) == 0
+    # The last query is above.
+    before = np.where(ours_last, won, lost) > 0
+    possible = before & (won <= turns) & (lost <= others)
+    last = np.where(ours_last, won, lost) / np.maximum(np.where(ours_last, turns, others), 1)
+    powers = np.stack([won, turns - won, lost, others - lost], axis=-1)[possible]
+    logs = np.log(last[possible])
+    for n, k in ((turns, won), (others, lost)):
+        logs += _LOG_FACTORIALS[n[possible]]
+        logs -= _LOG_FACTORIALS[k[possible]] + _LOG_FACTORIALS[(n - k)[possible]]
+    return powers.astype(float), logs
 
 
 _legendre = lru_cache(maxsize=4)(np.polynomial.legendre.leggauss)
@@ -185,17 +198,43 @@ def _nodes(noises: Noises, stream: Stream, half: float, count: int) -> tuple[Arr
     return places.ravel(), (halves[:, None] * weights).ravel()
 
 
-def _race(noises: Noises, stream: Stream, half: float, count: int) -> tuple[Array, Array]:
+def _race(noises: Noises, stream: Stream, closely: bool) -> tuple[Array, Array]:
     """The chances of the events on both data sets, with Laplace noise."""
+    powers, logs = ways = _ways(stream.above, stream.each)
+    p, q = _of_ways(noises, stream, max(_ROUGH * noises.ratio, 0.5), 4, ways)
+    if closely:
+        seen = np.maximum(p, q) > _LEFT_OUT
+        half = min(_HALF * noises.ratio, 0.5)
+        p, q = _of_ways(noises, stream, half, 16, (powers[seen], logs[seen]))
+    # The most telling ways first, and of the events that these make as many as differ.
+    ratios = np.log(np.maximum(p, _LEAST)) - np.log(np.maximum(q, _LEAST))
+    order = np.argsort(-ratios, kind="stable")
+    steps = np.floor((ratios[order] - ratios.min()) / (np.ptp(ratios) + _LEAST) * _EVENTS)
+    ends = np.flatnonzero(np.diff(steps, append=-1.0))[::-1]
+    return p[order].cumsum()[ends], q[order].cumsum()[ends]
+
+
+def _of_ways(
+    noises: Noises, stream: Stream, half: float, count: int, ways: tuple[Array, Array]
+) -> tuple[Array, Array]:
+    """The probabilities of ways to the last answer on both data sets."""
+    powers, logs = ways
     at, weights = _nodes(noises, stream, half, count)
     weights = weights * _below(noises, at, stream)
-    theirs = noises.query((at - stream.place - (stream.gap or 0.0)) / noises.ratio)
+    place = stream.place + (stream.gap or 0.0)
+    theirs = [noises.query(sign * (at - place) / noises.ratio) for sign in (1.0, -1.0)]
     far = noises.moved * (2.0 if noises.both_ways else 1.0)
     sides = []
     for shift, lower in ((0.0, 0.0), (noises.moved, far)):
-        ours = noises.query((at - stream.place + lower) / noises.ratio)
-        won = _won(ours, theirs, stream.above)
-        sides.append(won @ (weights * 0.5 * np.exp(-np.abs(at + shift))))
+        place = stream.place - lower
+        ours = [noises.query(sign * (at - place) / noises.ratio) for sign in (1.0, -1.0)]
+        # Powers of chances that are nearly 0 are nearly 0.
+        chances = np.log(np.maximum([*ours, *theirs], 1e-300))
+        masses = weights * 0.5 * np.exp(-np.abs(at + shift))
+        total = np.zeros_like(logs)
+        for few in np.array_split(np.arange(at.size), at.size // _AT_ONCE + 1):
+            total += np.exp(powers @ chances[:, few] + logs[:, None]) @ masses[few]
+        sides.append(total)
     return sides[0], sides[1]
 
 
@@ -208,7 +247,7 @@ def probabilities(noises: Noises, stream: Stream) -> tuple[Array, Array]:
         sides = _both_sides(noises, stream, _FINE)
         p, q = sides[:1, 0], sides[1:, 1]
     else:
-        p, q = _race(noises, stream, min(_HALF * noises.ratio, 0.5), 16)
+        p, q = _race(noises, stream, closely=True)
         p, q = np.maximum(p - _LEFT_OUT, 0.0), q + _LEFT_OUT
     return p * (1.0 - _SLACK), q * (1.0 + _SLACK)
 
@@ -254,10 +293,10 @@ def _candidates(noises: Noises, most_above: int, queries: int) -> list[Stream]:
 
 def _races(noises: Noises, most_above: int) -> list[Stream]:
     # The narrower the queries' noise is, the more cells there are.
-    most = int(_MOST_OF_RACE * min(1.0, math.sqrt(noises.ratio / 5.0)))
+    most = int(_MOST_OF_RACE * min(1.0, math.sqrt(noises.ratio / 10.0)))
     above, few = min(most_above, most), most_above <= _FEW
     firsts = [(0, 0.0), *(product((3, 1000), (0.5, 2.5)) if few else ())]
-    gaps = (-0.35, 0.0, 0.35, *((1e3,) if few else ()))
+    gaps = (-0.35, 0.0, 0.35)
     return [
         Stream(
             first=n,
@@ -265,8 +304,9 @@ def _races(noises: Noises, most_above: int) -> list[Stream]:
             place=place * noises.ratio,
             above=above,
             gap=gap * noises.ratio,
+            each=each,
         )
-        for (n, centre), place, gap in product(firsts, (-0.5, 0.0), gaps)
+        for (n, centre), place, gap, each in product(firsts, (-0.5, 0.0), gaps, (0, 1, 2, 3))
     ]
 
 
@@ -274,9 +314,8 @@ def _races(noises: Noises, most_above: int) -> list[Stream]:
 def best_streams(noises: Noises, most_above: int, queries: int = _MANY) -> Attained:
     """The pairs of the streams that tell most at each of some deltas."""
     if noises.threshold is laplace and noises.ratio >= _NARROWEST and noises.moved <= _FARTHEST:
-        half = max(_ROUGH * noises.ratio, 0.5)
         streams = _refined(
-            noises, _races(noises, most_above), lambda one: _race(noises, one, half, 4)
+            noises, _races(noises, most_above), lambda one: _race(noises, one, closely=False)
         )
     else:
         streams = _refined(
@@ -325,6 +364,10 @@ def _near(stream: Stream, step: float) -> list[Stream]:
 def _scores(p: Array, q: Array) -> list[float]:
     """The epsilons of the best event at some deltas, and what counts for many releases."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        found = [np.log(p - delta) - np.log(q) for delta in _DELTAS]
-        found.append((p - q) ** 2 / (q * (1.0 - q)))
-    return [float(np.nan_to_num(one, nan=-np.inf, posinf=-np.inf).max()) for one in found]
+        ways = [
+            np.concatenate([np.log(p - x) - np.log(q), np.log(1.0 - q - x) - np.log(1.0 - p)])
+            for x in _DELTAS
+        ]
+    found = [float(np.max(one, initial=-np.inf, where=np.isfinite(one))) for one in ways]
+    first, second = (np.maximum(-np.diff(x, prepend=1.0, append=0.0), 0.0) for x in (p, q))
+    return [*found, float(((np.sqrt(first) - np.sqrt(second)) ** 2).sum())]

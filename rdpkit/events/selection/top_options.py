@@ -30,7 +30,7 @@ class TopOptions(Event):
     >>> import rdpkit
     >>> event = rdpkit.TopOptions(noise="gumbel", noise_scale=20.0, sensitivity=1.0, options=100)
     >>> round(rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one").epsilon, 2)
-    2.32
+    2.15
     """
 
     mechanism: ClassVar[str] = "top_options"

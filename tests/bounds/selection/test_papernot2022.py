@@ -7,10 +7,13 @@ import pytest
 from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.special import logsumexp
 
 import rdpkit
 from rdpkit.accountants.event_tree import UpperBounds
+from rdpkit.bounds.base import InnerDivergences
+from rdpkit.bounds.selection import papernot2022
 from rdpkit.numerics.balls import float_above, float_below
 from rdpkit.numerics.number_of_runs import log_inverse_parameter, mean_number
 from tests.bounds.strategies import log_uniform
@@ -205,3 +208,52 @@ def test_runs_of_many_steps(shape, probability):
     one = rdpkit.epsilon(event.event, delta=1e-5, adjacency="add_or_remove_one", bound="best-rdp")
     assert one.epsilon <= found.epsilon < math.inf
     assert found.enclosure is not None
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        rdpkit.Gaussian(noise_std=3.0, record_norm=1.0),
+        rdpkit.Gaussian(noise_std=0.4, record_norm=1.0),
+        rdpkit.Laplace(noise_scale=2.0, record_norm=1.0),
+        rdpkit.EpsilonDelta(epsilon=0.7, delta=0.0, adjacency="add_or_remove_one"),
+    ],
+)
+def test_no_event_is_likelier_on_the_neighbour_than_is_said(run):
+    event = rdpkit.RepeatAndSelect(event=run, mean=20.0, shape=1.0)
+    bounds = UpperBounds()
+    inner = InnerDivergences(
+        rdp=lambda orders: bounds.rdp(run, orders, ADD),
+        ball=lambda order: bounds.ball(run, order, ADD),
+    )
+    v, most, _ = papernot2022._chances(event, inner)
+    assert papernot2022._certified(event, inner)
+    assert v[0] == 0.0
+    assert v[-1] == most[-1] == 1.0
+    if isinstance(run, rdpkit.Gaussian):
+        exact = stats.norm.cdf(stats.norm.ppf(v) + 1.0 / run.noise_std)
+    elif isinstance(run, rdpkit.Laplace):
+        exact = stats.laplace.cdf(stats.laplace.ppf(v) + 1.0 / run.noise_scale)
+    else:
+        exact = np.minimum(math.exp(0.7) * v, 1.0 - math.exp(-0.7) * (1.0 - v))
+    assert np.all(exact[1:] <= most[1:])
+    # A chance that is a little less is not shown to be impossible.
+    less = 0.5 * (v + exact)[400]
+    orders = papernot2022._grid(inner)[0][papernot2022._USED].tolist()
+    assert not any(
+        papernot2022._impossible(arb(float(less)), arb(float(v[400])), order, inner)
+        for order in orders
+    )
+
+
+def test_pure_runs_cost_what_is_attained_nearly():
+    run = rdpkit.EpsilonDelta(epsilon=0.3, delta=0.0, adjacency="replace_one")
+    for event in (
+        rdpkit.RepeatAndSelect(event=run, mean=5.0, shape=1.0),
+        rdpkit.RepeatAndSelect(event=run, mean=20.0, shape=0.0),
+        rdpkit.FirstAboveThreshold(event=run, stopping_probability=0.2),
+    ):
+        ask = {"delta": 1e-5, "adjacency": "replace_one"}
+        above = rdpkit.epsilon(event, **ask).epsilon
+        below = rdpkit.lower_bound(event, **ask)[0].epsilon
+        assert below <= above <= 1.06 * below

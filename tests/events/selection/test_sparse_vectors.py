@@ -117,31 +117,27 @@ def test_no_query_is_worse_than_those_in_the_middle(order, fall, rise, share):
         assert ratios.max() <= max(ends) * (1 + 1e-6) + 1e-6
 
 
-def race(stream, noises, drop, count):
-    """The chances by the threshold, query after query, and what is left after so many."""
-
-    def chance(at):
-        state = np.zeros((stream.above + 1, stream.above + 1, at.size))
-        state[0, 0] = 1.0
-        ours = stats.laplace.sf((at - stream.place + drop) / noises.ratio)
-        theirs = stats.laplace.sf((at - stream.place - stream.gap) / noises.ratio)
-        for turn in range(count):
-            one = theirs if turn % 2 else ours
-            moved = np.zeros_like(state)
-            for i, j in product(range(stream.above + 1), repeat=2):
-                if i + j >= stream.above:
-                    moved[i, j] += state[i, j]
-                    continue
-                moved[i + (turn % 2 == 0), j + turn % 2] += state[i, j] * one
-                moved[i, j] += state[i, j] * (1.0 - one)
-            state = moved
-        over = [state[i, stream.above - i] for i in range(stream.above + 1)]
-        return np.cumsum(over[::-1], axis=0)[::-1]
-
-    return chance
+def race(stream, noises, drop, count, at):
+    """What ways to the last answer have by query after query, given the threshold."""
+    state = np.zeros((stream.above + 1, stream.above + 1, at.size))
+    state[0, 0] = 1.0
+    ours = stats.laplace.sf((at - stream.place + drop) / noises.ratio)
+    theirs = stats.laplace.sf((at - stream.place - stream.gap) / noises.ratio)
+    found = {}
+    for asked in range(1, count + 1):
+        first = asked % (stream.each + 1) == 0
+        one, moved = (ours, (1, 0)) if first else (theirs, (0, 1))
+        after = state * (1.0 - one)
+        for i, j in product(range(stream.above), repeat=2):
+            after[i + moved[0], j + moved[1]] += state[i, j] * one
+        for i in range(stream.above + 1):
+            found[asked, i] = after[i, stream.above - i].copy()
+            after[i, stream.above - i] = 0.0
+        state = after
+    return found
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     log_uniform(0.8, 6.0),
     log_uniform(0.05, 1.0),
@@ -153,6 +149,7 @@ def race(stream, noises, drop, count):
         place=st.floats(-1.0, 1.0),
         above=st.integers(1, 4),
         gap=st.floats(-1.0, 1.0),
+        each=st.integers(0, 3),
     ),
 )
 def test_races_have_these_probabilities(ratio, moved, both_ways, stream):
@@ -163,18 +160,29 @@ def test_races_have_these_probabilities(ratio, moved, both_ways, stream):
         moved=moved,
         both_ways=both_ways,
     )
-    p, q = streams.probabilities(noises, stream)
+    powers, logs = streams._ways(stream.above, stream.each)
+    # Without other queries there is one way for each number of them.
+    asked, won = powers.sum(axis=1), powers[:, 0]
+    assert np.all(powers[:, 0] + powers[:, 2] == stream.above)
+    found = streams._of_ways(noises, stream, 0.05 * ratio, 16, (powers, logs))
     at = np.linspace(-20.0, 20.0, 2001)
     low = stats.laplace.ppf(0.5 ** (1.0 / stream.first)) * ratio if stream.first else 0.0
     passed = stats.laplace.cdf((at - stream.centre + low) / ratio) ** stream.first
-    for found, shift, drop in ((p, 0.0, 0.0), (q, moved, moved * (1 + both_ways))):
-        won = race(stream, noises, drop, 300)(at)
+    sides = []
+    for ours, shift, drop in zip(found, (0.0, moved), (0.0, moved * (1 + both_ways)), strict=True):
         weights = stats.laplace.pdf(at + shift) * passed * 0.02
-        exact = won @ weights
-        # What is not over after so many queries may end in any way.
-        left = (1.0 - won[0]) @ weights
-        assert np.all(found >= exact * (1 - 1e-3) - 1e-5)
-        assert np.all(found <= (exact + left) * (1 + 1e-3) + 1e-5)
+        exact = {way: one @ weights for way, one in race(stream, noises, drop, 40, at).items()}
+        told = dict(zip(zip(asked, won, strict=True), ours, strict=True))
+        for way, chance in exact.items():
+            assert told.get(way, 0.0) == pytest.approx(chance, rel=2e-3, abs=1e-5)
+        sides.append(ours)
+    # Events of some of these ways, the most telling ones first.
+    p, q = streams.probabilities(noises, stream)
+    order = np.argsort(-(sides[0] / sides[1]))
+    hull = [np.concatenate([[0.0], side[order].cumsum()]) for side in sides]
+    assert np.all(p <= np.interp(q, hull[1], hull[0]) + 1e-9)
+    assert hull[0][-1] - 1e-5 <= p[0] <= hull[0][-1]
+    assert hull[1][-1] <= q[0] * (1 + 1e-12) + 1e-9
 
 
 def test_hulls_are_below_the_points_that_they_are_made_of():
