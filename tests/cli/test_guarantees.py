@@ -1,11 +1,13 @@
 """``epsilon``, ``delta`` and ``compare``: by options and by file, in words and in JSON."""
 
+import functools
 import json
 import shlex
 
 import pytest
 
 import rdpkit
+from rdpkit import analysis
 from rdpkit.cli.option_types import dashed, option_name
 from rdpkit.events import MECHANISMS, parameters_of
 from tests.cli.commands import ADD, EVENTS, GAUSSIAN, answer, options, run, under
@@ -48,7 +50,9 @@ def test_every_mechanism_has_a_command_or_is_made_of_others():
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", EVENTS)
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_options_and_files_say_the_same(tmp_path, name, question):
+def test_options_and_files_say_the_same(tmp_path, monkeypatch, name, question):
+    # The same event has the same answer, which is computed once.
+    monkeypatch.setattr(analysis, "_answer", functools.cache(analysis._answer))
     by_options = answer(question, *options(name), *QUESTIONS[question], *under(name))
     own = "adjacency" in MECHANISMS[name].__dataclass_fields__
     extra = {"adjacency": "add_or_remove_one"} if own else {}
@@ -66,7 +70,8 @@ def test_options_and_files_say_the_same(tmp_path, name, question):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", EVENTS)
-def test_compare_begins_with_what_is_published_and_has_the_best_bound(name):
+def test_compare_begins_with_what_is_published_and_has_the_best_bound(monkeypatch, name):
+    monkeypatch.setattr(analysis, "compare", functools.cache(analysis.compare))
     question = [*options(name), "--delta", "1e-5", *under(name)]
     bounds = answer("compare", *question)["bounds"]
     kinds = [bound["kind"] for bound in bounds]

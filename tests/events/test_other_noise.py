@@ -99,7 +99,7 @@ def test_noise_that_two_numbers_have_not_in_common():
 
 
 @pytest.mark.thorough
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.floats(0.6, 3.0), st.integers(2, 5), st.integers(1, 4))
 def test_discrete_gaussians_of_clients(sigma, clients, norm):
     """The sum of all noise, added up: near one discrete Gaussian, and between both bounds."""

@@ -169,7 +169,7 @@ def chord(profile: Profile, epsilon: float) -> float:
 
 
 @pytest.mark.thorough
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(
     q=st.floats(1e-4, 1.0),
     z=st.floats(0.4, 20.0),

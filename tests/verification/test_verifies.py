@@ -341,23 +341,23 @@ def test_sarif_has_the_line_of_the_code(run):
 
 @pytest.mark.thorough
 def test_workers_share_the_rate_the_seed_the_evidence_and_the_outputs(run):
-    content = "".join(GOOD.replace("test_good", f"test_{n}") for n in range(5)) + WEAK
+    content = "".join(GOOD.replace("test_good", f"test_{n}") for n in range(3)) + WEAK
     options = (*SEED, "--verify-sarif", "x.sarif", "--junitxml=x.xml")
     spread = run(*options, content=content, xdist=True)
-    spread.assert_outcomes(passed=5, failed=1)
+    spread.assert_outcomes(passed=3, failed=1)
     alone = run(*SEED, content=content)
     assert repeated(spread) == repeated(alone)
-    assert "rate=0.00833333" in repeated(spread)
+    assert "rate=0.0125" in repeated(spread)
     spread.stdout.fnmatch_lines(
-        ["6 mechanisms tested, 1 rejected; false-alarm rate 0.05 for all 6*"]
+        ["4 mechanisms tested, 1 rejected; false-alarm rate 0.05 for all 4*"]
     )
     assert len(json.loads(Path("x.sarif").read_text())["runs"][0]["results"]) == 1
-    assert len(list(Xml.parse("x.xml").iter("property"))) == 6 * 7
+    assert len(list(Xml.parse("x.xml").iter("property"))) == 4 * 7
     # Without a seed, the workers agree on one.
-    found = run("--verify-evidence", "e.jsonl", content=content, xdist=True)
+    found = run("--verify-evidence", "e.jsonl", content=GOOD + WEAK, xdist=True)
     found.stdout.fnmatch_lines(["*--verify-seed * repeats this run"])
     lines = [json.loads(line) for line in Path("e.jsonl").read_text().splitlines()]
-    assert sum(line["line"] == "test" for line in lines) == 6
+    assert sum(line["line"] == "test" for line in lines) == 2
     # Where every worker runs every test, there are twice as many.
     each = run("--dist=each", *SEED, content=WEAK, xdist=True)
     each.assert_outcomes(failed=2)

@@ -196,7 +196,7 @@ def test_verify_rejects_half_the_noise_and_not_the_noise_that_there_is(factor):
         replace(marginals.SMALL, noise_std=factor * marginals.SMALL.noise_std)
     )
     claim = event_claim(event, adjacency=target.adjacency)
-    options = VerificationOptions(samples=20000, seed=2, training=1000, scores=("linear",))
+    options = VerificationOptions(samples=4000, seed=2, training=500, scores=("linear",))
     assert verify(target, claim=claim, options=options).rejected is (factor > 1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from decimal import Decimal
 
@@ -43,6 +44,7 @@ record_norm = 1
 """
 
 
+@functools.cache
 def audited(about, *, head='id = "a"\nsource = "here"'):
     (claim,) = loads(f"[[claim]]\n{head}\n{about}")
     (found,) = audit([claim])
@@ -169,13 +171,6 @@ steps = 300
 
 
 @pytest.mark.thorough
-def test_another_sampling_is_a_remedy_only_where_it_proves_the_number():
-    shuffled = 'sampling = "shuffle"'
-    found = audited(TRAINING.format("1.2", shuffled)), audited(TRAINING.format("0.9", shuffled))
-    assert [bool(_of_settings(one)) for one in found] == [True, False]
-
-
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     "sampling", ['sampling = "shuffle"', 'sampling = "truncated-poisson"\nmax_batch_size = 70']
 )
@@ -197,7 +192,7 @@ MISTAKES = [
     ("another accountant", {"epsilon": "1.069", "bound": "best-rdp"}, "accountant"),
     ("more steps than counted", {"steps": "3000"}, "count"),
     ("a larger batch", {"batch": "90"}, "count"),
-    ("noise on the mean", {"noise": "0.016666666666666666", "steps": "3"}, "unit"),
+    ("noise on the mean", {"noise": "0.016666666666666666", "steps": "1"}, "unit"),
 ]
 
 

@@ -35,7 +35,7 @@ ADD, REPLACE = Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE
 SAMPLES = 4000
 ERRORS = 5.0
 SETTINGS = settings(
-    max_examples=20,
+    max_examples=12,
     derandomize=True,
     deadline=None,
     database=None,
@@ -472,7 +472,7 @@ def mixed_is_definite(p, q, a):
     ids=lambda value: getattr(value, "__name__", getattr(value, "value", value)),
 )
 def test_no_hockey_stick_exceeds_the_best_delta(event_type, adjacency):
-    @settings(SETTINGS, max_examples=4)
+    @settings(SETTINGS, max_examples=3)
     @given(
         SCENARIOS[event_type](adjacency),
         st.sampled_from([0.0, 0.3, 1.0]),

@@ -98,26 +98,26 @@ def repeated(line, results):
 @pytest.mark.parametrize(
     ("name", "code"),
     [
-        ("weak", "dimension = 1\nsamples = 6000"),
-        ("good", "dimension = 2\nsamples = 6000\nscores = ['linear']\nseed = 3"),
-        ("good", "dimension = 2\nsamples = 6000\ntraining = 150"),
+        ("weak", "dimension = 1\nsamples = 2000"),
+        ("good", "dimension = 2\nsamples = 2000\nscores = ['linear']\nseed = 3"),
+        ("good", "dimension = 2\nsamples = 2000\ntraining = 150"),
         (
             "weak",
-            "dimension = 2\nrecords = 3\nsamples = 6000\nfalse_alarm_rate = 0.0125\n"
+            "dimension = 2\nrecords = 3\nsamples = 2000\nfalse_alarm_rate = 0.0125\n"
             "scores = ['linear']",
         ),
-        ("own", "neighbours = 'own'\nsamples = 6000"),
+        ("own", "neighbours = 'own'\nsamples = 2000"),
         (
             "good",
-            "dimension = 2\nneighbours = 'random'\nrecord_norm = 1.0\nsamples = 9000\n"
+            "dimension = 2\nneighbours = 'random'\nrecord_norm = 1.0\nsamples = 3000\n"
             "scores = ['linear']",
         ),
         (
             "good",
-            "dimension = 2\nneighbours = 'random'\nrecord_norm = 0.7\nsamples = 9000\npairs = 3\n"
+            "dimension = 2\nneighbours = 'random'\nrecord_norm = 0.7\nsamples = 3000\npairs = 3\n"
             "classes = 2\nrecords = 4\nscores = ['linear']",
         ),
-        ("good", "samples = 6000\nscores = ['linear']\npairs = 3"),
+        ("good", "samples = 2000\nscores = ['linear']\npairs = 3"),
         # How many runs a second pays for depends on the machine; the line says how many there were.
         ("good", "dimension = 1\ntime_budget = 1"),
     ],
@@ -148,7 +148,7 @@ def test_a_test_that_new_processes_decided(tmp_path, monkeypatch, results):
 
 @pytest.mark.thorough
 def test_the_line_of_an_audit_about_a_number_alone(module, tmp_path, results):
-    code = "dimension = 1\nneighbours = 'random'\nrecord_norm = 3.0\nsamples = 30000"
+    code = "dimension = 1\nneighbours = 'random'\nrecord_norm = 3.0\nsamples = 9000"
     after = CODE.format(f"{module}:weak", code)
     content = text(
         mechanism="'unmodelled'", parameters=None, epsilon="0.1", delta="0.01", after=after
@@ -163,7 +163,7 @@ def test_the_line_of_an_audit_about_a_number_alone(module, tmp_path, results):
 @pytest.mark.parametrize("columns", ["80", "150"])
 def test_the_line_is_whole_on_a_narrow_screen(module, tmp_path, results, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)
-    after = CODE.format(f"{module}:weak", "dimension = 1\nsamples = 6000")
+    after = CODE.format(f"{module}:weak", "dimension = 1\nsamples = 2000")
     (tmp_path / "a.claims.toml").write_text(text(epsilon="0.80", after=after))
     done = invoke("audit", "a.claims.toml", "--allow-code", "--jobs", "1")
     (line,) = [line for line in done.stdout.splitlines() if "to repeat it: " in line]
@@ -197,7 +197,7 @@ def test_the_line_of_verify_repeats_the_test(module, tmp_path, results, options)
         'mechanism = "gaussian"\nnoise_std = 5.0\nrecord_norm = 1.0\n'
     )
     np.savez(tmp_path / "a pair.npz", features=np.ones((1, 2)), features_prime=np.zeros((0, 2)))
-    given = options if "--time-budget" in options else [*options, "--samples", "9000"]
+    given = options if "--time-budget" in options else [*options, "--samples", "3000"]
     given = given if "--score" in options else [*given, "--score", "linear"]
     done = invoke("verify", f"{module}:own", *given, "--jobs", "1", "--format", "json")
     repeated(json.loads(done.stdout)["replay"], results)
@@ -230,7 +230,7 @@ def test_mistakes_in_an_event_that_is_typed(word, message):
 
 
 def test_an_audit_asks_for_what_its_claim_says():
-    code = CODE.format("a:b", "dimension = 3\nsamples = 6000\nseed = 4")
+    code = CODE.format("a:b", "dimension = 3\nsamples = 2000\nseed = 4")
     (claim,) = loads(text(epsilon="0.80", after=code))
     request = requested(claim)
     assert request.target == "a:b"

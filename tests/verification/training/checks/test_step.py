@@ -1,5 +1,7 @@
 """The check of one step: every mistake by its name, and correct steps not rejected."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -37,6 +39,7 @@ BROKEN = {
 }
 
 
+@functools.cache
 def checked(make, *, seed=1, **options):
     return check_step(
         training_maker(make), TrainingOptions(seed=seed, seconds=20.0, **options).seeded()

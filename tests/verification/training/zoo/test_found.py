@@ -21,6 +21,8 @@ from tests.verification.training.correct_trainings import CORRECT
 # torch says so of the hooks with which Opacus computes gradients of records.
 pytestmark = pytest.mark.filterwarnings("ignore:Full backward hook:UserWarning")
 CHECKED = [name for name in ("step", "sampler", "accountant") if name in checks()]
+# A training for each mistake that a check names.
+ONE_OF_EACH = {(one.check, one.kinds[0]): name for name, one in zoo.ENTRIES.items()}.values()
 
 
 def _mark(is_likely):
@@ -46,7 +48,7 @@ def test_a_broken_training_is_named(name):
     ("name", "check"),
     [
         # The check that names the mistake is the likeliest to reject the repair.
-        pytest.param(name, check, marks=_mark(check == entry.check))
+        pytest.param(name, check, marks=_mark(check == entry.check and name in ONE_OF_EACH))
         for name, entry in zoo.ENTRIES.items()
         for check in CHECKED
     ],
@@ -58,8 +60,9 @@ def test_a_repaired_training_is_not_rejected(name, check):
 @pytest.mark.parametrize(
     ("name", "check"),
     [
-        pytest.param(name, check, marks=_mark(check == "step"))
-        for name in CORRECT
+        # Together they take minutes: every third one, of each way of training, runs in CI.
+        pytest.param(name, check, marks=_mark(check == "step" and place % 3 == 0))
+        for place, name in enumerate(CORRECT)
         for check in CHECKED
     ],
 )
