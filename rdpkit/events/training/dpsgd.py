@@ -122,7 +122,7 @@ class DPSGD(Event):
             )
         if self.sampling == "truncated-poisson":
             if self.max_batch_size is None:
-                raise ValueError("truncated-poisson needs max_batch_size, an integer >= 1.")
+                raise ValueError("Expected max_batch_size >= 1 with truncated-poisson.")
             _validate.integer("max_batch_size", self.max_batch_size)
         elif self.max_batch_size is not None:
             raise _validate.fail(

@@ -131,7 +131,7 @@ def test_allocated_and_shuffled_epochs_have_whole_batches():
         ({"epochs": 1, "accumulation_steps": 300}, "accumulated batch to be at most"),
         ({"epochs": 1, "sampling": "shuffled"}, "sampling to be one of .*did you mean"),
         ({"epochs": 1, "max_batch_size": 300}, "max_batch_size to be None without"),
-        ({"epochs": 1, "sampling": "truncated-poisson"}, "needs max_batch_size, an integer"),
+        ({"epochs": 1, "sampling": "truncated-poisson"}, "Expected max_batch_size >= 1"),
     ],
 )
 def test_bad_settings_are_named(change, message):
