@@ -24,9 +24,9 @@ from rdpkit.formats.text import how_many, printable, rounded_up
 from rdpkit.pairs.claim_check import Soundness
 from rdpkit.verification.auditing.findings import Finding
 
-# A certificate without a claim states this many times the best bound, rounded up: its grid may be
-# coarser than the one of the bound.
-_ROOM = 1.001
+# A certificate without a claim states so many times the best bound, rounded up: its grid may be
+# coarser than the one of the bound, and that of a million releases is.
+_ROOM, _MORE_ROOM = 1.001, 1.01
 
 
 def _certify(
@@ -64,7 +64,8 @@ def _certify(
 
 def _bounds(event: Event, adjacency: str, delta: float) -> Iterator[str]:
     """The best bound, and others: the checker may know of an event no more than these say."""
-    yield rounded_up(_ROOM * analysis.epsilon(event, delta=delta, adjacency=adjacency).epsilon)
+    best = analysis.epsilon(event, delta=delta, adjacency=adjacency).epsilon
+    yield from (rounded_up(room * best) for room in (_ROOM, _MORE_ROOM))
     for given, bound in ((delta, analysis.BEST_RDP), (0.0, analysis.BEST)):
         with suppress(ValueError):
             found = analysis.epsilon(event, delta=given, adjacency=adjacency, bound=bound).epsilon
@@ -232,7 +233,7 @@ certify = about_one_event(
     lambda: [delta_option(), claimed_epsilon_option(), _refuted_option()],
     text="A certificate of an epsilon, as JSON, which 'python -m rdpkit.kernel FILE' checks. "
     "Without --claimed-epsilon it is about the best upper bound that the checker can follow, a "
-    "thousandth larger. Of a file of "
+    "thousandth larger, or a hundredth. Of a file of "
     "claims, a manifest or a ledger it is about what they claim.",
     example="--delta 1e-5",
     formats=list,
