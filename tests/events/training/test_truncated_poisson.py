@@ -16,6 +16,9 @@ from rdpkit.accountants.losses.kinds import kind_of
 from rdpkit.adjacency import Adjacency
 
 PLAIN = {"noise_std": 1.0, "record_norm": 1.0, "sampling_probability": 0.01}
+FOUR_OF_TWELVE = rdpkit.TruncatedPoissonGaussian(
+    noise_std=1.0, record_norm=1.0, sampling_probability=0.3, max_batch_size=4, population_size=12
+)
 
 
 def outputs(records, q, largest):
@@ -140,17 +143,10 @@ def test_never_above_dp_accounting(sampling, noise, count, delta, theirs):
 
 
 def test_the_probability_in_a_full_batch_is_the_mean_over_the_others():
-    event = rdpkit.TruncatedPoissonGaussian(
-        noise_std=1.0,
-        record_norm=1.0,
-        sampling_probability=0.3,
-        max_batch_size=4,
-        population_size=12,
-    )
     weights = [math.comb(11, m) * 0.3**m * 0.7 ** (11 - m) for m in range(4, 12)]
     mean = sum(w * 0.3 * 4 / (m + 1) for m, w in zip(range(4, 12), weights)) / sum(weights)
-    assert event.probability_if_full == pytest.approx(mean, rel=1e-12)
-    assert event.probability_if_full >= mean
+    assert FOUR_OF_TWELVE.probability_if_full == pytest.approx(mean, rel=1e-12)
+    assert FOUR_OF_TWELVE.probability_if_full >= mean
 
 
 def test_the_curve_of_branches_is_their_mean():
@@ -207,15 +203,8 @@ def test_a_few_full_samples_cost_little():
 
 def test_a_record_alone_is_drawn_as_often_as_it_stays():
     """From below all others are 0: it joins, and is among those that are kept."""
-    event = rdpkit.TruncatedPoissonGaussian(
-        noise_std=1.0,
-        record_norm=1.0,
-        sampling_probability=0.3,
-        max_batch_size=4,
-        population_size=12,
-    )
     weights = [math.comb(11, m) * 0.3**m * 0.7 ** (11 - m) for m in range(12)]
     drawn = sum(w * 0.3 * min(1.0, 4 / (m + 1)) for m, w in enumerate(weights))
-    (pair,) = event.attained(Adjacency.ADD_OR_REMOVE_ONE)[0]
+    (pair,) = FOUR_OF_TWELVE.attained(Adjacency.ADD_OR_REMOVE_ONE)[0]
     assert pair.sampling_probability == pytest.approx(drawn, rel=1e-12)
     assert pair.sampling_probability <= drawn
