@@ -115,6 +115,16 @@ def test_noise_of_any_size(noise, count):
         check_epsilon(event, "add_or_remove_one", delta)
 
 
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-310])
+def test_an_epsilon_of_the_smallest_floats_is_as_good_as_none(epsilon):
+    event = rdpkit.Laplace(noise_scale=2.0, record_norm=1.0) * 9
+    found, none = (
+        rdpkit.delta(event, epsilon=one, adjacency="add_or_remove_one").delta
+        for one in (epsilon, 0.0)
+    )
+    assert found == none
+
+
 def test_the_renyi_bound_answers_where_curves_do_not():
     """Epsilon is about 1 / (2 z^2), which is a float."""
     event = rdpkit.Gaussian(noise_std=1e-100, record_norm=1.0)

@@ -337,7 +337,8 @@ def _steepness(guides: _Guides, at: Saddle) -> float:
     def once(epsilon: float) -> float:
         return max([math.log(count) + found.log_excess(epsilon) for found, count in guides])
 
-    if not at.epsilon > 0.0 or once(at.epsilon) < at.log_delta - 1.0:
+    # A hundredth of the smallest floats is 0.
+    if not 0.01 * at.epsilon > 0.0 or once(at.epsilon) < at.log_delta - 1.0:
         return at.tilt
     further = once(1.01 * at.epsilon)
     if not math.isfinite(further):
