@@ -57,9 +57,10 @@ def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:
     full = mironov2019.ball(order, event.swap_noise_multiplier, event.probability_if_full)
     with ctx.workprec(_BITS):
         rest = arb(order) - 1
-        weights = [(1 - arb(high)).union(1 - arb(low)), arb(low).union(arb(high))]
-        parts = [w * (rest * r).expm1() for w, r in zip(weights, (room, full), strict=True)]
-        return sum(parts, arb(0)).log1p() / rest
+        # From both ends, as a ball around a tiny weight holds numbers below 0.
+        one, other = ((rest * r).expm1() for r in (room, full))
+        least = (1 - arb(high)) * one + arb(low) * other
+        return least.log1p().union(((1 - arb(low)) * one + arb(high) * other).log1p()) / rest
 
 
 BOUND = RdpBound(

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import rdpkit
@@ -23,6 +23,7 @@ BY_ID = {bound.id: bound for bound in BOUNDS}
     st.floats(0.8, 2),
     st.floats(1.05, 200),
 )
+@example(noise=1.0, q=0.4375, size=1767, room=2.0, order=24.0)
 def test_truncated_poisson_in_balls_and_in_floats(noise, q, size, room, order):
     event = rdpkit.TruncatedPoissonGaussian(
         noise_std=noise,
