@@ -10,12 +10,13 @@ from hypothesis import HealthCheck, settings
 
 from tests.browser import Browser, opened
 
-# In CI the examples are the same in every run; elsewhere a failure prints how to replay it.
+# Whoever runs the suite runs what CI ran: the same examples, and the same noise (the conftest.py
+# of the project). A failure of fresh ones prints how to replay it.
 settings.register_profile(
     "ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("dev", deadline=None, print_blob=True)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+settings.register_profile("fresh", deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
 @pytest.fixture(scope="session")
