@@ -42,9 +42,10 @@ def whole_file(path: Path, *, new: bool = False) -> Iterator[Path]:
         with _to_device(path) as temporary:
             yield temporary
         return
-    descriptor, name = tempfile.mkstemp(
-        dir=path.parent, prefix=f".{path.stem}.", suffix=path.suffix
-    )
+    with _naming(path):
+        descriptor, name = tempfile.mkstemp(
+            dir=path.parent, prefix=f".{path.stem}.", suffix=path.suffix
+        )
     os.close(descriptor)
     temporary = Path(name)
     try:
@@ -62,6 +63,16 @@ def whole_file(path: Path, *, new: bool = False) -> Iterator[Path]:
         _flush_folder(path.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Errors name what is to be there in the end, and not the temporary name beside it."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = os.fspath(path)
         raise
 
 
@@ -122,7 +133,8 @@ def whole_folder(
     """
     # A link stays a link: the folder that it leads to is replaced.
     path = path.resolve()
-    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    with _naming(path):
+        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
     try:
         yield temporary
         for inside in temporary.rglob("*"):

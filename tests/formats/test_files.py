@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from rdpkit.formats.files import whole_file, write_whole
+from rdpkit.formats.files import whole_file, whole_folder, write_whole
 
 
 def test_an_old_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
@@ -35,6 +35,16 @@ def test_an_error_in_the_block_leaves_nothing(tmp_path):
     with pytest.raises(ValueError, match="half"):
         half_written()
     assert os.listdir(tmp_path) == []
+
+
+def test_an_error_names_what_was_asked_for_and_no_temporary_file(tmp_path):
+    nowhere = tmp_path / "missing" / "a.csv"
+    with pytest.raises(FileNotFoundError) as caught:
+        write_whole(nowhere, "text")
+    assert caught.value.filename == str(nowhere)
+    with pytest.raises(FileNotFoundError) as caught, whole_folder(nowhere):
+        pass
+    assert caught.value.filename == str(nowhere)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are of Unix")
