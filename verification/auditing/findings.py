@@ -278,11 +278,15 @@ REPEAT = "to repeat it: "
 """The beginning of the note with the command line that repeats a test of code."""
 
 
+def read_in_part(claim: Claim) -> bool:
+    """Whether the rest of a claim's source may say what the claim leaves open."""
+    read = None if claim.work is None else claim.work.read
+    return claim.unread is not None or not (read is None or read.startswith("the whole text"))
+
+
 def not_given(claim: Claim) -> str:
     """What is said of what a claim leaves open; of many works only a part was read."""
-    read = None if claim.work is None else claim.work.read
-    in_part = claim.unread is not None or not (read is None or read.startswith("the whole text"))
-    return "not in what was read" if in_part else "not given by the source"
+    return "not in what was read" if read_in_part(claim) else "not given by the source"
 
 
 def scenario_note(text: str, side: Side) -> str:

@@ -12,6 +12,7 @@ from rdpkit.verification.auditing.findings import (
     OtherReading,
     Reproduction,
     Soundness,
+    read_in_part,
     refuted_by_bound,
 )
 from rdpkit.verification.auditing.remedies import statable
@@ -35,7 +36,7 @@ MEANINGS = {
     ClaimVerdict.DEPENDS: "true or false by how the source is read: the number is printed once, "
     "and one reading of it is refuted while another is not",
     ClaimVerdict.OPEN: "neither a proof of the number nor a counterexample is known",
-    ClaimVerdict.INCOMPLETE: "cannot be recomputed: the source leaves something out",
+    ClaimVerdict.INCOMPLETE: "cannot be recomputed: something is missing in what was read",
     ClaimVerdict.APPROXIMATE: "refuted as a bound; the source itself calls the number an "
     "approximation",
     ClaimVerdict.ROUNDED: "true to its printed digits: rounded up, its last digit would be proven, "
@@ -103,7 +104,7 @@ def _own_reason(finding: Finding) -> str:
         case Soundness.REFUTED if lower is not None and refuted_by_bound(finding):
             low = _above(said, "lower", lower.epsilon)
             leak = f"two neighbouring data sets leak at least {low}"
-            reading = finding.claim.reading if finding.readings else None
+            reading = finding.claim.reading
             return leak if reading is None else f"with {printable(reading)}, {leak}"
         case Soundness.REFUTED:
             return printable(finding.refutation[-1] if finding.refutation else "see its notes")
@@ -119,7 +120,10 @@ def _own_reason(finding: Finding) -> str:
             return f"{proven}, and {attained if low else 'no counterexample is known'}"
     failed = [] if finding.failure is None else [finding.failure]
     if finding.claim.missing:
-        failed.insert(0, f"the source does not give {'; '.join(finding.claim.missing)}")
+        begin = (
+            "not in what was read:" if read_in_part(finding.claim) else "the source does not give"
+        )
+        failed.insert(0, f"{begin} {'; '.join(finding.claim.missing)}")
     return printable("; ".join(failed) or "the library has no event for the mechanism")
 
 

@@ -11,7 +11,7 @@ from rdpkit import BOUNDS, Adjacency
 from rdpkit.accountants.loss_distributions import SOURCES
 from rdpkit.formats.numbers import as_given
 from rdpkit.formats.text import printable
-from rdpkit.verification.auditing.findings import Finding, Reproduction, Side
+from rdpkit.verification.auditing.findings import Finding, Reproduction, Side, read_in_part
 from rdpkit.verification.auditing.regions.sentences import how
 from rdpkit.verification.auditing.remedies import needs_noise, obstacles, remedies
 from rdpkit.verification.auditing.rules import Rule, slack
@@ -137,7 +137,10 @@ def evaluation(finding: Finding) -> list[tuple[str, str]]:
             "Assumed",
             "; ".join(assumed) or ("nothing beyond the mechanism" if sides else NOT_STATED),
         ),
-        ("Left out by the source", "; ".join(claim.missing) or "nothing that the audit needs"),
+        (
+            "Not in what was read" if read_in_part(claim) else "Left out by the source",
+            "; ".join(claim.missing) or "nothing that the audit needs",
+        ),
         ("Implementation", seen or "not looked at"),
         ("Who has to be trusted, and who sees the data", NOT_STATED),
         ("Other releases of the same data, tuning, side channels", f"not covered; {NOT_STATED}"),

@@ -164,6 +164,14 @@ def test_a_claim_rounded_down_is_exact_and_noted():
     assert any("rounded down" in note for note in found.notes) is rounded_off
 
 
+def test_one_digit_that_agrees_with_a_formula_that_nobody_named_is_no_reproduction():
+    # 0.7 may be a target for which another accountant chose the noise, and is none of 0.794's.
+    found = audit_one(claim("0.7", about="delta = 1e-5"))
+    assert found.reproduction is Reproduction.UNNAMED
+    assert not any("rounded down" in note for note in found.notes)
+    assert verdicts("0.79", about="delta = 1e-5")[0] == "exact"
+
+
 def test_a_claim_about_one_order():
     # 2 / (2 * 16), a number that floats hold exactly.
     about = {"about": "order = 2", "parameters": "noise_std = 4.0\nrecord_norm = 1.0"}

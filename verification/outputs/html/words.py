@@ -48,7 +48,7 @@ REPRODUCTION = (
     ),
     _word(
         Reproduction.UNDERSPECIFIED.value,
-        "The source leaves something out, so the number cannot be computed again.",
+        "Something is missing in what was read, so the number cannot be computed again.",
     ),
     _word(
         Reproduction.UNNAMED.value,
@@ -119,7 +119,7 @@ OTHERS = (
     ),
     _word(
         "scenario",
-        "One way to complete what a source leaves out. What a formula gives for it is no verdict.",
+        "One way to complete what is missing. What a formula gives for it is no verdict.",
     ),
 )
 """Other words of the page."""
@@ -147,8 +147,8 @@ GROUPS = (
     ClaimGroup(
         id="missing",
         title="Incomplete",
-        about="The source leaves out what is needed to compute these claims, so they are neither "
-        "proven nor refuted.",
+        about="Something that these numbers depend on is missing in what was read, so they are "
+        "neither proven nor refuted.",
     ),
     ClaimGroup(
         id="sound",

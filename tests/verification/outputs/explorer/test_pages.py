@@ -92,7 +92,7 @@ def test_the_verdict_is_said_in_words_with_its_numbers(made):
     assert "What is true instead: epsilon 0." in text
     assert "at delta 1e-05 is true of the same release." in text
     assert "True, and too cautious. The source says epsilon 3.0; epsilon 0." in text
-    assert "What the source leaves out\n\nrecord_norm" in text
+    assert "What is missing in what was read\n\nrecord_norm" in text
     assert "rdpkit audit claims.toml --explain wrong" in text
 
 
