@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import textwrap
@@ -104,23 +105,28 @@ def print_news(
 def print_table(findings: Sequence[Finding]) -> None:
     """Print a row for each finding.
 
-    On a terminal columns are aligned, and those that do not fit beside the longest id are left out.
-    Elsewhere they are separated by tabs, with every digit, one row a line.
+    On a terminal columns are aligned. Where delta and the neighbours do not fit beside the longest
+    id, ids have lines of their own, and what does not fit then is left out. Elsewhere columns are
+    separated by tabs, with every digit, one row a line.
     """
     if not sys.stdout.isatty():
         print("\t".join(_COLUMNS))
         for finding in findings:
             print("\t".join(_cells(finding, digits=6)))
         return
-    rows = [_cells(finding, digits=4) for finding in findings]
+    # add-remove is short for add-or-remove-one wherever a relation is asked for.
+    cells = (_cells(finding, digits=4) for finding in findings)
+    rows = [(*row[:-1], _SHORT.sub("", row[-1])) for row in cells]
     widths = [max(map(len, column)) for column in zip(_COLUMNS, *rows, strict=True)]
     # A longer id runs into the columns beside it, and moves those of its own row only.
     widths[0] = min(widths[0], _LONGEST_ID)
     shown = _fitting(widths, _columns())
     console = _console()
-    console.print(Text(_aligned(_COLUMNS, widths, shown), style="bold"))
+    apart = _COLUMNS.index("claim") not in shown
+    above = "claim\n" if apart else ""
+    console.print(Text(above + _aligned(_COLUMNS, widths, shown), style="bold"))
     for finding, row in zip(findings, rows, strict=True):
-        line = Text(_aligned(row, widths, shown))
+        line = Text((f"{row[0]}\n" if apart else "") + _aligned(row, widths, shown))
         for verdict in (finding.verdict, finding.reproduction):
             line.highlight_words([verdict.value], _STYLE[verdict])
         console.print(line)
@@ -149,10 +155,11 @@ _COLUMNS = (
 )
 _NUMERIC = ("claimed", "published", "lower", "upper", "slack")
 _LONGEST_ID = 44
+_SHORT = re.compile("-or|-one")
 # Columns that a narrow window does without, in this order.
 _DISPENSABLE = (
-    *("reproduction", "published", "slack", "neighbours", "delta"),
-    *("lower", "claimed", "upper"),
+    *("reproduction", "published", "slack", "claim"),
+    *("lower", "neighbours", "delta", "claimed", "upper"),
 )
 
 
@@ -229,7 +236,7 @@ def _print_block(console: Console, finding: Finding, width: int, command: str) -
     if claim.unread is not None:
         for line in textwrap.wrap(f"not read here: {printable(claim.unread)}", width - 2):
             console.print(Text(f"  {line}"))
-    if finding.readings or claim.approximation:
+    if claim.reading or claim.approximation:
         for line in textwrap.wrap(f"{word(finding)}: {reason(finding)}", width - 2):
             console.print(Text(f"  {line}"))
     for line in drawing(finding, width=min(width, _WIDEST) - 2, glyphs=_glyphs()):
@@ -257,7 +264,8 @@ _OTHERS = {
 def _print_others(console: Console, findings: Sequence[Finding], width: int) -> None:
     """The ids of claims that need attention and are not drawn."""
     for verdict, heading in _OTHERS.items():
-        names = [_named(one.claim) for one in findings if one.verdict is verdict]
+        claims = {one.claim.id: one.claim for one in findings if one.verdict is verdict}
+        names = [_named(claim) for claim in claims.values() if claim.reads not in claims]
         if names:
             text = f"{heading}: {', '.join(names)}"
             lines = textwrap.wrap(

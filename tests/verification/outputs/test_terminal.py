@@ -88,9 +88,12 @@ def test_a_pipe_gets_one_row_a_claim_with_tabs_and_whole_ids(printed):
 def test_ids_never_fold_on_a_terminal(printed, width):
     lines = printed([*MANY, finding(LONG)], width=width, every=True, terminal_is_there=True)
     assert any(line.startswith(LONG) for line in lines)
-    row = next(line for line in lines if line.startswith("claim-number-7 "))
+    place = next(i for i, line in enumerate(lines) if line.startswith("claim-number-7"))
+    # In a narrow window the id has a line of its own, so that delta and neighbours have room.
+    row = lines[place] if lines[place] != "claim-number-7" else lines[place + 1]
     assert "sound" in row
-    assert len(row) <= max(width, 60)
+    assert len(row) <= width
+    assert ("1e-05" in row and "replace" in row) or width < 60
 
 
 def test_where_nothing_was_chosen_it_says_so_and_no_more(printed):
