@@ -174,16 +174,10 @@ class VerificationResult:
             "over the largest e-value)",
         )
         if bound is not None:
-            yield (
-                "epsilon",
-                f"at least {rounded_down(bound.epsilon)} at delta {as_given(bound.delta)} (lower "
-                f"bound, confidence {bound.confidence:g})",
-            )
-        yield (
-            "mu",
-            f"at least {rounded_down(self.mu.mu)} (lower bound on Gaussian DP, confidence "
-            f"{self.mu.confidence:g})",
-        )
+            about = f"at delta {as_given(bound.delta)} (lower bound, confidence"
+            yield "epsilon", f"{_at_least(bound.epsilon)} {about} {bound.confidence:g})"
+        about = f"(lower bound on Gaussian DP, confidence {self.mu.confidence:g})"
+        yield "mu", f"{_at_least(self.mu.mu)} {about}"
         if self.detectable is not None:
             yield "detectable", self.detectable.describe()
         yield from (("" if index else "pair", line) for index, line in enumerate(self.pair))
@@ -192,6 +186,8 @@ class VerificationResult:
         yield from (("note", text) for text in self.notes)
         if not self.rejected:
             yield "note", "a claim that is not rejected is not proven"
+        elif bound is not None and bound.epsilon <= 0.0:
+            yield "note", "the evidence rejects the claim, and is too little for a lower bound"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON; the same for the same seed."""
@@ -220,3 +216,7 @@ class VerificationResult:
             "final_log_e_value": self.final_log_e_value,
             "seed": self.seed,
         }
+
+
+def _at_least(value: float) -> str:
+    return f"at least {rounded_down(value)}" if value > 0.0 else "nothing above 0 is shown"
