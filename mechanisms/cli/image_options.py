@@ -8,7 +8,12 @@ from typing import Any
 import click
 
 from rdpkit.mechanisms.cli.given_options import counts_of, is_number, refuse, with_options
-from rdpkit.mechanisms.cli.releasing import check_ledger, print_release, save_charged
+from rdpkit.mechanisms.cli.releasing import (
+    check_ledger,
+    print_release,
+    save_charged,
+    warn_of_earlier,
+)
 from rdpkit.mechanisms.cli.table_options import person_of
 
 image_options = with_options(
@@ -95,6 +100,7 @@ def release_images(
     check_path(output)
     if output.absolute() == Path(source).absolute():
         raise ValueError(f"Expected --output to be another file than what is read, got {output}.")
+    warn_of_earlier(output)
     with work_shown() as work:
         made = synthesize_images(
             source,

@@ -29,6 +29,14 @@ def refusals_of_ledgers() -> Iterator[None]:
         raise CommandError(str(error), status=OUT_OF_REACH) from None
 
 
+def warn_of_earlier(output: Path) -> None:
+    """Say, before the work, that a release is replaced, and that what it cost stays spent."""
+    manifest = output.with_suffix(".json")
+    if manifest.exists():
+        lost = f"{printable(str(manifest))} is of an earlier release, which this one replaces"
+        click.echo(f"Warning: {lost}. What that has cost stays spent.", err=True)
+
+
 def check_ledger(given: Mapping[str, Any]) -> None:
     """Refuse a ledger without the name of a data set in it."""
     if given["ledger"] is not None and given["dataset"] is None:

@@ -21,7 +21,7 @@ from rdpkit.mechanisms.cli.image_options import (
     refuse_image_options,
     release_images,
 )
-from rdpkit.mechanisms.cli.releasing import expect, print_release, save_charged
+from rdpkit.mechanisms.cli.releasing import expect, print_release, save_charged, warn_of_earlier
 from rdpkit.mechanisms.cli.table_options import (
     is_table,
     refuse_for_experiments,
@@ -114,6 +114,7 @@ def synthesize(
     from rdpkit.mechanisms.releases.release import check_path  # noqa: PLC0415
 
     check_path(output)
+    warn_of_earlier(output)
     chosen = found.seeds[0] if seed is None else seed
     with running(data_dir, device) as runner:
         cell = _changed(_one_of(found, setting), noise=noise, counts=counts)

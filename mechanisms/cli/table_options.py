@@ -11,7 +11,7 @@ from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER
 from rdpkit.formats.text import as_json, guarantee_lines, how_many, printable
 from rdpkit.mechanisms.cli.draft_schema import write_draft
 from rdpkit.mechanisms.cli.given_options import refuse, with_options
-from rdpkit.mechanisms.cli.releasing import check_ledger, refusals_of_ledgers
+from rdpkit.mechanisms.cli.releasing import check_ledger, refusals_of_ledgers, warn_of_earlier
 
 if TYPE_CHECKING:
     from rdpkit import Event
@@ -179,6 +179,7 @@ def release_table(
     format_of(output)
     if output.absolute() in (Path(data).absolute(), given["schema"].absolute()):
         raise ValueError(f"Expected --output to be another file than what is read, got {output}.")
+    warn_of_earlier(output)
     schema = _selected(load_schema(given["schema"]), given)
     charges = _Charges(given, output)
     with work_shown() as work:

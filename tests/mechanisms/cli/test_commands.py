@@ -60,6 +60,9 @@ def test_synthesize_saves_a_release_that_can_be_checked_and_evaluated(digits, tm
     assert load_manifest(out.with_suffix(".json")).private
     text = run(synthesize, path, "--output", tmp_path / "seeded.npz", "--seed", 3)
     assert "NOT PRIVATE" in text
+    assert "Warning" not in text
+    text = run(synthesize, path, "--output", tmp_path / "seeded.npz", "--seed", 3)
+    assert "seeded.json is of an earlier release, which this one replaces" in text
     judged = json.loads(
         run(evaluate, path, "--release", out.with_suffix(".json"), "--format", "json")
     )
