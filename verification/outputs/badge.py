@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 from xml.sax.saxutils import escape
 
+from rdpkit.verification.auditing.findings import ClaimVerdict
 from rdpkit.verification.auditing.rules import Rule, broken_rules, failures
 from rdpkit.verification.outputs import AuditResult
+from rdpkit.verification.outputs.verdict import QUALIFIED
 
 LABEL = "privacy claims"
 # The width of an average character of 11 px. The text is stretched to the width computed from it.
 _CHARACTER = 6.6
 _COLOURS = {"brightgreen": "#2c7a1f", "yellow": "#8a6100", "red": "#b3261e", "lightgrey": "#5f6368"}
-_WORST = (Rule.REFUTED, Rule.DIFFERS, Rule.UNPROVEN, Rule.UNDERSPECIFIED, Rule.SLACK)
+_WORST = (
+    *(Rule.REFUTED, Rule.DIFFERS, *QUALIFIED),
+    *(Rule.UNPROVEN, Rule.UNDERSPECIFIED, Rule.SLACK),
+)
 
 
 def badge_json(
@@ -63,13 +68,15 @@ def _state(result: AuditResult) -> tuple[str, str]:
     findings, fail_on = result.findings, result.fail_on
     if not findings:
         return "none", "lightgrey"
-    counts = dict.fromkeys(_WORST, 0)
+    counts: dict[Rule | ClaimVerdict, int] = dict.fromkeys(_WORST, 0)
     for finding in findings:
         broken = broken_rules(finding, slack_above=fail_on.slack_above)
-        if broken:
+        if finding.verdict in QUALIFIED:
+            counts[finding.verdict] += 1
+        elif broken:
             counts[broken[0]] += 1
     failed = any(failures(finding, fail_on) for finding in findings)
-    words = [f"{count} {rule.value}" for rule, count in counts.items() if count]
+    words = [f"{count} {what.value}" for what, count in counts.items() if count]
     fine = len(findings) - sum(counts.values())
     if fine:
         words.append(f"{fine} sound")

@@ -39,10 +39,10 @@ def summary(
         "",
     ]
     if comparison is None:
-        lines += [
-            f"**{how_many_fail(len(failing), len(findings))}**" if failing else "All pass.",
-            "",
-        ]
+        marked = any(broken_rules(one, slack_above=fail_on.slack_above) for one in findings)
+        passed = "None breaks a rule that this audit was asked for." if marked else "All pass."
+        how = f"**{how_many_fail(len(failing), len(findings))}**" if failing else passed
+        lines += [how, ""]
     else:
         lines += [*_comparison(comparison), ""]
     rest = [finding for finding in findings if not failures(finding, fail_on)]

@@ -165,5 +165,5 @@ def reproduced(finding: Finding) -> str:
             gives = number("published", published.epsilon)
             return f"The source's own formula gives {gives}, not the printed number."
         case Reproduction.UNNAMED:
-            return "The source does not say by which formula the number was computed."
+            return "By which formula the number was computed is not said, or not known here."
     return ""

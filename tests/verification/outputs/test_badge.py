@@ -1,5 +1,6 @@
 """The badge: words and colours, as a picture and as JSON."""
 
+import dataclasses
 import json
 from xml.etree import ElementTree as Xml
 
@@ -9,6 +10,12 @@ from rdpkit.verification.auditing.rules import DEFAULT, FailOn
 from rdpkit.verification.outputs import AuditResult
 from rdpkit.verification.outputs.badge import badge_json, badge_svg
 from tests.verification.finding_examples import finding, one_of_each, refuted, unproven
+
+
+def approximate():
+    found = refuted("a")
+    claim = dataclasses.replace(found.claim, approximation="by a central limit theorem")
+    return dataclasses.replace(found, claim=claim)
 
 
 @pytest.mark.parametrize(
@@ -21,6 +28,7 @@ from tests.verification.finding_examples import finding, one_of_each, refuted, u
         ([refuted(), finding()], ["refuted"], "1 refuted, 1 sound", "red"),
         ([refuted(), finding()], ["nothing"], "1 refuted, 1 sound", "yellow"),
         ([finding()], ["slack>1.05"], "1 slack", "red"),
+        ([approximate(), finding()], ["nothing"], "1 approximation, 1 sound", "yellow"),
     ],
 )
 def test_words_and_colour(findings, words, message, colour):

@@ -44,7 +44,10 @@ def test_a_failure_says_where_it_is_and_what_to_change():
 
 def test_all_pass():
     assert "All pass." in summary([finding()], DEFAULT)
-    assert "All pass." in summary(one_of_each(), FailOn.parse(["nothing"]))
+    # Claims that are false break no rule of an audit that was asked for none, and pass nothing.
+    page = summary(one_of_each(), FailOn.parse(["nothing"]))
+    assert "All pass." not in page
+    assert "None breaks a rule that this audit was asked for." in page
 
 
 def test_hostile_text_is_text():

@@ -52,7 +52,7 @@ REPRODUCTION = (
     ),
     _word(
         Reproduction.UNNAMED.value,
-        "The source names no formula, and the usual one gives another number, so how it was "
+        "No formula is named here, and the usual one gives another number, so how it was "
         "computed is not judged.",
     ),
     _word(
