@@ -147,9 +147,9 @@ def audit(
 ) -> None:
     """Recompute privacy claims with their own formula, and bound what is true.
 
-    FILES are claims in TOML, manifests of releases in JSON, or ledgers of releases in .jsonl; with
-    none, those of this folder and the folders in it. What papers and deployments claim is shipped:
-    --papers and --register.
+    FILES are claims in TOML, manifests of releases in JSON, or ledgers of releases in .jsonl, or
+    folders with such files; with none, it is this folder. What papers and deployments claim is
+    shipped: --papers and --register.
 
     Exit status: 0 fine, 1 a claim breaks a rule of --fail-on, or with --baseline is worse than it
     was, 2 bad usage or bad input.

@@ -195,7 +195,7 @@ class Sources(NamedTuple):
 
     @classmethod
     def read(cls, files: Sequence[Path], options: dict[str, Any]) -> Sources:
-        """The files that were named, or those that are shipped, or those of this folder.
+        """The files that were named, or are shipped, or are in a folder: this one, if none is.
 
         Options are taken out of the others.
         """
@@ -208,13 +208,15 @@ class Sources(NamedTuple):
             found = [path for name in asked for path in kinds[name]()]
             looked_up = not recompute and options.get("bounds") == Bounds.ALL
             return cls(found, tuple(f"--{name}" for name in asked), looked_up)
-        found = list(files)
-        if not files:
-            found, left_out = claims_here(Path())
+        found = []
+        for file in files or [Path()]:
+            here, left_out = claims_here(file) if file.is_dir() else ([file], ())
+            found += here
             for one in left_out:
                 click.echo(printable(f"left out: {one}"), err=True)
         if not found:
-            raise ValueError(_NO_CLAIMS)
+            where = ", ".join(map(str, files))
+            raise ValueError(f"There are no claims in {where}." if files else _NO_CLAIMS)
         return cls(found, (), looked_up=False)
 
 

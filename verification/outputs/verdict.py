@@ -156,8 +156,10 @@ def instead(finding: Finding) -> str:
 
 def reproduced(finding: Finding) -> str:
     """Whether the source's own formula gives the printed number."""
-    published = finding.published
+    published, claim = finding.published, finding.claim
     match finding.reproduction:
+        case Reproduction.EXACT if claim.bound is None and claim.conversion is None:
+            return "The mechanism's usual formula gives the printed number."
         case Reproduction.EXACT:
             return "The source's own formula gives the printed number."
         case Reproduction.DIFFERS:

@@ -237,6 +237,12 @@ def test_without_files_it_is_about_the_claims_of_this_folder(tmp_path, monkeypat
     assert made["sha256"] == {"sub/a.claims.toml": hashlib.sha256(content).hexdigest()}
     assert made["versions"]["rdpkit"] == rdpkit.__version__
     assert (done.exit_code, entry["id"], entry["file"]) == (1, "a", "sub/a.claims.toml")
+    # A folder that is named is looked into as this one is.
+    done = CliRunner().invoke(main, ["audit", ".", "--format", "json"])
+    assert [one["file"] for one in json.loads(done.stdout)["claims"]] == ["sub/a.claims.toml"]
+    (tmp_path / "empty").mkdir()
+    done = CliRunner().invoke(main, ["audit", "empty"])
+    assert (done.exit_code, done.stderr) == (2, "Error: There are no claims in empty.\n")
 
 
 @pytest.mark.parametrize("name", ["r.html", "r.md", "r.xml", "r.sarif", "r.csv", "r.tex", "r.json"])
