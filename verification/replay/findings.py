@@ -14,7 +14,7 @@ from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.replay.pairs import RecordPair
 from rdpkit.verification.replay.spent import Spent
 
-_SHOWN, _MOST_LINES, _OTHERS = 5, 8, 3
+_SHOWN, _MOST_LINES, _OTHERS = 5, 12, 3
 LEAST_PAIRS = 8
 """Pairs of data sets without which nothing is said to have been looked for."""
 
@@ -32,6 +32,7 @@ class DifferenceKind(enum.StrEnum):
     SENSITIVITY = "sensitivity"
     SPENT = "spent"
     ADDS_UP = "adds up"
+    NOISE = "noise"
     MESSAGE = "message"
 
     @property
@@ -77,6 +78,11 @@ _SENTENCES = {
         "all draws together tell more than is claimed to somebody who sees each",
         "private code may release less: the index of a maximum, a sparse vector, a point of an "
         "interval that is chosen",
+    ),
+    DifferenceKind.NOISE: (
+        "ordinary runs tell more than the parameters of the noise say: it is not what its calls "
+        "declare",
+        "",
     ),
     DifferenceKind.MESSAGE: (
         "a warning, a log or a printed line follows from one record",
@@ -150,13 +156,13 @@ class Difference:
     def describe(self) -> str:
         """In words."""
         lines = [f"at {self.place}  {self.code}"] if self.place else []
-        if self.kind in (DifferenceKind.SPENT, DifferenceKind.ADDS_UP):
+        if self.kind in (DifferenceKind.SPENT, DifferenceKind.ADDS_UP, DifferenceKind.NOISE):
             lines += [f"and at {line}" for line in self.through[:_SHOWN]]
         # What causes a difference comes before the line that shows it.
         if self.source:
             how = "seeded" if self.kind is DifferenceKind.SEED else "computed"
             lines.insert(0, f"{how} at {self.source}")
-        elif self.reads:
+        if self.reads and self.reads != self.source:
             lines.append(f"computed of {self.reads}")
         if self.branch:
             first = self.kind is DifferenceKind.CALLS
@@ -176,6 +182,7 @@ class Difference:
             "code": self.code,
             "source": self.source,
             "branch": self.branch,
+            "reads": self.reads,
             "origins": list(self.origins),
             "through": list(self.through),
         }

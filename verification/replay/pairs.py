@@ -7,6 +7,7 @@ is. Values are plain, so that the pair can be handed to code in another environm
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,11 @@ FEW = "hardly any records"
 _LADDER = (*range(2, 13), 15, 16, 20, 25, 30, 32, 50, 64, 100)
 # Pairs of random sizes and values, which come last.
 _RANDOM = 24
+# How many records each chain of data sets adds, along which pairs are looked for: under hundreds,
+# noise decides less than they do.
+_LINKS = (200, 24, 24)
+# After how many pairs each is tried.
+_CHAINS_AFTER = (3, 9, 12)
 # How many records the user who differs has, where a user may have several.
 _OF_A_USER = 5
 # In how many of the first pairs they have different categories.
@@ -91,6 +97,19 @@ class RecordPair:
     does not. Code that is only ever given other data is not at fault there. ``FEW`` where there are
     so few records that code may refuse to run.
     """
+
+    chain: tuple[int, ...] = ()
+    """Numbers of records: so many of D, and then those of D' at further places, make a data set
+    that differs from the next by one record, or one user. With the same noise nothing may differ
+    along a chain of these, however far its ends are apart; where something does, halving it finds
+    the neighbours that are examined.
+    """
+
+    def at(self, place: int) -> RecordPair:
+        """The neighbours at a place of the chain."""
+        sizes = sorted(self.chain[place : place + 2], reverse=True)
+        first, second = (self.first[:size] + self.second[size:] for size in sizes)
+        return dataclasses.replace(self, first=first, second=second, chain=())
 
     @property
     def within(self) -> bool:
@@ -163,6 +182,7 @@ class DataSpace:
         sides: tuple[list[Record], list[Record]]
         if self.alone:
             return found
+        chains = self._chains(adjacency, np.random.default_rng([seed, 1]))
         for rest, record, other, words, beyond in self._recipes(np.random.default_rng(seed)):
             if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
                 sides, verb = ([record], []), "only D has"
@@ -180,7 +200,37 @@ class DataSpace:
                     beyond=beyond,
                 )
             )
+            if len(found) - len(self.own) in _CHAINS_AFTER:
+                found.append(next(chains))
         return found
+
+    def _chains(self, adjacency: Adjacency, rng: np.random.Generator) -> Iterator[RecordPair]:
+        """Pairs that are looked for along chains: to the ends of all ranges, and to any records."""
+        for place, links in enumerate(_LINKS):
+            first = self._owned([self._drawn(rng) for _ in range(max(1, self.records - 1))])
+            many = max(1, links // _OF_A_USER) if self.user else links
+            ends = [(self._skewed(rng), self._at(1.0), self._at(0.0))[place] for _ in range(many)]
+            second: list[Record] = []
+            sizes = [len(first)]
+            if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
+                words = "only D has a record"
+                for link, record in enumerate(ends):
+                    added = self._of_a_user([record], link % 2 == 0)
+                    own = {self.user: f"somebody {link}"} if self.user else {}
+                    first += [{**one, **own} for one in added]
+                    sizes.append(len(first))
+            else:
+                words = "a record is replaced"
+                second = [{**one, **other} for one, other in zip(first, ends, strict=False)]
+                sizes = list(range(len(first) + 1))
+            yield RecordPair(
+                first=tuple(first),
+                second=tuple(second),
+                columns=self.columns,
+                words=f"{words}, where a chain of data sets parts (search {place + 1})",
+                # The noise is that of the first.
+                chain=tuple(sizes[:: 1 if place else -1]),
+            )
 
     def _several(self, spread: bool) -> str:
         several = any(len(one.categories) > 1 for one in self.columns)
@@ -227,10 +277,10 @@ class DataSpace:
         yield from self._with_categories(rest, usual)
         yield [], usual, top, "the only record", FEW
         yield rest[:1], top, bottom, "one of two records", FEW
+        yield from self._beyond_ranges(rest, usual, top, bottom)
         for size in _LADDER:
             words = f"one of {size} equal records"
             yield [dict(top) for _ in range(size - 1)], top, bottom, words, ""
-        yield from self._beyond_ranges(rest, usual, top, bottom)
         for place in range(_RANDOM):
             size = int(rng.integers(1, 2 * self.records))
             among = [self._skewed(rng) for _ in range(size)]

@@ -40,6 +40,8 @@ _AFTER_IMPORT = 0.6
 # The part of the time for ordinary runs and for what precedes them, that for the runs alone, and on
 # how many of the pairs they are made.
 _FOR_RUNS, _FOR_TESTS = 0.6, 0.5
+# The part for runs where nothing differs, which hold the noise against what its calls say.
+_FOR_NOISE = 0.25
 # Parts of that time, and of the error rate: most is said of the pair on which most was found.
 _SHARES = (0.6, 0.25, 0.15)
 _RUNS = 8_000
@@ -56,6 +58,8 @@ _ASKED_AGAIN = 2
 # How often a finding is looked for again with its lines.
 _ATTEMPTS, _TO_LOOK = 3, 2.0
 _ROUNDING = 1.0 + 1e-9
+# How many lines of a budget are named before those that ask for a sample of a user's records.
+_BEFORE_SAMPLES = 4
 
 # Of the pair, how many there are, and what is done.
 Progress = Callable[[int, int, str], None]
@@ -129,6 +133,8 @@ def replay(
     examined.add_sources(findings, shown, until=imported + (1.0 - _FOR_TESTS) * seconds)
     confirmed, test = None, None
     chosen = [one for number in wanted for one in findings if one.number == number]
+    # Nobody has to believe what the calls say of their noise.
+    chosen += [one for one in (examined.most_moved,) if one is not None and not findings]
     options = VerificationOptions(
         false_alarm_rate=false_alarm_rate,
         samples=_RUNS,
@@ -136,7 +142,9 @@ def replay(
         seed=seed,
         fresh_processes=0,
     )
-    deadline = max(imported + seconds, time.perf_counter() + _FOR_TESTS * seconds)
+    now = time.perf_counter()
+    part = _FOR_TESTS if findings else _FOR_NOISE
+    deadline = now + max(imported + seconds - now if findings else 0.0, part * seconds)
     tests = _confirmations(crew, claim, chosen, options, deadline=deadline)
     if examined.keeps_state:
         tests = iter(())
@@ -146,7 +154,8 @@ def replay(
         ] = None
     for one, result in tests:
         if isinstance(result, str):
-            examined.unseen[f"no ordinary runs on a pair that differs: {_one_line(result)}"] = None
+            where = "a pair that differs" if findings else "the pair that spent most"
+            examined.unseen[f"no ordinary runs on {where}: {_one_line(result)}"] = None
             continue
         confirmed, test = one, result
         if progress is not None:
@@ -154,7 +163,7 @@ def replay(
         if result.rejected:
             # There was no time for the lines of all that was tested.
             examined.add_sources(findings, [one.number], until=time.perf_counter() + _TO_LOOK)
-            confirmed = next(other for other in findings if other.number == one.number)
+            confirmed = next((other for other in findings if other.number == one.number), one)
             break
     crew.close()
     return ReplayResult(
@@ -192,6 +201,8 @@ class _Examined:
         self.unusable = 0
         self.error = ""
         self.most_spent: Spent | None = None
+        # The pair within all ranges on which the noise spent most.
+        self.most_moved: PairFinding | None = None
         self.keeps_state = False
         self.samples = False
         self._traced: set[int] = set()  # The numbers of pairs whose lines were looked for
@@ -201,6 +212,7 @@ class _Examined:
         again = traced or not self.usable or number < _ASKED_AGAIN
         # Other noise on every pair: what depends on the noise is seen on one of them or another.
         request = {"do": "examine", "pair": pair.plain(), "seed": self._seed + number}
+        request["chain"] = list(pair.chain)
         return {**request, "again": again, "traced": traced}
 
     def look_at(self, number: int, pair: RecordPair, answer: Future[Any]) -> None:
@@ -219,6 +231,7 @@ class _Examined:
         self.usable += 1
         self.keeps_state = self.keeps_state or found["keeps_state"]
         self.samples = self.samples or found["samples"]
+        pair = pair.at(found["place"]) if pair.chain else pair
         finding = self._finding(number, pair, found)
         if finding is not None:
             self.findings.append(finding)
@@ -304,6 +317,7 @@ class _Examined:
         _, delta = _claimed(self._claim)
         spent = spent_by(found["calls"], found["released"], delta)
         self._keep(spent)
+        self._keep_moved(number, pair, spent, found["calls"])
         differences = [Difference.of(one) for one in found["differences"]]
         if pair.beyond and any(one.kind is DifferenceKind.ERROR for one in differences):
             # Code may refuse what it never said to take; that it does is no fault to be counted.
@@ -329,6 +343,31 @@ class _Examined:
         ):
             self.most_spent = spent
 
+    def _keep_moved(
+        self, number: int, pair: RecordPair, spent: Spent | None, calls: Sequence[Mapping[str, Any]]
+    ) -> None:
+        before = self.most_moved.spent if self.most_moved is not None else None
+        if spent is None or not pair.within or (before and before.epsilon >= spent.epsilon):
+            return
+        lines = list(dict.fromkeys((one["line"], one["code"]) for one in calls if moves(one)))
+        difference = Difference(
+            kind=DifferenceKind.NOISE,
+            what="the release",
+            first="on D",
+            second="on D'",
+            place=shown_path(lines[0][0]) if lines else "",
+            code=lines[0][1] if lines else "",
+            through=tuple(shown_path("  ".join(one)) for one in lines[1:]),
+        )
+        self.most_moved = PairFinding(
+            pair=pair,
+            number=number,
+            differences=(),
+            possible=(difference,),
+            parts=(),
+            spent=spent,
+        )
+
     def _overspent(self, spent: Spent | None, found: Mapping[str, Any]) -> list[Difference]:
         """The difference between what was spent and what was claimed, if that is a fault."""
         epsilon, _ = _claimed(self._claim)
@@ -340,7 +379,12 @@ class _Examined:
         bare = spent.released
         calls = [one for one in found["calls"] if one["line"] and moves(one)]
         lines = list(dict.fromkeys(f"{one['line']}  {one['code']}" for one in calls))
-        budget = dict.fromkeys(line for one in calls for line in one["budget"])
+        named = list(dict.fromkeys(line for one in calls for line in one["budget"]))
+        # What is sampled of the records that differ bounds what they contribute.
+        alone = (one for one in found["calls"] if not one["known"] and not one["hides"])
+        budget = dict.fromkeys(
+            [*named[:_BEFORE_SAMPLES], *(line for one in alone for line in one["budget"]), *named]
+        )
         code = lines[0].partition("  ")[2] if lines else ""
         line, of_scale = next((one for call in calls for one in call["computed"]), ("", False))
         computed = shown_path(line)

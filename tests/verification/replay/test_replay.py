@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.verification import verify_by_replay
+from rdpkit.verification import primitive, verify_by_replay
 from rdpkit.verification.blackbox.tested_claim import dp_claim
 from rdpkit.verification.replay.agents import LocalAgent
 from rdpkit.verification.replay.findings import ReplayVerdict
@@ -48,6 +48,45 @@ def test_the_same_seed_gives_the_same_result():
     code = BROKEN["number_of_records"][0]
     first, second = (verify_by_replay(code, seed=8).as_dict() for _ in "12")
     assert first == second
+
+
+def test_a_stop_that_only_large_data_sets_reach_is_found_along_a_chain():
+    result = verify_by_replay(
+        _stopping_above_150, adjacency="add_or_remove_one", epsilon=1.0, delta=0.0, seed=1,
+        columns={"x": [0.0, 1.0]},
+    )  # fmt: skip
+    assert result.verdict is ReplayVerdict.REFUTED, result.rows()
+    assert "chain of data sets" in result.shown.pair.words
+    assert {len(result.shown.pair.first), len(result.shown.pair.second)} == {150, 151}
+    assert "if len(data) > 150" in result.summary
+
+
+def _stopping_above_150(data, rng):
+    """A noisy count, and a number without noise where there are many records."""
+    if len(data) > 150:
+        return -1.0
+    return len(data) + rng.laplace(scale=1.0)
+
+
+@pytest.mark.parametrize("part", [1.0, 3.0])
+def test_noise_that_is_not_what_its_call_declares_is_refuted_by_runs(part):
+    @primitive(value="total", sensitivity="bound", epsilon="epsilon")
+    def noisy(total, bound, epsilon, rng):
+        return total + rng.laplace(scale=bound / epsilon / part)
+
+    def target(data, rng):
+        return noisy(float(len(data)), 1.0, 1.0, rng)
+
+    result = verify_by_replay(
+        target, adjacency="add_or_remove_one", epsilon=1.0, delta=0.0, seed=1,
+        columns={"x": [0.0, 1.0]}, false_alarm_rate=1e-6 if part == 1.0 else 0.05,
+    )  # fmt: skip
+    if part == 1.0:
+        assert result.verdict is ReplayVerdict.NOTHING_FOUND, result.rows()
+        return
+    assert result.verdict is ReplayVerdict.REFUTED, result.rows()
+    assert result.shown.leading.kind.value == "noise"
+    assert "noisy(float(len(data)), 1.0, 1.0, rng)" in result.summary
 
 
 @pytest.mark.statistical

@@ -24,9 +24,15 @@ def answer(request: Dict[str, Any], target: Any = None) -> Any:
     if request["do"] == "describe":
         return described(target)
     if request["do"] == "examine":
-        pair = [ExaminedData(**one) for one in request["pair"]]
         asked = {key: request[key] for key in ("seed", "again", "traced")}
-        return examine.examined(target, *pair, **asked)
+        pair = [ExaminedData(**one) for one in request["pair"]]
+        sizes = request["chain"]
+        if not sizes:
+            return examine.examined(target, *pair, **asked)
+        chain = [pair[0].first(size, pair[1]) for size in sizes]
+        place = examine.parts_at(target, chain, request["seed"])
+        pair = chain[place : place + 2][:: 1 if sizes[place] > sizes[place + 1] else -1]
+        return {**examine.examined(target, *pair, kept=True, **asked), "place": place}
     if request["do"] == "import":
         # What the target imports when it runs is there before draws are tapped.
         examine.run_once(target, ExaminedData(**request["data"]), Tape(), 0)

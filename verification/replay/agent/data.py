@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 import numpy as np
 
@@ -28,9 +28,13 @@ class ExaminedData:
     def __len__(self) -> int:
         return len(next(iter(self._columns.values()), []))
 
-    def first(self, count: int) -> ExaminedData:
-        """The first records alone."""
-        columns = {name: values[:count] for name, values in self._columns.items()}
+    def first(self, count: int, then: Optional[ExaminedData] = None) -> ExaminedData:
+        """The first records, and those at further places of another data set, if there is one."""
+        rest = {} if then is None else then.table
+        columns = {
+            name: values[:count] + rest.get(name, [])[count:]
+            for name, values in self._columns.items()
+        }
         return ExaminedData(columns, self._numbers)
 
     @property

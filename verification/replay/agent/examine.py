@@ -32,6 +32,7 @@ from .slices import (
     makes_seed,
     picks_records,
     shown,
+    statement_at,
 )
 from .sources import (
     Watch,
@@ -48,6 +49,8 @@ from .taps import tapped_libraries
 _MOST_DIFFERENCES, _MOST_YIELDED = 40, 5_000
 # How often whole numbers have to be the same before their noise counts as fixed.
 _MORE_RUNS = 24
+# The logarithm of how likely choices in all these runs may be the same and count as fixed.
+_BY_CHANCE = math.log(1e-9)
 # Runs with other noise, after which values that are the same follow from the data alone.
 _FRESH_RUNS = 3
 # Values and sensitivities are computed in floats; a difference within this part of one is rounding.
@@ -62,8 +65,9 @@ _COMPUTES_BUDGET = re.compile(
     r"return [\w. */+-]+$|[\w., ()]*(%s)\w*([\w., ()]* = (?!\[\]|0\b|none)|\.append\()"
     % "|".join(_OF_BUDGETS)
 )
+_COMPUTES = re.compile(r"\w = .*[(*/]")
 # What gives a number another name, or begins a loop.
-_DECIDES_NOTHING = re.compile(r"[\w., ()]+ = [\w., ]+$|for ")
+_DECIDES_NOTHING = re.compile(r"[\w., ()]+ = [\w., ]+$|return [\w.]+$|for ")
 _FRAMES_OF_BUDGETS, _STEPS_OF_BUDGETS, _CALLERS, _STEPS = 12, 4, 4, 3
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
@@ -249,6 +253,7 @@ def examined(
     seed: int,
     again: bool = True,
     traced: bool = False,
+    kept: bool = False,
 ) -> Dict[str, Any]:
     """What one record changes when the noise of the run on D is replayed on D'.
 
@@ -267,6 +272,8 @@ def examined(
         Whether another run on D, with another seed, shows if noise is drawn anew.
     traced : bool
         Whether the lines at which differing values were computed are looked for, in slower runs.
+    kept : bool
+        Whether the noise is that of :func:`parts_at`.
 
     Returns
     -------
@@ -278,7 +285,7 @@ def examined(
     Taps.open()
     distance = 2 if len(first) == len(second) else 1
     # No seed governs noise of the system: what was seen with it is looked at again with the same.
-    before = _kept.get((target, seed)) if traced else None
+    before = _kept.get((target, seed)) if traced or kept else None
     recorded = run_once(target, first, Tape(earlier=before, distance=distance), seed)
     control = run_once(target, first, Tape(earlier=recorded.tape), seed)
     replayed = _replayed(target, second, recorded, seed)
@@ -291,10 +298,8 @@ def examined(
     noise = {(one.kind, one.what) for one in _differences(recorded, control)}
     found = [*fixed, *_reused(replayed.tape), *_differences(recorded, replayed)]
     found = [one for one in found if (one.kind, one.what) not in noise]
-    if found and not traced and len(recorded.tape.calls) < _MOST_KEPT_CALLS:
-        _kept[target, seed] = recorded.tape
-        if len(_kept) > _MOST_KEPT:
-            del _kept[next(iter(_kept))]
+    if found and not traced:
+        _keep(target, seed, recorded.tape)
     if traced:
         stated, sides = _with_sources(found, target, (first, second), (recorded, replayed), seed)
     picking, escaped = _picking_and_escaped(recorded.tape)
@@ -303,7 +308,8 @@ def examined(
     calls = [_described(*pair, uneven) for pair in replayed.tape.matched()]
     if traced:
         for one, pair in zip(calls, replayed.tape.matched()):
-            one["budget"], one["computed"] = _budget_lines(pair[0] or pair[1], stated, sides)
+            lines, one["computed"] = _budget_lines(pair[0] or pair[1], stated, sides)
+            one["budget"] = one["budget"] or lines
     unseen = ["a draw at %s is put on nothing that was seen" % one for one in escaped]
     unseen += ["what a sample of records changes, which is drawn at %s" % one for one in picking]
     if noise:
@@ -337,6 +343,48 @@ def examined(
     }
 
 
+def _keep(target: Target, seed: int, tape: Tape) -> None:
+    if len(tape.calls) < _MOST_KEPT_CALLS:
+        _kept[target, seed] = tape
+        if len(_kept) > _MOST_KEPT:
+            del _kept[next(iter(_kept))]
+
+
+def parts_at(target: Target, chain: List[ExaminedData], seed: int) -> int:
+    """The place in a chain of neighbours before which, with the same noise, nothing differs yet.
+
+    The noise is kept. Values under noise move along a chain; nothing else does. It is 0 where both
+    ends are the same.
+    """
+    Taps.open()
+    recorded = run_once(target, chain[0], Tape(), seed)
+    _kept.pop((target, seed), None)
+    _keep(target, seed, recorded.tape)
+    picking, escaped = _picking_and_escaped(recorded.tape)
+    same_data: Set[Tuple[str, str]] = set()
+
+    def parts(data: ExaminedData) -> bool:
+        found = _differences(recorded, run_once(target, data, Tape(earlier=recorded.tape), seed))
+        return any(
+            (one.kind, one.what) not in same_data
+            and one.kind in ("structure", "calls", "parameter", "value")[: 3 if escaped else 4]
+            and (one.kind != "calls" or "%s:%d" % (one.file, one.line) not in picking)
+            for one in found
+        )
+
+    low, high = 0, len(chain) - 1
+    if recorded.error or not parts(chain[high]):
+        return 0
+    control = run_once(target, chain[0], Tape(earlier=recorded.tape), seed)
+    same_data.update((one.kind, one.what) for one in _differences(recorded, control))
+    if not parts(chain[high]):
+        return 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if parts(chain[middle]) else (middle, high)
+    return low
+
+
 def _replayed(target: Target, data: ExaminedData, recorded: Run, seed: int) -> Run:
     """The run with the noise of another one, drawn in the order in which less differs."""
     found = run_once(target, data, Tape(earlier=recorded.tape), seed)
@@ -363,12 +411,13 @@ def _fixed(
     calls: Dict[Any, Call] = {}
     same_answers: Dict[Any, List[bool]] = {}
     whole: Set[Any] = set()
+    chance: Dict[Any, float] = {}
     for key, call in recorded.tape.numbered():
-        # What is chosen among candidates comes twice by chance; a sum with noise does not.
-        if _moved(call.value, call.answer) is None or _is_stated(call):
-            continue
-        if call.family == "categorical" and np.size(call.value) == 1:
-            # There is one candidate alone.
+        if call.family == "categorical":
+            # What is chosen among candidates comes twice by chance: at most by this.
+            likely = float(np.max(call.value, initial=0.0))
+            chance[call.key] = chance.get(call.key, 0.0) + (math.log(likely) if likely > 0.0 else 0)
+        elif _moved(call.value, call.answer) is None or _is_stated(call):
             continue
         other = numbered.get(key)
         calls.setdefault(call.key, call)
@@ -376,7 +425,11 @@ def _fixed(
         same_answers.setdefault(call.key, []).append(equal)
         if not _has_fractions(call.answer):
             whole.add(call.key)
-    fixed = [key for key, equal in same_answers.items() if all(equal)]
+    fixed = [
+        key
+        for key, equal in same_answers.items()
+        if all(equal) and (1 + _MORE_RUNS) * chance.get(key, -math.inf) < _BY_CHANCE
+    ]
     if whole & set(fixed):
         # Whole numbers come twice by chance, but not in many runs.
         fixed = _still_fixed(target, first, recorded, fixed, seed)
@@ -566,13 +619,14 @@ def _with_sources(
         if difference.source and declared is not None and declared % 1.0:
             # Where the number comes from, and not where it is handed over.
             held = sides[0].found.get((_STATED, "float", declared), [])
-            difference.source = shown(Place(*held[0], "")) if held else difference.source
+            stated_in = statement_at(*_line_of(difference.source))
+            if held and statement_at(*held[0]) != stated_in:
+                difference.source = shown(Place(*held[0], ""))
         _add_source(difference, place, sides)
         if not difference.file:
             _add_setting_line(difference, sides)
         read = [(difference.file, difference.line)]
-        source, _, line = difference.source.partition("  ")[0].rpartition(":")
-        read += [(source, int(line))] if source else []
+        read += [_line_of(difference.source)] if difference.source else []
         # A parameter that differs is none of the value that the same line hides.
         read = read[:: -1 if difference.kind == "parameter" else 1]
         lines = [one for at in read if at[0] for one in assigned_before(*at)]
@@ -602,6 +656,12 @@ def _with_sources(
     return {Place(*line, ""): one for line, one in list(whole.items())[::-1]}, sides
 
 
+def _line_of(text: str) -> Tuple[str, int]:
+    """The file and the line of a text that :func:`shown` made."""
+    file, _, line = text.partition("  ")[0].rpartition(":")
+    return file, int(line)
+
+
 def _stated_numbers(tape: Tape) -> List[Tuple[str, Any]]:
     """What calls say of their budgets and sensitivities: names and numbers, whole ones twice."""
     found: Dict[Tuple[str, Any], None] = {}
@@ -623,26 +683,31 @@ def _by_how_much(difference: SeenDifference) -> Any:
 
 
 def _add_source(difference: SeenDifference, place: int, sides: List[Watch]) -> None:
-    """Add the first line that held the value itself, or else an array with it."""
+    """Add the first line that held the value itself or what holds it, or else an array with it."""
     for held in ("found", "weak"):
+        sources: List[Tuple[int, Place]] = []
         for part in range(min(len(one) for one in difference.values)):
             # A line that holds both numbers in either run says nothing.
             first, second = (getattr(side, held).get((place, part), []) for side in sides)
             both = [at for side in sides for at in side.found.get((place, part, _OTHER), [])]
             source = first_common(first, second, both)
-            if source is None:
-                continue
-            if (source.file, source.line) == (difference.file, difference.line):
-                return
-            if not difference.file:
-                difference.file, difference.line = source.file, source.line
-                difference.code = source.code()
-            elif difference.source:
-                # The line that states a parameter stays; that of the value comes beside it.
-                difference.origins.append(shown(source))
-            else:
-                difference.source = shown(source)
+            if source is not None:
+                line = source.file, source.line
+                sources.append((sides[0].when.get(((place, part), line), part), source))
+        if not sources:
+            continue
+        source = min(sources, key=lambda one: one[0])[1]
+        if (source.file, source.line) == (difference.file, difference.line):
             return
+        if not difference.file:
+            difference.file, difference.line = source.file, source.line
+            difference.code = source.code()
+        elif difference.source:
+            # The line that states a parameter stays; that of the value comes beside it.
+            difference.origins.append(shown(source))
+        else:
+            difference.source = shown(source)
+        return
 
 
 def _add_setting_line(difference: SeenDifference, sides: List[Watch]) -> None:
@@ -887,6 +952,7 @@ def _described(before: Optional[Call], after: Optional[Call], uneven: Any) -> Di
     """What accounting needs of a call in both runs."""
     call = before or after
     assert call is not None
+    asked = call.built[:1] if call.alone and (before is None or after is None) else ()
     moved = relative = None
     known = before is not None and after is not None and call.key not in uneven
     if before is not None and after is not None and known:
@@ -902,7 +968,7 @@ def _described(before: Optional[Call], after: Optional[Call], uneven: Any) -> Di
         "declared": call.declared,
         "line": "%s:%d" % (call.places[0].file, call.places[0].line) if call.places else "",
         "code": call.places[0].code() if call.places else "",
-        "budget": [],
+        "budget": list(map(shown, asked)),
         "computed": [],
     }
 
@@ -934,15 +1000,27 @@ def _budget_lines(
                 if rank is not None:
                     found[one] = min(rank, found.get(one, rank))
     for one, whole in stated.items():
-        if _rank_of_budget(one) == 0 or not whole:
+        rank = _rank_of_budget(one)
+        if rank == 0 or not whole or (rank and _COMPUTES.search(one.code())):
             found[one] = min(0, found.get(one, 0))
+    made = [
+        Place(*line, "")
+        for line, fields in sides[0].made.items()
+        if any(word in fields for word in _OF_BUDGETS)
+    ]
+    found.update(dict.fromkeys(made, 0))
     run = [one for one in found if was_run((one.file, one.line), *sides)]
-    run.sort(key=lambda one: (found[one], stated.get(one, True)))
+    # Of lines of a rank those come first that hold a number, and of these those that compute it.
+    held = {**dict.fromkeys(made, 1), **{one: 2 * whole for one, whole in stated.items()}}
+    run.sort(key=lambda one: (found[one], held.get(one, 3), _hands_on(one)))
     own = [Place(one.file, one.line, "") for stack in stacks for one in stack[:1]]
-    decides = [one for one in run if one not in own and not _DECIDES_NOTHING.match(one.code())]
-    decides.sort(key=lambda one: (found[one], re.match(r"return [\w.]+$", one.code()) is not None))
-    first = [one for one in decides if found[one] < 2][:1]
+    first = [one for one in run if one not in own and not _hands_on(one) and found[one] < 2][:1]
     return [shown(one) for one in run], [(shown(one), found[one] == 0) for one in first]
+
+
+def _hands_on(line: Place) -> bool:
+    """Whether a line only gives a number another name, or begins a loop."""
+    return _DECIDES_NOTHING.match(line.code()) is not None
 
 
 def _rank_of_budget(line: Place) -> Optional[int]:

@@ -99,6 +99,38 @@ def lines_that_set(file: str, name: str) -> Set[int]:
     return found
 
 
+@functools.lru_cache(maxsize=None)
+def statement_at(file: str, line: int) -> Tuple[str, int]:
+    """The statement that has a line, by its file and the line at which it begins."""
+    _, statements = _function_at(file, line)
+    begins = [one.lineno for one in statements if one.lineno <= line <= (one.end_lineno or 0)]
+    return file, max(begins, default=line)
+
+
+@functools.lru_cache(maxsize=None)
+def changed_at(file: str, line: int) -> List[Tuple[str, str]]:
+    """What a line changes that keeps its name: parts of a variable, and attributes, by both names.
+
+    The second name is empty for a variable itself.
+    """
+    return _changes_of(file).get(line, [])
+
+
+@functools.lru_cache(maxsize=None)
+def _changes_of(file: str) -> Dict[int, List[Tuple[str, str]]]:
+    found: Dict[int, List[Tuple[str, str]]] = {}
+    for node in ast.walk(_tree(file)):
+        held: Optional[ast.AST] = _changed_by(node)
+        attribute = ""
+        if isinstance(node, ast.AugAssign):
+            held = node.target
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            held, attribute = node.value, node.attr
+        if isinstance(held, ast.Name):
+            found.setdefault(held.lineno, []).append((held.id, attribute))
+    return found
+
+
 def shown(place: Place) -> str:
     """A line with its text."""
     return "%s:%d  %s" % (place.file, place.line, place.code())

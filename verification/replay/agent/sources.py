@@ -19,6 +19,7 @@ import numpy as np
 
 from .noise import plain
 from .releases import same
+from .slices import changed_at
 from .tape import Place
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -28,6 +29,10 @@ _LARGE = ("numpy", "pandas", "scipy", "sklearn", "torch", "jax", "jaxlib", "jobl
           "antlr4", "networkx")  # fmt: skip
 _SECONDS = 2.0
 _FEW_MEMBERS, _MOST_MEMBERS, _MOST_LINES, _MOST_HELD = 8, 2_000, 200_000, 64
+
+# How deep in lists and tuples values are looked for.
+_DEEPEST = 2
+_SINGLE = (bool, int, float, str, type(None))
 
 Line = Tuple[str, int]
 
@@ -42,10 +47,25 @@ class Watch:
     """
 
     def __init__(self, values: Dict[Any, Any]) -> None:
-        self._values = {key: _Value(value) for key, value in values.items()}
+        plain_values = {key: _plain(value) for key, value in values.items()}
+        # What is looked for by its only number or text, and by its members.
+        self._singles: Dict[Any, List[Any]] = {}
+        self._several: Dict[Any, List[Any]] = {}
+        for key, value in plain_values.items():
+            if isinstance(value, _SINGLE):
+                self._singles.setdefault(_hashed(value), []).append(key)
+            else:
+                members = _members(value)
+                self._several.update({} if members is None else {key: members})
+        self._lengths = set(map(len, self._several.values()))
+        self._fractions = {one for one in self._singles if isinstance(one, float)}
         self.found: Dict[Any, List[Line]] = {key: [] for key in values}
         self.weak: Dict[Any, List[Line]] = {key: [] for key in values}
         """Where it is one of the numbers of an array."""
+        self.made: Dict[Line, str] = {}
+        """Where objects of dataclasses are made, with their names and those of their fields."""
+        self.when: Dict[Tuple[Any, Line], int] = {}
+        """After how many lines a value was first held after a line."""
         self.steps: Dict[Tuple[Line, Line], None] = {}
         """From which line to which one the run went, in the order of the first time."""
         self.way: List[Line] = []
@@ -54,7 +74,7 @@ class Watch:
         """What variables held after a line, as far as it can be compared."""
         self.answers: Dict[Line, Set[bool]] = {}
         """Truth values that were returned at a line."""
-        self._frames: Dict[int, Tuple[int, Dict[str, int]]] = {}
+        self._frames: Dict[int, Tuple[int, Dict[str, int], Set[Optional[float]]]] = {}
         self._watched: Dict[str, bool] = {}
         self._until = 0.0
         self.is_whole = True
@@ -75,15 +95,26 @@ class Watch:
     def __exit__(self, *error: Any) -> None:
         sys.settrace(None)
 
-    def _called(self, frame: Any, event: str, arg: Any) -> Optional[Callable[..., Any]]:
-        file = frame.f_code.co_filename
+    def _is_watched(self, file: str) -> bool:
         if file not in self._watched:
             self._watched[file] = is_examined(file)
-        if not self._watched[file]:
+        return self._watched[file]
+
+    def _called(self, frame: Any, event: str, arg: Any) -> Optional[Callable[..., Any]]:
+        known, caller = frame.f_locals, frame.f_back
+        # What a function is given, the constructor of a dataclass too, was computed before: in the
+        # line that calls it, if nothing held it there.
+        if caller is not None and self._is_watched(caller.f_code.co_filename):
+            line = caller.f_code.co_filename, caller.f_lineno
+            for one in known.values():
+                self._look_at(one, line, anew=True)
+            if frame.f_code.co_filename == "<string>" and "self" in known:
+                self.made[line] = " ".join([type(known["self"]).__name__, *known]).lower()
+        if not self._is_watched(frame.f_code.co_filename):
             return None
-        # What a function is given was computed before.
-        known = {name: id(one) for name, one in frame.f_locals.items()}
-        self._frames[id(frame)] = (frame.f_lineno, known)
+        given = {_fraction(one) for one in known.values()} - {None}
+        ids = {name: id(one) for name, one in known.items()}
+        self._frames[id(frame)] = (frame.f_lineno, ids, given)
         return self._line
 
     def _line(self, frame: Any, event: str, arg: Any) -> Optional[Callable[..., Any]]:
@@ -91,16 +122,23 @@ class Watch:
             self.is_whole = False
             sys.settrace(None)
             return None
-        line, known = self._frames.get(id(frame), (frame.f_lineno, {}))
-        file = frame.f_code.co_filename
-        for name, one in frame.f_locals.items():
-            if known.get(name) != id(one):
-                known[name] = id(one)
+        line, known, given = self._frames.get(id(frame), (frame.f_lineno, {}, set()))
+        file, now = frame.f_code.co_filename, frame.f_locals
+        new = [one for name, one in now.items() if known.get(name) != id(one)]
+        known.update((name, id(one)) for name, one in now.items())
+        for name, attribute in changed_at(file, line):
+            held = now.get(name)
+            one = getattr(held, "__dict__", {}).get(attribute) if attribute else held
+            new += [] if one is None else [one]
+        for one in new:
+            self._keep(one, (file, line))
+            # What another number is made of that was given is that number.
+            if _fraction(one) not in given:
                 self._look_at(one, (file, line))
-                self._keep(one, (file, line))
         if event == "return":
             self._frames.pop(id(frame), None)
-            self._look_at(arg, (file, frame.f_lineno))
+            if _fraction(arg) not in given:
+                self._look_at(arg, (file, frame.f_lineno))
             self._keep(arg, (file, frame.f_lineno))
             if isinstance(arg, (bool, np.bool_)):
                 self.answers.setdefault((file, frame.f_lineno), set()).add(bool(arg))
@@ -108,55 +146,60 @@ class Watch:
         self.steps[(file, line), (file, frame.f_lineno)] = None
         if len(self.way) < _MOST_LINES:
             self.way.append((file, frame.f_lineno))
-        self._frames[id(frame)] = (frame.f_lineno, known)
+        self._frames[id(frame)] = (frame.f_lineno, known, given)
         return self._line
 
     def _keep(self, value: Any, line: Line) -> None:
         held = self.assigned.setdefault(line, set())
         if len(held) < _MOST_HELD:
-            whole = not isinstance(value, (bool, int, float, str))
+            whole = not isinstance(value, _SINGLE)
             members = _members(value) if whole else None
             held.add(repr(value if members is None and not whole else members))
 
-    def _look_at(self, value: Any, line: Line, *, inside: bool = True) -> None:
-        for key, wanted in self._values.items():
-            if wanted.is_held_by(value):
-                self.found[key].append(line)
-            elif wanted.is_member_of(value):
-                self.weak[key].append(line)
+    def _look_at(self, value: Any, line: Line, *, inside: bool = True, anew: bool = False) -> None:
+        """Keep the line if a value is looked for; only if none held it before, if ``anew``."""
+        value = _plain(value)
+        if isinstance(value, _SINGLE):
+            for key in self._singles.get(_hashed(value), ()):
+                self._found(key, line, anew)
+            return
+        members = _members(value)
+        if members is not None and len(members) in self._lengths:
+            for key, wanted in self._several.items():
+                if len(wanted) == len(members) and all(map(same, members, wanted)):
+                    self._found(key, line, anew)
+        if self._fractions and members and not anew:
+            for one in self._fractions.intersection(filter(_fraction, members)):
+                for key in self._singles[one]:
+                    self.weak[key].append(line)
         if inside and isinstance(value, (tuple, list)) and len(value) <= _FEW_MEMBERS:
             for one in value:
-                self._look_at(one, line, inside=False)
+                self._look_at(one, line, inside=inside - 1, anew=anew)
+
+    def _found(self, key: Any, line: Line, anew: bool) -> None:
+        if anew and self.found[key]:
+            return
+        self.found[key].append(line)
+        self.when.setdefault((key, line), len(self.way))
 
 
-class _Value:
-    """A value that is looked for: a number or a text, or all parts of an array or a list."""
+def _plain(value: Any) -> Any:
+    """A value without memory, and a number of numpy as one of Python."""
+    value = plain(value)
+    return value.item() if hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0 else value
 
-    def __init__(self, value: Any) -> None:
-        self._value = plain(value)
-        whole = not isinstance(self._value, (bool, int, float, str, type(None)))
-        self._members = _members(self._value) if whole else None
 
-    def is_held_by(self, value: Any) -> bool:
-        """Whether a variable holds it."""
-        value = plain(value)
-        if self._members is None:
-            if hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0:
-                value = value.item()
-            return type(value) is type(self._value) and same(value, self._value)
-        members = _members(value)
-        return (
-            members is not None
-            and len(members) == len(self._members)
-            and all(map(same, members, self._members))
-        )
+def _hashed(value: Any) -> Any:
+    """What single values are told from others by: NaN is NaN, and -0.0 is not 0.0."""
+    if isinstance(value, float):
+        return value if value % 1.0 > 0.0 else repr(value)
+    return type(value), value
 
-    def is_member_of(self, value: Any) -> bool:
-        """Whether an array has a number with a fraction among its members."""
-        if not isinstance(self._value, float) or not self._value % 1.0:
-            return False
-        members = _members(value)
-        return members is not None and any(same(one, self._value) for one in members)
+
+def _fraction(value: Any) -> Optional[float]:
+    """A number with a fraction, of whatever type; None for anything else."""
+    value = plain(value)
+    return float(value) if isinstance(value, (float, np.floating)) and value % 1.0 > 0.0 else None
 
 
 def _members(value: Any) -> Optional[List[Any]]:

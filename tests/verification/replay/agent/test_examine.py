@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import random
 import secrets
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from rdpkit.verification.replay.agent.data import ExaminedData
-from rdpkit.verification.replay.agent.examine import Taps, examined
+from rdpkit.verification.replay.agent.examine import Taps, examined, parts_at
 
 
 def data(*values, labels=None):
@@ -176,3 +177,69 @@ def test_noise_may_be_drawn_in_the_order_in_which_records_name_groups(labels):
 
     pair = [data(*[0.5] * len(one), labels=one) for one in labels]
     assert kinds(counted, pair) == []
+
+
+def choosing(seed):
+    """A target that chooses one of two, 30 times, with a generator of this seed."""
+
+    def target(data, rng):
+        own = rng if seed is None else np.random.default_rng(seed)
+        return [int(own.choice(2, p=[0.5, 0.5])) for _ in range(30)]
+
+    return target
+
+
+def test_choices_with_a_fixed_seed_are_found_and_those_without_are_not():
+    assert "seed" not in {one["kind"] for one in found(choosing(None))["differences"]}
+    assert "seed" in {one["kind"] for one in found(choosing(7))["differences"]}
+
+
+def test_a_choice_of_one_candidate_is_no_seed():
+    def target(data, rng):
+        return int(rng.choice(1, p=[1.0]))
+
+    assert found(target)["differences"] == []
+
+
+def summed(data, rng):
+    return noisy_total(float(np.clip(data.features, 0.0, 0.75).sum()) / 3.0, rng)
+
+
+def noisy_total(total, rng):
+    total = float(total)
+    return bare(total)
+
+
+def bare(total):
+    return total
+
+
+def test_a_number_that_is_computed_in_an_argument_is_of_the_line_that_calls():
+    (difference,) = found(summed, traced=True)["differences"]
+    assert "np.clip(data.features, 0.0, 0.75)" in difference["source"] + difference["code"]
+
+
+@dataclasses.dataclass
+class Settings:
+    """What a noise is made with."""
+
+    epsilon: float
+    sensitivity: float
+
+
+def test_the_line_that_makes_a_dataclass_is_named_where_too_much_is_spent():
+    def target(data, rng):
+        settings = Settings(epsilon=3.0, sensitivity=1.0)
+        return len(data) + rng.laplace(scale=settings.sensitivity / settings.epsilon)
+
+    (call,) = [one for one in found(target, traced=True)["calls"] if one["relative"]]
+    assert any("Settings(epsilon=3.0" in line for line in call["budget"])
+
+
+def test_a_chain_of_data_sets_parts_between_two_neighbours():
+    def target(data, rng):
+        return len(data) > 5 or rng.laplace(scale=1.0) + len(data)
+
+    chain = [data(*([0.5] * size)) for size in range(2, 12)]
+    assert len(chain[parts_at(target, chain, seed=1)]) == 5
+    assert parts_at(lambda data, rng: rng.laplace(scale=1.0) + len(data), chain, seed=1) == 0

@@ -9,10 +9,10 @@ from __future__ import annotations
 import functools
 import sys
 from contextlib import ExitStack, contextmanager
-from typing import Any, Callable, Iterator, List
+from typing import Any, Callable, Iterator, List, Tuple
 
 from ..generators import replaced
-from ..tape import current
+from ..tape import Place, current, places_here
 
 _PACKAGE, _MOST_FRAMES = "pipeline_dp", 12
 
@@ -67,19 +67,21 @@ def _by_users(sample: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Any, col: Any, n: int, stage_name: Any = None) -> Any:
         if current() is None:
             return sample(self, col, n, stage_name)
-        found = _each(self, col, lambda one: sample(self, one, n, stage_name))
+        found = _each(self, col, lambda one: sample(self, one, n, stage_name), places_here())
         return sys.modules["pipeline_dp.pipeline_backend"].ReiterableLazyIterable(found)
 
     return call
 
 
-def _each(backend: Any, col: Any, sample: Callable[[Any], Any]) -> Iterator[Any]:
+def _each(
+    backend: Any, col: Any, sample: Callable[[Any], Any], asked: Tuple[Place, ...]
+) -> Iterator[Any]:
     def of(pairs: Any) -> Any:
         return next(iter(sample(pairs)))[1]
 
     for key, values in backend.group_by_key(col):
         draw = functools.partial(of, [(key, one) for one in values])
-        yield key, _sampled("sample of %r" % (key,), values, draw)
+        yield key, _sampled("sample of %r" % (key,), values, draw, asked)
 
 
 def _of_a_user(choose: Callable[..., Any]) -> Callable[..., Any]:
@@ -94,7 +96,9 @@ def _of_a_user(choose: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _sampled(name: str, values: List[Any], draw: Callable[[], Any]) -> Any:
+def _sampled(
+    name: str, values: List[Any], draw: Callable[[], Any], asked: Tuple[Place, ...] = ()
+) -> Any:
     tape = current()
     assert tape is not None
     among = set(map(repr, values))
@@ -103,4 +107,6 @@ def _sampled(name: str, values: List[Any], draw: Callable[[], Any]) -> Any:
         draw,
         fits=lambda answer: len(answer) <= len(values) and among.issuperset(map(repr, answer)),
         alone=True,
+        # The sample is drawn later than it is asked for.
+        built=asked,
     )

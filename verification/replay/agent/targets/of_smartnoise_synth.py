@@ -30,6 +30,8 @@ from snsynth.transform.table import TableTransformer  # noqa: E402
 from . import CLAIMED, REMOVE, REPLACE, counted, target  # noqa: E402
 
 _TABLE = {"colour": ["red", "green", "blue"], "size": ["small", "large"]}
+# Of three columns there are pairs to choose among, for more than one round.
+_WIDE = {**_TABLE, "shape": ["round", "square"]}
 _NUMBERS = {"x": [0.0, 1.0], "y": [0.0, 1.0]}
 _OF_COVARIANCE = ("https://github.com/opendp/smartnoise-sdk/issues/622",)
 _DELTA = 1e-5
@@ -103,13 +105,10 @@ else:
         _module.cdp_rho = functools.lru_cache(maxsize=None)(_module.cdp_rho)
 
 
-def _named_table() -> TableTransformer:
+def _named_table(table: Dict[str, List[str]] = _TABLE) -> TableTransformer:
     """A transformer that has seen every category in data that are nobody's."""
-    public = pandas.DataFrame(
-        {"colour": ["red", "green", "blue"], "size": ["small", "large", "large"]}
-    )
-    columns = [LabelTransformer(nullable=False), LabelTransformer(nullable=False)]
-    found = TableTransformer(columns)
+    public = pandas.DataFrame({name: (one * 2)[:3] for name, one in table.items()})
+    found = TableTransformer([LabelTransformer(nullable=False) for _ in table])
     found.fit(public)
     return found
 
@@ -142,9 +141,9 @@ def mst_from_data(data: Any, rng: Any) -> Any:
     return _fitted("mst", data, delta=_DELTA)
 
 
-@target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
+@target(REMOVE, _WIDE, delta=_DELTA, summary=counted)
 def aim(data: Any, rng: Any) -> Any:
-    return _fitted("aim", data, _named_table(), delta=_DELTA, rounds=3)
+    return _fitted("aim", data, _named_table(_WIDE), delta=_DELTA, rounds=6)
 
 
 @target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
