@@ -199,10 +199,8 @@ class TrainingMaker:
 
     def fresh(self) -> PrivateTraining:
         """A new training."""
-        try:
+        with _validate.ErrorsOf(self.name):
             made = self.make()
-        except Exception as error:
-            raise ValueError(f"{self.name} raised {type(error).__name__}: {error}") from error
         try:
             return as_training(made)
         except ValueError as error:

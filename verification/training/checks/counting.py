@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from rdpkit import _validate
 from rdpkit.verification.training.batches import size
 from rdpkit.verification.training.trainer import PrivateTraining
-from rdpkit.verification.training.updates import parameters_of
+from rdpkit.verification.training.updates import optimizer_hooks, parameters_of
 
 History = list[tuple[float, float, int]]
 
@@ -48,17 +49,11 @@ class UpdateCounter:
     @contextlib.contextmanager
     def open(self) -> Iterator[UpdateCounter]:
         """Count while the block runs; it may be ended early."""
-        from torch.optim.optimizer import (  # noqa: PLC0415 - only for trainings with torch
-            register_optimizer_step_pre_hook,
-        )
-
-        handle = register_optimizer_step_pre_hook(self._before)
         try:
-            yield self
+            with optimizer_hooks(self._before):
+                yield self
         except _EnoughError:
             self.ended = False
-        finally:
-            handle.remove()
 
     def _before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         # Opacus's optimiser wraps another one, which alone moves parameters.
@@ -137,24 +132,15 @@ def count_steps(training: PrivateTraining, *, most: int, calls: int, until: floa
     batches = records = waiting = updates = 0
     multipliers: list[float] = []
     for batch in training.loader:
-        counter = UpdateCounter(training, until=float("inf"))
-        try:
-            if training.model is None:
-                training.step(batch)
-                made = 0
-            else:
-                with counter.open():
-                    training.step(batch)
-                made = counter.count
-                multipliers += counter.multipliers
-        except Exception as error:
-            raise ValueError(
-                f"{training.name}: step(batch) raised {type(error).__name__}: {error}"
-            ) from error
+        counter = UpdateCounter(training, until=math.inf)
+        watched = contextlib.nullcontext() if training.model is None else counter.open()
+        with _validate.ErrorsOf(f"{training.name}: step(batch)"), watched:
+            training.step(batch)
+        multipliers += counter.multipliers
         batches += 1
         waiting += size(batch)
-        updates += made
-        if made:
+        updates += counter.count
+        if counter.count:
             records, waiting = records + waiting, 0
         if batches >= most or time.perf_counter() > until:
             break
@@ -182,13 +168,8 @@ def count_training(
     assert training.train is not None
     before = history_of(training) or []
     counter = UpdateCounter(training, until=until, most=most, before=leading)
-    try:
-        with counter.open():
-            training.train()
-    except Exception as error:
-        raise ValueError(
-            f"{training.name}: train() raised {type(error).__name__}: {error}"
-        ) from error
+    with _validate.ErrorsOf(f"{training.name}: train()"), counter.open():
+        training.train()
     return Counted(
         batches=0,
         records=0,

@@ -21,6 +21,7 @@ from rdpkit.formats.numbers import how_many
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.estimators.error_budget import ErrorBudget
 from rdpkit.verification.training.batches import size
+from rdpkit.verification.training.checks import real_events
 from rdpkit.verification.training.checks.after_noise import (
     Changed,
     bends_sometimes,
@@ -166,7 +167,7 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         false_alarm_rate=options.rate_of_a_check,
         mistakes=_one_of_a_kind(mistakes),
         measured=tuple(_measured(evidence, moment.trials)),
-        bounds=tuple(_bounds(evidence, options)) if account_is_of_a_step(moment) else (),
+        bounds=tuple(_bounds(evidence, options)) if moment.account.parts == 1 else (),
         notes=tuple(notes),
         inconclusive=changed or ("" if moment.found else _NOT_CANCELLED),
         spent=budget.spent,
@@ -199,11 +200,6 @@ def _evidence(moment: Moment, level: float, *, divided: bool = False) -> StepEvi
         probe=moment.effects,
         divided=divided,
     )
-
-
-def account_is_of_a_step(moment: Moment) -> bool:
-    """Whether what was told is the same for all steps."""
-    return moment.account.parts == 1
 
 
 def _rhythm_notes(rhythm: Rhythm) -> list[str]:
@@ -564,17 +560,14 @@ def _bounds(evidence: StepEvidence, options: TrainingOptions) -> Iterator[Traini
     if multiplier < _LEAST_MULTIPLIER:
         return
     training = evidence.training
-    event = with_noise(training.event, multiplier / account.noise_multiplier)
-    try:
-        found, _ = rdpkit.lower_bound(event, adjacency=training.adjacency, delta=training.delta)
-    except (ValueError, ArithmeticError):
-        return
-    yield TrainingLowerBound(
-        epsilon=found.epsilon,
-        delta=training.delta,
+    found = real_events.at_least(
+        training,
+        with_noise(training.event, multiplier / account.noise_multiplier),
         confidence=options.confidence,
         given="every step is like the one that was measured, and batches are drawn as told",
     )
+    if found is not None:
+        yield found
 
 
 def with_noise(event: Event, factor: float) -> Event:

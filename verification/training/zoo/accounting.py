@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from rdpkit import DPSGD
 from rdpkit.verification.training.trainer import PrivateTraining, as_training
-from rdpkit.verification.training.zoo.base import Trainings
+from rdpkit.verification.training.zoo.base import Trainings, with_and_without
 from rdpkit.verification.training.zoo.parts import (
     BATCH,
     DELTA,
@@ -104,9 +104,6 @@ def _one_step_too_many(*, looks_before: bool) -> PrivateTraining:
     return made
 
 
-_LESS = 0.5
-
-
 def _told(accountant: Any, noise: float, rate: float) -> Callable[[Any], None]:
     def hook(optimizer: Any) -> None:
         accountant.step(noise_multiplier=noise, sample_rate=rate)
@@ -125,20 +122,11 @@ def _not_told(used: float) -> PrivateTraining:
 
 
 TRAININGS: Trainings = {
-    "virtual-steps": (lambda: _virtual_steps(4), lambda: _virtual_steps(1)),
-    "two-updates-of-a-batch": (lambda: _updates_of_a_batch(2), lambda: _updates_of_a_batch(1)),
-    "one-step-too-many": (
-        lambda: _one_step_too_many(looks_before=False),
-        lambda: _one_step_too_many(looks_before=True),
-    ),
-    "noise-of-the-configuration": (lambda: _not_told(_LESS), lambda: _not_told(1.0)),
-    "delta-above-one-in-n": (
-        lambda: trained_with_opacus(private_parts(), delta=0.01),
-        lambda: trained_with_opacus(private_parts(), delta=1e-5),
-    ),
-    "claim-of-another-training": (
-        lambda: trained_with_opacus(private_parts(), epsilon=1.0),
-        lambda: trained_with_opacus(private_parts(), epsilon=5.0),
-    ),
+    "virtual-steps": with_and_without(_virtual_steps, virtual=(4, 1)),
+    "two-updates-of-a-batch": with_and_without(_updates_of_a_batch, updates=(2, 1)),
+    "one-step-too-many": with_and_without(_one_step_too_many, looks_before=(False, True)),
+    "noise-of-the-configuration": with_and_without(_not_told, used=(0.5, 1.0)),
+    "delta-above-one-in-n": with_and_without(trained_with_opacus, delta=(0.01, 1e-5)),
+    "claim-of-another-training": with_and_without(trained_with_opacus, epsilon=(1.0, 5.0)),
 }
 """The code of each mistake, and the same code without it."""

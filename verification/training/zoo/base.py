@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.training.trainer import PrivateTraining
 
-Trainings = dict[str, tuple[Callable[[], PrivateTraining], Callable[[], PrivateTraining]]]
+Maker = Callable[[], PrivateTraining]
+Trainings = dict[str, tuple[Maker, Maker]]
 """For each mistake, what makes the training with it, and without it."""
+
+
+def with_and_without(make: Callable[..., PrivateTraining], **values: Any) -> tuple[Maker, Maker]:
+    """Two trainings that differ by one argument: its value with the mistake, and without it."""
+    ((name, (broken, fixed)),) = values.items()
+    return partial(make, **{name: broken}), partial(make, **{name: fixed})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,5 +32,5 @@ class TrainingZooEntry:
     check: str  # The check that finds it: "step", "sampler", "accountant" or "run"
     kinds: tuple[MistakeKind, ...]  # What says what is wrong, the most exact name first
     style: str  # How the training is written: "opacus", "torch" or "numpy"
-    broken: Callable[[], PrivateTraining]  # Makes the training with the mistake
-    fixed: Callable[[], PrivateTraining]  # Makes it without
+    broken: Maker  # Makes the training with the mistake
+    fixed: Maker  # Makes it without
