@@ -8,7 +8,7 @@ from typing import Any
 
 from rdpkit import Event, _validate
 from rdpkit.adjacency import Adjacency
-from rdpkit.verification.training.checks import real_events
+from rdpkit.verification.training import real_events
 from rdpkit.verification.training.trainer import Batch, PrivateTraining
 
 

@@ -204,7 +204,8 @@ def structure_scores(training: TrainingOutputs) -> list[NamedScore]:
     structure = structure_of(some.p[:, columns], some.q[:, columns])
     scores = []
     if structure.noiseless is not None:
-        noiseless = _with_columns(structure.noiseless, columns)
+        places = tuple(int(columns[column]) for column in structure.noiseless.columns)
+        noiseless = dataclasses.replace(structure.noiseless, columns=places)
         scores.append(
             NamedScore(
                 name="a combination without noise",
@@ -222,21 +223,16 @@ def structure_scores(training: TrainingOutputs) -> list[NamedScore]:
                 score=grid,
                 family="grid",
                 share=1.0,
-                explanation=_of_grid(grid, training),
+                explanation=mistake_of(
+                    MistakeKind.COARSE_NOISE,
+                    "grid",
+                    column=training.name(grid.column),
+                    step=grid.step,
+                    shift=grid.shift,
+                ),
             )
         )
     return scores
-
-
-def _with_columns(noiseless: Noiseless, columns: NDArray[np.intp]) -> Noiseless:
-    places = tuple(int(columns[column]) for column in noiseless.columns)
-    return dataclasses.replace(noiseless, columns=places)
-
-
-def _of_grid(grid: NoiseGrid, training: TrainingOutputs) -> Mistake:
-    column = training.name(grid.column)
-    kind = MistakeKind.COARSE_NOISE
-    return mistake_of(kind, "grid", column=column, step=grid.step, shift=grid.shift)
 
 
 def _of_noiseless(noiseless: Noiseless, training: TrainingOutputs) -> Mistake:

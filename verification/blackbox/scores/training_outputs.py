@@ -15,10 +15,6 @@ from rdpkit.verification.estimators.base import Array
 _FEWEST = 200
 
 
-def _none_known() -> NDArray[np.bool_]:
-    return np.zeros(0, dtype=np.bool_)
-
-
 # How many columns a message names.
 _MOST_NAMES = 4
 
@@ -32,7 +28,7 @@ class TrainingOutputs:
     q: Array
     shapes: tuple[tuple[int, ...], ...]
     """The shapes of the arrays of a release, in the order in which they are flattened."""
-    is_number: NDArray[np.bool_] = field(default_factory=_none_known)
+    is_number: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     """Whether a column holds a number; False for codes of categories, of which only equality means
     anything. By default all columns hold numbers.
     """
@@ -77,16 +73,13 @@ class TrainingOutputs:
 
     def half(self, which: int) -> TrainingOutputs:
         """Every second output, beginning with the first (0) or with the second (1)."""
-        return self._with(self.p[which::2], self.q[which::2])
+        return replace(self, p=self.p[which::2], q=self.q[which::2])
 
     def thinned(self, runs: int) -> TrainingOutputs:
         """At most this many outputs of each side, evenly spread."""
         if max(len(self.p), len(self.q)) <= runs:
             return self
-        return self._with(thinned(self.p, runs), thinned(self.q, runs))
-
-    def _with(self, p: Array, q: Array) -> TrainingOutputs:
-        return replace(self, p=p, q=q)
+        return replace(self, p=thinned(self.p, runs), q=thinned(self.q, runs))
 
 
 def thinned(rows: Array, most: int) -> Array:

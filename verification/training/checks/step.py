@@ -18,10 +18,15 @@ import numpy as np
 import rdpkit
 from rdpkit import Event, _validate
 from rdpkit.formats.numbers import how_many
-from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
+from rdpkit.verification.blackbox.mistakes import (
+    Mistake,
+    MistakeKind,
+    first_of_each_kind,
+    mistake_of,
+)
 from rdpkit.verification.estimators.error_budget import ErrorBudget
+from rdpkit.verification.training import real_events
 from rdpkit.verification.training.batches import size
-from rdpkit.verification.training.checks import real_events
 from rdpkit.verification.training.checks.after_noise import (
     Changed,
     bends_sometimes,
@@ -317,10 +322,8 @@ def _one_of_a_kind(mistakes: list[Mistake]) -> tuple[Mistake, ...]:
     A gradient that is not clipped, or noise that is missing somewhere, makes noise too small as
     well; to say so twice would hide the cause.
     """
-    named = {mistake.kind: mistake for mistake in reversed(mistakes)}
-    found = list(named.values())[::-1]
-    others = [one for one in found if one.kind is not MistakeKind.NOISE_TOO_SMALL]
-    return tuple(others or found)
+    others = [one for one in mistakes if one.kind is not MistakeKind.NOISE_TOO_SMALL]
+    return first_of_each_kind(others or mistakes)
 
 
 def _dropout_off(training: PrivateTraining) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain, repeat
 from typing import Any
 
@@ -67,10 +67,6 @@ class CountingTrainer:
                 self.step(batch)
 
 
-def _virtual_steps(virtual: int) -> PrivateTraining:
-    return as_training(CountingTrainer(virtual))
-
-
 def _updates_of_a_batch(updates: int) -> PrivateTraining:
     parts = private_parts()
     model, optimizer = parts[0], parts[1]
@@ -104,25 +100,23 @@ def _one_step_too_many(*, looks_before: bool) -> PrivateTraining:
     return made
 
 
-def _told(accountant: Any, noise: float, rate: float) -> Callable[[Any], None]:
-    def hook(optimizer: Any) -> None:
-        accountant.step(noise_multiplier=noise, sample_rate=rate)
-
-    return hook
-
-
 def _not_told(used: float) -> PrivateTraining:
     parts = private_parts()
     optimizer, rate = parts[1], 1.0 / len(parts[2])
     configured = optimizer.noise_multiplier
-    optimizer.attach_step_hook(_told(parts[3].accountant, configured, rate))
+    optimizer.attach_step_hook(
+        lambda _: parts[3].accountant.step(noise_multiplier=configured, sample_rate=rate)
+    )
     training = trained_with_opacus(parts)
     optimizer.noise_multiplier = used
     return training
 
 
 TRAININGS: Trainings = {
-    "virtual-steps": with_and_without(_virtual_steps, virtual=(4, 1)),
+    "virtual-steps": (
+        lambda: as_training(CountingTrainer(virtual=4)),
+        lambda: as_training(CountingTrainer(virtual=1)),
+    ),
     "two-updates-of-a-batch": with_and_without(_updates_of_a_batch, updates=(2, 1)),
     "one-step-too-many": with_and_without(_one_step_too_many, looks_before=(False, True)),
     "noise-of-the-configuration": with_and_without(_not_told, used=(0.5, 1.0)),
