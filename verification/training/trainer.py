@@ -80,16 +80,8 @@ class PrivateTraining:
     name: str = "training"  #: How reports call it
 
     def __post_init__(self) -> None:
-        for name in (
-            "step",
-            "parameters",
-            "indices",
-            "train",
-            "losses",
-            "with_records",
-            "noisy_sum",
-            "reseed",
-        ):
+        functions = "step parameters indices train losses with_records noisy_sum reseed"
+        for name in functions.split():
             value = getattr(self, name)
             if not callable(value) and (name == "step" or value is not None):
                 raise _validate.fail(name, "to be callable", value)

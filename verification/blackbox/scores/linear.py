@@ -10,8 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rdpkit.verification.blackbox.scores.named_score import NamedScore
-from rdpkit.verification.blackbox.scores.standard import Standard, standard
-from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs, thinned
+from rdpkit.verification.blackbox.scores.training_outputs import (
+    Standard,
+    TrainingOutputs,
+    standard,
+    thinned,
+)
 from rdpkit.verification.estimators.base import Array, OutputScore
 
 # A covariance is inverted as it is only if there are at least this many rows for each column, and

@@ -11,18 +11,19 @@ from torch import Tensor, nn
 
 from rdpkit import DPSGD
 from rdpkit.verification.training.trainer import PrivateTraining, as_training
-from rdpkit.verification.training.zoo.base import Trainings, with_and_without
 from rdpkit.verification.training.zoo.parts import (
     BATCH,
     DELTA,
     EPOCHS,
     NOISE,
     RECORDS,
+    Trainings,
     accounted,
     dp_sgd_gradients,
     perceptron,
     poisson_loader,
     torch_training,
+    with_and_without,
 )
 from rdpkit.verification.training.zoo.with_opacus import private_parts, trained_with_opacus
 

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 
 from rdpkit.verification.training.trainer import PrivateTraining
-from rdpkit.verification.training.zoo.base import Trainings, with_and_without
 from rdpkit.verification.training.zoo.parts import (
     BATCH,
     CLASSES,
@@ -18,6 +17,7 @@ from rdpkit.verification.training.zoo.parts import (
     NORM,
     STD,
     Gradients,
+    Trainings,
     clipped_sums,
     dp_sgd_gradients,
     gradients_of_records,
@@ -25,6 +25,7 @@ from rdpkit.verification.training.zoo.parts import (
     noise_like,
     norms,
     torch_training,
+    with_and_without,
 )
 
 

@@ -14,13 +14,13 @@ from torch import Tensor, nn
 from torch.utils.data import TensorDataset
 
 from rdpkit.verification.training.trainer import PrivateTraining
-from rdpkit.verification.training.zoo.base import Trainings, with_and_without
 from rdpkit.verification.training.zoo.parts import (
     BATCH,
     CLASSES,
     RECORDS,
     STD,
     Gradients,
+    Trainings,
     clipped_sums,
     gradients_of_records,
     mean_of,
@@ -28,6 +28,7 @@ from rdpkit.verification.training.zoo.parts import (
     perceptron,
     poisson_loader,
     torch_training,
+    with_and_without,
 )
 from rdpkit.verification.training.zoo.with_numpy import NumpyTraining
 from rdpkit.verification.training.zoo.with_opacus import private_parts, trained_with_opacus

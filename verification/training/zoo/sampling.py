@@ -12,16 +12,17 @@ from torch import Tensor
 from torch.utils.data import DataLoader, TensorDataset
 
 from rdpkit.verification.training.trainer import PrivateTraining
-from rdpkit.verification.training.zoo.base import Trainings, with_and_without
 from rdpkit.verification.training.zoo.parts import (
     BATCH,
     EPOCHS,
     RECORDS,
     PoissonBatches,
+    Trainings,
     accounted,
     loader_of,
     records,
     torch_training,
+    with_and_without,
 )
 from rdpkit.verification.training.zoo.with_numpy import NumpyTraining
 from rdpkit.verification.training.zoo.with_opacus import private_parts, trained_with_opacus
