@@ -291,7 +291,5 @@ def linear_scores(training: TrainingOutputs) -> list[NamedScore]:
     clipped = standard(some, furthest=_CLIPPED)
     if len(clipped.columns) > 1:
         robust = OfStandard(standard=clipped, score=linear(clipped(some.p), clipped(some.q)))
-        scores.append(
-            NamedScore(name="linear, of clipped outputs", score=robust, family="linear", share=1.0)
-        )
+        scores.append(NamedScore(name="linear, of clipped outputs", score=robust, family="linear"))
     return scores
