@@ -403,7 +403,6 @@ class MechanismRunner:
         self,
         pair: Neighbours,  # The data sets
         *,
-        count: int = _COMPARED,  # Runs on each data set, by each way to call it
         # If single calls would take longer than this, fewer runs are compared, or only the
         # structures of a few releases if time is too short for that.
         seconds: float = _COMPARING,
@@ -432,7 +431,7 @@ class MechanismRunner:
                 f"many() returns releases of shape {layout.describe()}, and a single call one of "
                 f"shape {own.describe()}.",
             )
-        count = min(count, singly.affordable(seconds) // 2)
+        count = min(_COMPARED, singly.affordable(seconds) // 2)
         if count < _FEWEST_COMPARED:
             return None
         runs = self.runs

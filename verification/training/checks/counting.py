@@ -6,7 +6,7 @@ import contextlib
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,27 +23,24 @@ class _EnoughError(BaseException):
     """Ends a training that has been seen for long enough; no handler of errors catches it."""
 
 
+@dataclass(slots=True, eq=False)
 class UpdateCounter:
     """Counts the updates of the trained parameters by torch optimisers while it is open."""
 
-    def __init__(
-        self,
-        training: PrivateTraining,  # Whose parameters are looked for
-        *,
-        until: float,  # When the training is ended, by the clock of ``time.perf_counter``
-        most: int | None = None,  # After how many updates it is ended
-        before: int = 0,  # How many updates come before the first that uses a batch
-    ) -> None:
-        self.first = b""
-        self._first_count = before
-        self._most = most
-        self.count = 0
-        self.multipliers: list[float] = []
-        self._optimizer = training.optimizer
-        self.ended = True
-        self._until = until
-        self._moved: set[int] = set()
-        model = training.model
+    training: PrivateTraining  # Whose parameters are looked for
+    _: KW_ONLY
+    until: float  # When the training is ended, by the clock of ``time.perf_counter``
+    most: int | None = None  # After how many updates it is ended
+    before: int = 0  # How many updates come before the first that uses a batch
+    first: bytes = field(default=b"", init=False)
+    count: int = field(default=0, init=False)
+    multipliers: list[float] = field(default_factory=list, init=False)
+    ended: bool = field(default=True, init=False)
+    _moved: set[int] = field(default_factory=set, init=False)
+    _known: set[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        model = self.training.model
         self._known = set() if model is None else {id(one) for one in model.parameters()}
 
     @contextlib.contextmanager
@@ -67,9 +64,9 @@ class UpdateCounter:
         }
         if not moved:
             return
-        if time.perf_counter() > self._until or self.count == self._most:
+        if time.perf_counter() > self.until or self.count == self.most:
             raise _EnoughError
-        if self.count == self._first_count:
+        if self.count == self.before:
             # What the first update is made from; a fixed seed makes it the same again.
             self.first += b"".join(
                 parameter.grad.detach().cpu().double().numpy().tobytes()
@@ -82,7 +79,7 @@ class UpdateCounter:
             self.count += 1
             self._moved = set()
             # As it is for this update; a schedule changes it afterwards.
-            own = getattr(self._optimizer, "noise_multiplier", None)
+            own = getattr(self.training.optimizer, "noise_multiplier", None)
             if isinstance(own, int | float):
                 self.multipliers.append(float(own))
         self._moved |= moved

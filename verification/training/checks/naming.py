@@ -166,7 +166,7 @@ def _so_again(evidence: StepEvidence, worst: Effect) -> bool:
     user was in one of the batches.
     """
     probe = evidence.probe
-    again = Effects(probe.trials, seed=probe.seed + 1, joins=probe.joins, width=probe.width)
+    again = dataclasses.replace(probe, seed=probe.seed + 1)
     places = again.records[:: max(1, len(again.records) // _CHECKED)][:_CHECKED]
     differ = []
     for place in places:
