@@ -17,6 +17,7 @@ from rdpkit.cli.completion import names_of
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType
 from rdpkit.cli.output import format_option, one_line_errors, to_file_option
 from rdpkit.cli.progress import threads_option, work_shown
+from rdpkit.formats.records import plain_of
 from rdpkit.formats.text import as_json, how_many, printable
 from rdpkit.verification.blackbox.options import (
     OPTIONS,
@@ -343,17 +344,9 @@ def _list(output_format: str) -> None:
     from rdpkit.verification.blackbox.zoo import ENTRIES  # noqa: PLC0415 - as above
 
     if output_format == "json":
+        names = ["name", "mistake", "correction", "seen_in", "event", "adjacency", "statistic"]
         found = [
-            {
-                "name": entry.name,
-                "mistake": entry.mistake,
-                "correction": entry.correction,
-                "seen_in": entry.seen_in,
-                "event": entry.event.mechanism,
-                "adjacency": entry.adjacency.value,
-                "statistic": entry.statistic,
-            }
-            for entry in ENTRIES.values()
+            plain_of(entry, names) | {"event": entry.event.mechanism} for entry in ENTRIES.values()
         ]
         click.echo(as_json({"zoo": found}))
         return
