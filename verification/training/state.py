@@ -327,14 +327,12 @@ def _entries(value: Any, put: Callable[[Any], Any]) -> Iterator[tuple[str, Any, 
         for key, part in list(value.items()):
             for path, found, setter in _entries(part, functools.partial(value.__setitem__, key)):
                 yield f"[{key!r}]{path}", found, setter
-    elif isinstance(value, list):
+    elif isinstance(value, list | tuple):
+        change = None if isinstance(value, tuple) else value.__setitem__
         for key, part in enumerate(value[:_MOST_ENTRIES]):
-            for path, found, setter in _entries(part, functools.partial(value.__setitem__, key)):
-                yield f"[{key}]{path}", found, setter
-    elif isinstance(value, tuple):
-        for key, part in enumerate(value[:_MOST_ENTRIES]):
-            for path, found, _ in _entries(part, _cannot_be_set):
-                yield f"[{key}]{path}", found, _cannot_be_set
+            own = _cannot_be_set if change is None else functools.partial(change, key)
+            for path, found, setter in _entries(part, own):
+                yield f"[{key}]{path}", found, _cannot_be_set if change is None else setter
     elif _is_array(value):
         yield "", value, functools.partial(_set_array, value, put)
     elif isinstance(value, int | float | np.generic) and not isinstance(value, bool):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import time
 
@@ -121,24 +120,20 @@ def _of_white_box(
     )
     as_told = leaks.epsilon(1.0, training.delta)
     shown = _shown(test, leaks, training, options, as_told=as_told, until=until)
-    found = _result(
+    return _result(
         run,
         training,
         options,
+        began,
         test="leak of the run",
         kind="white box",
         mistake=None if shown is None else _leaks_more(shown, as_told, training, run.updates),
-    )
-    return dataclasses.replace(
-        found,
         measured=(
-            *found.measured,
             ("noise multiplier", f"{run.multiplier:.4g} (estimate, beside one canary)"),
             ("epsilon as told", f"{as_told:.4g} for {made} (lower)"),
         ),
-        bounds=(bound, *found.bounds),
-        notes=(*found.notes, _JOINING),
-        seconds=time.perf_counter() - began,
+        bounds=(bound,),
+        notes=(_JOINING,),
     )
 
 
@@ -146,12 +141,16 @@ def _result(
     run: CanaryRun,
     training: PrivateTraining,
     options: TrainingOptions,
+    began: float,
     *,
     test: str,
     kind: str,
     mistake: Mistake | None,
+    measured: tuple[tuple[str, str], ...] = (),
+    bounds: tuple[TrainingLowerBound, ...] = (),
+    notes: tuple[str, ...] = (),
 ) -> CheckResult:
-    """What every run with canaries shows."""
+    """What every run with canaries shows, and what this one shows besides."""
     return CheckResult(
         name="run",
         false_alarm_rate=options.rate_of_a_check,
@@ -159,13 +158,15 @@ def _result(
         measured=(
             ("canaries", f"{run.coins.size}, of which {int(run.coins.sum())} were in; {kind}"),
             ("updates", str(run.updates)),
+            *measured,
         ),
-        bounds=(_by_tradeoff(run, training, options), _by_guesses(run, training, options)),
-        notes=run.notes,
+        bounds=(*bounds, _by_tradeoff(run, training, options), _by_guesses(run, training, options)),
+        notes=(*run.notes, *notes),
         spent={test: options.rate_of_a_check},
         scores=CanaryScores(
             inside=tuple(map(float, run.inside)), outside=tuple(map(float, run.outside))
         ),
+        seconds=time.perf_counter() - began,
     )
 
 
@@ -198,10 +199,8 @@ def _of_black_box(run: BlackBoxRun, options: TrainingOptions, began: float) -> C
     upper = math.inf if proven is None else proven
     more = stricter.epsilon > min(upper, math.inf if training.epsilon is None else training.epsilon)
     leak = _leaks_more(stricter.epsilon, upper, training, run.updates) if more else None
-    found = _result(
-        run, training, options, test="guesses of who is in", kind=run.kind, mistake=leak
-    )
-    return dataclasses.replace(found, seconds=time.perf_counter() - began)
+    test = "guesses of who is in"
+    return _result(run, training, options, began, test=test, kind=run.kind, mistake=leak)
 
 
 def _by_tradeoff(
