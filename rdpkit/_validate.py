@@ -37,6 +37,20 @@ def fail(name: str, condition: str, value: Any) -> ValueError:
     return ValueError(f"Expected {name} {condition}, got {shown}.")
 
 
+class ErrorsOf:
+    """Turns an error of somebody's code into a ValueError that says which code raised it."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception):
+            raise ValueError(f"{self.code} raised {type(error).__name__}: {error}") from error
+
+
 def _number(name: str, value: Any, condition: str) -> float:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Real, Decimal)):
         raise fail(name, condition, value)

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from rdpkit import _validate
 from rdpkit.events import ClassWiseDPMix
-from rdpkit.mechanisms.algorithms.dpcda import tuple_of
+from rdpkit.mechanisms.algorithms.dpcda import noisy_means, tuple_of
 from rdpkit.mechanisms.algorithms.dpmix import UNIT_BOX, check_records
 from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.counts import BOUND_BY_CLASS, Sizes
-from rdpkit.mechanisms.parts.mixing import Mixer, mixed_by_class
+from rdpkit.mechanisms.parts.mixing import Mixer
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.preprocessing import Scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
@@ -127,18 +127,7 @@ def batches(
 ) -> Iterator[Batch]:
     """The release of :func:`synthesize` in batches, with soft labels."""
     check_records(records, event)
-    for label, means in mixed_by_class(
-        records,
-        order_of_mixture=event.order_of_mixture,
-        releases=event.samples,
-        at_least=event.class_sizes,
-        noise=noise,
-        device=device,
-    ):
-        noise.add_normal(means, std=event.feature_noise)
-        soft = noise.normal((len(means), records.classes), std=event.label_noise)
-        soft[:, label] += 1.0
-        yield means, soft
+    yield from noisy_means(records, event=event, noise=noise, device=device)
 
 
 def _as_listed(records: Records, noise: NoiseSource) -> list[Batch]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit import DPCDA
+from rdpkit.events import ClassWiseDPMix
 from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.counts import BOUND_BY_CLASS, Sizes
 from rdpkit.mechanisms.parts.mixing import mixed_by_class
@@ -154,6 +155,14 @@ def batches(
             f"Expected records of {len(event.class_sizes)} classes clipped to {event.clip_norm}, "
             f"got {records.classes} classes and norm={records.norm}."
         )
+    for means, noisy in noisy_means(records, event=event, noise=noise, device=device):
+        yield means, np.argmax(noisy, axis=1)
+
+
+def noisy_means(
+    records: Records, *, event: DPCDA | ClassWiseDPMix, noise: NoiseSource, device: str | None
+) -> Iterator[Batch]:
+    """Means of records of one class each and their labels, both with the noise of the event."""
     for label, means in mixed_by_class(
         records,
         order_of_mixture=event.order_of_mixture,
@@ -165,7 +174,7 @@ def batches(
         noise.add_normal(means, std=event.feature_noise)
         noisy = noise.normal((len(means), records.classes), std=event.label_noise)
         noisy[:, label] += 1.0
-        yield means, np.argmax(noisy, axis=1)
+        yield means, noisy
 
 
 def tuple_of(samples: int | Sequence[int]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Any
 
 import click
@@ -69,11 +70,6 @@ def _parameters(
         raise click.BadParameter(
             f"{','.join(value)!r} is not a ratio like feature_noise=1,label_noise=2"
         ) from None
-
-
-def _options(event_type: type[Event]) -> list[click.Option]:
-    """The options of a mechanism, none of them required."""
-    return event_options(event_type, required=False)
 
 
 def _event(
@@ -289,7 +285,8 @@ def _example(event_type: type[Event]) -> list[str]:
 calibrate = EventCommands(
     name="calibrate",
     mechanisms=WITH_OPTIONS,
-    event_options=_options,
+    # None of them is required.
+    event_options=partial(event_options, required=False),
     counted=True,
     shared_options=_shared_options,
     run=_run,

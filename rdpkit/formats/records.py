@@ -143,6 +143,11 @@ def as_plain(value: Any) -> Any:
     return value
 
 
+def plain_of(value: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Some attributes of a value, as JSON holds them."""
+    return {name: as_plain(getattr(value, name)) for name in names}
+
+
 def text() -> ValueKind:
     """A string that is not empty."""
 

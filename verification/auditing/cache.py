@@ -85,7 +85,9 @@ class AuditCache:
     ) -> None:
         """Add a finding; a kill after this call loses nothing of it."""
         claim = finding.claim
-        self._journal.add(self._key(claim, bounds), _plain(finding), name=claim.id)
+        self._journal.add(
+            self._key(claim, bounds), records.plain_of(finding, _FINDING), name=claim.id
+        )
 
     def get_region(
         self,
@@ -148,10 +150,6 @@ def content(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
     raise TypeError(f"A claim with a {type(value).__name__} in it has no key in a cache.")
-
-
-def _plain(finding: Finding) -> dict[str, Any]:
-    return {name: records.as_plain(getattr(finding, name)) for name in _FINDING}
 
 
 _NUMBER = records.number(maximum=math.inf)

@@ -233,12 +233,7 @@ def _with_code(
     return with_notes(finding, outcome.summary, *outcome.repeat)
 
 
-def training_outcome(
-    claim: Claim,  # With a training
-    *,
-    # Called with the name of each check before it begins.
-    progress: Callable[[str], None] | None = None,
-) -> TrainingOutcome:
+def training_outcome(claim: Claim) -> TrainingOutcome:
     """Check the training that a claim points at, as :func:`findings_about` does where it may.
 
     Guarantee
@@ -250,7 +245,7 @@ def training_outcome(
     from rdpkit.verification.auditing.tested_training import run_training  # noqa: PLC0415
 
     with named(claim):
-        return run_training(claim, progress=progress)
+        return run_training(claim)
 
 
 def _with_training(

@@ -156,7 +156,7 @@ def _of_number(finding: Finding) -> Remedy | str:
         return "correct the code or the release that the claim points at, or the claim"
     if claim.epsilon is None or upper is None:
         return "" if finding.soundness is Soundness.SOUND else _missing(claim)
-    if _is_a_manifest(claim):
+    if claim.release is not None and claim.release == claim.origin:
         return "" if finding.soundness is Soundness.SOUND else "make the release again"
     sound = finding.soundness is Soundness.SOUND
     if sound and finding.reproduction is Reproduction.DIFFERS:
@@ -488,10 +488,6 @@ def _listed(edits: Iterable[Edit]) -> str:
 
 def _certified(side: Side) -> tuple[float, float] | None:
     return side.computed if side.rigorous else None
-
-
-def _is_a_manifest(claim: Claim) -> bool:
-    return claim.release is not None and claim.release == claim.origin
 
 
 def _missing(claim: Claim) -> str:

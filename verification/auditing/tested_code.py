@@ -52,15 +52,16 @@ def run_code(
     request = requested(claim)
     if request.options.replay:
         return _of_replay(request, replay_of(request))
-    if evidence is None:
-        return _outcome(request, request.run(jobs=jobs, progress=progress))
     found = accumulated_test(request, evidence, jobs=jobs, progress=progress)
     made = CodeOutcome(problems=(), summary=f"code {request.target}: {found.skipped}", replay="")
     if found.result is not None:
         made = _outcome(found.request, found.result)
-    rate = f"{found.position.error_control.value} {found.position.false_alarm_rate:g}"
-    total = f"evidence on record: {found.position.describe()}; {rate} over all claims and time"
-    if found.position.rejected:
+    position = found.position
+    if position is None:
+        return made
+    rate = f"{position.error_control.value} {position.false_alarm_rate:g}"
+    total = f"evidence on record: {position.describe()}; {rate} over all claims and time"
+    if position.rejected:
         verdict = f"code {request.target}: rejected by the evidence on record"
         problems = (*(made.problems or (made.summary,)), f"{verdict}: {total}")
         return dataclasses.replace(made, problems=problems)

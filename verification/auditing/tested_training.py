@@ -8,7 +8,7 @@ about to be run.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import rdpkit
 from rdpkit import Adjacency, Event
@@ -55,17 +55,13 @@ class TrainingOutcome:
         )
 
 
-def run_training(claim: Claim, *, progress: Callable[[str], None] | None = None) -> TrainingOutcome:
-    """Check the training that a claim points at: see the driver's ``training_outcome``.
-
-    ``progress`` is that of
-    :func:`rdpkit.verification.training.verify_training.verify_training`.
-    """
+def run_training(claim: Claim) -> TrainingOutcome:
+    """Check the training that a claim points at: see the driver's ``training_outcome``."""
     test = claim.training
     assert test is not None
     options = test.options.seeded()
     said = training_maker(test.target).fresh()
-    checked = verify_training(test.target, options=options, progress=progress)
+    checked = verify_training(test.target, options=options)
     result = dataclasses.replace(checked, checks=(compared(claim, said), *checked.checks))
     return _outcome(test.target, options, result)
 

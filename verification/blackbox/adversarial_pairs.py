@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import resources
 
@@ -142,26 +142,21 @@ def adversarial_neighbours(
     wanted = _validate.integer("count", count)
     found: list[Neighbours] = []
     seen: set[bytes] = set()
-    for index, recipe in enumerate(_recipes()):
+    # After the list, every pair is drawn at random.
+    for index, recipe in enumerate(itertools.chain(_RECIPES, itertools.repeat(None))):
         sequence = np.random.SeedSequence(entropy=seed, spawn_key=(_ADVERSARIAL, index))
         drawn = _of_recipe(recipe, domain, relation, np.random.default_rng(sequence), index)
-        if drawn is None or _key(drawn) in seen:
+        if drawn is None:
             continue
-        seen.add(_key(drawn))
+        sides = (drawn.first, drawn.second)
+        key = b"|".join(side.features.tobytes() + side.labels.tobytes() for side in sides)
+        if key in seen:
+            continue
+        seen.add(key)
         found.append(drawn)
         if len(found) == wanted:
             break
     return found
-
-
-def _recipes() -> Iterator[_Recipe | None]:
-    """The list, and then None for every pair that is to be drawn at random."""
-    return itertools.chain(_RECIPES, itertools.repeat(None))
-
-
-def _key(pair: Neighbours) -> bytes:
-    sides = (pair.first, pair.second)
-    return b"|".join(side.features.tobytes() + side.labels.tobytes() for side in sides)
 
 
 def _random_recipe(rng: np.random.Generator) -> _Recipe:
@@ -230,9 +225,10 @@ def _features(
 ) -> tuple[Array, Array, Array]:
     """The other records, shape (size - 1, d), the changed one and its replacement."""
     d, norm, others = domain.dimension, domain.record_norm, size - 1
-    steps = _coordinates_at_half_steps(domain, others)
+    # In so many coordinates records within the norm can sum to just below 1/2; at least in one.
+    steps = max(1, int(min(d, (0.9 * norm * others / _BELOW_HALF) ** 2)))
     point = norm * random_unit(d, rng)
-    first, second = _two_categories(d)
+    first, second = np.eye(2, d) if d > 1 else (np.zeros(1), np.ones(1))
     plain = {
         "tens": np.full(d, 10.0),
         "ones": np.ones(d),
@@ -368,18 +364,6 @@ def _cluster(count: int, d: int, norm: float, rng: np.random.Generator) -> Array
     return np.asarray(rng.standard_normal((count, d)) * (0.01 * norm / math.sqrt(d)))
 
 
-def _coordinates_at_half_steps(domain: DataDomain, others: int) -> int:
-    """In how many coordinates records within the norm can sum to just below 1/2; at least one."""
-    most = (0.9 * domain.record_norm * others / _BELOW_HALF) ** 2
-    return max(1, int(min(domain.dimension, most)))
-
-
-def _two_categories(d: int) -> tuple[Array, Array]:
-    if d == 1:
-        return np.zeros(1), np.ones(1)
-    return np.eye(1, d, 0)[0], np.eye(1, d, 1)[0]
-
-
 def _words(
     recipe: _Recipe, domain: DataDomain, size: int, index: int, *, unbounded: bool
 ) -> tuple[str, ...]:
@@ -421,10 +405,7 @@ def _advice(
             "if the number of records is fixed and public, say so with --records: all data sets "
             "have that many then"
         )
-    if domain.classes is None and domain.layout is None and _has_classes(first, second):
+    classes = bool(first.labels.any() or second.labels.any())
+    if domain.classes is None and domain.layout is None and classes:
         lines.append("if there is only one class, say so with --classes 1")
     return tuple(lines)
-
-
-def _has_classes(first: LabelledData, second: LabelledData) -> bool:
-    return bool(first.labels.any() or second.labels.any())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -100,13 +100,9 @@ def pairs_to_test(
 
 def _stated(options: VerificationOptions, stated: StatedData | None) -> StatedData:
     """What the options say, and else what the target says."""
-    other = stated or StatedData()
-    return StatedData(
-        dimension=other.dimension if options.dimension is None else options.dimension,
-        records=other.records if options.records is None else options.records,
-        record_norm=other.record_norm if options.record_norm is None else options.record_norm,
-        classes=other.classes if options.classes is None else options.classes,
-    )
+    given = {field.name: getattr(options, field.name) for field in fields(StatedData)}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return replace(stated or StatedData(), **chosen)
 
 
 def _with_dimension(
@@ -181,16 +177,6 @@ def _norm_of(event: Event | None) -> float:
     return max((norm for norm in norms if norm is not None), default=USUAL_NORM)
 
 
-def _has_data_of_its_own(part: Event) -> bool:
-    """Whether an event bounds its records in another way than by a clip: the unit cube, say."""
-    return _clip_norm(part) is None and not isinstance(part, CustomRdp | CustomProfile)
-
-
-def _says_sizes(part: Event) -> bool:
-    """Whether the event says how many records there are."""
-    return hasattr(part, "population_size") or hasattr(part, "class_sizes")
-
-
 def _worst(
     event: Event, adjacency: Adjacency, delta: float | None, said: StatedData
 ) -> list[Neighbours]:
@@ -243,7 +229,11 @@ def _adversarial(
     known: list[Neighbours] = []
     most = options.pairs or MOST_PAIRS
     parts = [] if event is None else _parts(event)
-    of_its_own = any(_has_data_of_its_own(part) for part in parts)
+    # Such an event bounds its records in another way than by a clip: the unit cube, say.
+    of_its_own = any(
+        _clip_norm(part) is None and not isinstance(part, CustomRdp | CustomProfile)
+        for part in parts
+    )
     if event is not None:
         try:
             known = _worst(event, adjacency, delta, said)[:most]
@@ -259,7 +249,7 @@ def _adversarial(
         # The code need not take other data than its event speaks of.
         return known
     layout, population = None, 0
-    if any(_says_sizes(part) for part in parts):
+    if any(hasattr(part, name) for part in parts for name in ("population_size", "class_sizes")):
         layout = LabelLayout.of_pair(known[0]) if known else None
         population = max(getattr(part, "population_size", 0) for part in parts)
         size = known[0].size if known else population

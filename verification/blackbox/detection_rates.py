@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rdpkit import supervisor
-from rdpkit.formats.records import as_plain
+from rdpkit.formats.records import plain_of
 from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.targets import target as find_target
 from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest, event_claim
@@ -64,17 +64,8 @@ class DetectionRate:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON, without the time that it took."""
-        return {
-            "name": self.name,
-            "repeats": self.repeats,
-            "rejected": self.rejected,
-            "named": self.named,
-            "caught": self.caught,
-            "interval": as_plain(self.interval),
-            "median_runs": self.median_runs,
-            "most_runs": self.most_runs,
-            "as_it_should_be": self.as_it_should_be,
-        }
+        shown = "name repeats rejected named caught interval median_runs most_runs as_it_should_be"
+        return plain_of(self, shown.split())
 
 
 def measure(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import resources
@@ -166,6 +167,11 @@ class Mistake:
         """Plain values for JSON."""
         found = as_plain(self)
         return {name: value for name, value in found.items() if value is not None}
+
+
+def first_of_each_kind(mistakes: Sequence[Mistake]) -> tuple[Mistake, ...]:
+    """The first mistake of each kind."""
+    return tuple({one.kind: one for one in reversed(mistakes)}.values())[::-1]
 
 
 def mistake_of(kind: MistakeKind, way: str = "", /, **measured: object) -> Mistake:

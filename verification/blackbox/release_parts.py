@@ -131,11 +131,8 @@ def digest(parts: Iterable[ReleasePart]) -> str:
 
 def code_of(text: str) -> float:
     """A whole number below 2^53 that stands for a text, the same in every process."""
-    return float(int.from_bytes(_hashed(text)[:8], "big") >> 11)
-
-
-def _hashed(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    found = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return float(int.from_bytes(found, "big") >> 11)
 
 
 @lru_cache(maxsize=2**14)
@@ -223,10 +220,6 @@ def _of_tensor(release: Any, points: Array | None, path: str) -> Iterator[Releas
         points,
         path,
     )
-
-
-def _of_sparse(release: Any, points: Array | None, path: str) -> Iterator[ReleasePart]:
-    yield from _of_array(release.toarray(), points, path)
 
 
 def _of_frame(release: Any, _: Array | None, path: str) -> Iterator[ReleasePart]:
@@ -382,25 +375,9 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, _REAL) and not math.isnan(value)
 
 
-def _is_scalar_or_array(release: Any) -> bool:
-    return isinstance(release, np.ndarray | np.generic | _REAL)
-
-
 def _is_tensor(release: Any) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(release, torch.Tensor)
-
-
-def _is_sparse(release: Any) -> bool:
-    return callable(getattr(release, "toarray", None)) and hasattr(release, "nnz")
-
-
-def _is_frame(release: Any) -> bool:
-    return hasattr(release, "columns") and hasattr(release, "dtypes") and hasattr(release, "shape")
-
-
-def _is_series(release: Any) -> bool:
-    return type(release).__name__ in ("Series", "Index") and hasattr(release, "to_numpy")
 
 
 def _is_model(release: Any) -> bool:
@@ -410,15 +387,11 @@ def _is_model(release: Any) -> bool:
     return any(callable(getattr(release, name, None)) for name in names)
 
 
-def _has_array(release: Any) -> bool:
-    return hasattr(release, "__array__") and not isinstance(release, type)
+def _has(*names: str) -> Callable[[Any], bool]:
+    return lambda release: all(hasattr(release, name) for name in names)
 
 
-def _is_function(release: Any) -> bool:
-    return callable(release) and not isinstance(release, type)
-
-
-def _of_kind(*kinds: type) -> Callable[[Any], bool]:
+def _of_kind(*kinds: Any) -> Callable[[Any], bool]:
     return lambda release: isinstance(release, kinds)
 
 
@@ -426,19 +399,23 @@ _Split = Callable[[Any, Array | None, str], Iterable[ReleasePart]]
 # The first kind that recognises a release takes it apart.
 _KINDS: tuple[tuple[Callable[[Any], bool], _Split], ...] = (
     (_of_kind(*_CATEGORIES), _of_category),
-    (_is_scalar_or_array, _of_array),
+    (_of_kind(np.ndarray, np.generic, _REAL), _of_array),
     (_is_tensor, _of_tensor),
-    (_is_sparse, _of_sparse),
-    (_is_frame, _of_frame),
-    (_is_series, _of_series),
+    # A sparse matrix.
+    (_has("toarray", "nnz"), lambda matrix, *where: _of_array(matrix.toarray(), *where)),
+    (_has("columns", "dtypes", "shape"), _of_frame),
+    (
+        lambda one: type(one).__name__ in ("Series", "Index") and hasattr(one, "to_numpy"),
+        _of_series,
+    ),
     (_is_model, _of_model),
     (lambda release: bool(_field_names(release)), _of_fields),
     (_of_kind(Mapping), _of_mapping),
     (_of_kind(set, frozenset), _of_set),
     (_of_kind(tuple), _of_tuple),
     (_of_kind(list), _of_list),
-    (_has_array, _of_array),
-    (_is_function, _of_model),
+    (lambda one: hasattr(one, "__array__") and not isinstance(one, type), _of_array),
+    (lambda one: callable(one) and not isinstance(one, type), _of_model),
 )
 
 

@@ -175,7 +175,11 @@ def digests_of(part: Part) -> list[tuple[str, ...]]:
     return found
 
 
-def _batches(part: Part) -> Iterator[tuple[int, int, list[ReleasePart]]]:
+def _batches(
+    part: Part,
+    *,
+    errors: bool = False,  # Whether errors of the code are raised; otherwise they are releases
+) -> Iterator[tuple[int, int, list[ReleasePart]]]:
     """The number of the first run, how many runs, and their releases along the first axes."""
     mechanism = part.target.mechanism()
     summary = part.target.summary
@@ -185,6 +189,8 @@ def _batches(part: Part) -> Iterator[tuple[int, int, list[ReleasePart]]]:
                 found = _called(part, place, mechanism, part.dataset, part.generator(place))
                 parts = _batch_of_one(part, place, found, summary)
             except RaisedError as error:
+                if errors:
+                    raise
                 parts = _repeated(error, 1)
             yield place, 1, parts
         return
@@ -194,6 +200,8 @@ def _batches(part: Part) -> Iterator[tuple[int, int, list[ReleasePart]]]:
         try:
             found = _called(part, place, many, part.dataset, part.generator(place), count)
         except RaisedError as error:
+            if errors:
+                raise
             yield place, count, _repeated(error, count)
             continue
         releases = _listed(found, count, split=summary is not None)
@@ -388,21 +396,13 @@ class MechanismRunner:
     def _raise_again(self, pair: Neighbours, blank: ReleaseLayout) -> None:
         """Code that raises in every run has no outputs: its error is that of the test."""
         first = self._parts(pair, blank, key=(_LAYOUT_KEY,), start=0, count=1)[0]
-        mechanism = first.target.mechanism()
         with _PRINTS_REDIRECTED:
-            if first.at_once:
-                many: Mechanism = mechanism.many  # type: ignore[attr-defined]
-                _called(first, 0, many, first.dataset, first.generator(0), 1)
-                return
-            found = _called(first, 0, mechanism, first.dataset, first.generator(0))
-            if first.target.summary is not None:
-                _called(first, 0, first.target.summary, found)
+            next(_batches(first, errors=True))
 
     def compare_many(
         self,
         pair: Neighbours,  # The data sets
         *,
-        count: int = _COMPARED,  # Runs on each data set, by each way to call it
         # If single calls would take longer than this, fewer runs are compared, or only the
         # structures of a few releases if time is too short for that.
         seconds: float = _COMPARING,
@@ -431,7 +431,7 @@ class MechanismRunner:
                 f"many() returns releases of shape {layout.describe()}, and a single call one of "
                 f"shape {own.describe()}.",
             )
-        count = min(count, singly.affordable(seconds) // 2)
+        count = min(_COMPARED, singly.affordable(seconds) // 2)
         if count < _FEWEST_COMPARED:
             return None
         runs = self.runs

@@ -135,12 +135,8 @@ def _own_neighbours(
     dimension = getattr(mechanism, "dimension", None)
     if not callable(make):
         return worst_neighbours(event, adjacency=adjacency, delta=LEAST_DELTA, dimension=dimension)
-    try:
+    with _validate.ErrorsOf(f"{name}: its neighbours()"):
         found = make()
-    except Exception as error:
-        raise ValueError(
-            f"{name}: its neighbours() raised {type(error).__name__}: {error}"
-        ) from error
     if isinstance(found, Neighbours):
         return [found]
     try:

@@ -35,7 +35,13 @@ from rdpkit.verification.blackbox.betting.search import (
 from rdpkit.verification.blackbox.betting.steps import Progress
 from rdpkit.verification.blackbox.checks.dependence import dependence
 from rdpkit.verification.blackbox.fresh_processes import FreshEvidence, fresh_evidence
-from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, NamingLevels, mistake_of
+from rdpkit.verification.blackbox.mistakes import (
+    Mistake,
+    MistakeKind,
+    NamingLevels,
+    first_of_each_kind,
+    mistake_of,
+)
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.options import (
     LEAST_TRAINING,
@@ -141,7 +147,13 @@ def verify(
     subject = find_target(what=target)
     tested, pairs, own_score = _of_target(subject, claim, neighbours, score, chosen)
     runner = MechanismRunner(subject, seed=chosen.seed, jobs=jobs)
-    spending = _spending(runner, chosen, began, progress)
+    spending = Spending(
+        runner,
+        most=chosen.samples,
+        deadline=math.inf if chosen.time_budget is None else began + chosen.time_budget,
+        log_needed=math.log(1.0 / chosen.false_alarm_rate),
+        progress=progress,
+    )
     pairs, probed, notes, checks = _probe(spending, pairs, chosen.pairs)
     fresh = _bet_on_new_processes(probed, tested, spending, chosen, fresh_processes)
     pairs, telling = _telling_first(runner, pairs)
@@ -160,6 +172,7 @@ def verify(
     ]
     most = most_pairs(tests)
     leader, errors = search(tests, spending, first=telling)
+    depend = None if leader.leading is None else dependence(*leader.leading.test.scores)
     result = VerificationResult(
         target=subject.name,
         claim=tested,
@@ -182,20 +195,7 @@ def verify(
         seconds=time.perf_counter() - began,
         neighbours=leader.pair,
     )
-    return _unless_dependent(result, leader)
-
-
-def _spending(
-    runner: MechanismRunner, options: VerificationOptions, began: float, progress: Progress | None
-) -> Spending:
-    """Runs, time and capital, as the options say."""
-    return Spending(
-        runner,
-        most=options.samples,
-        deadline=math.inf if options.time_budget is None else began + options.time_budget,
-        log_needed=math.log(1.0 / options.false_alarm_rate),
-        progress=progress,
-    )
+    return result if depend is None else result.without_rate(depend)
 
 
 def _of_target(
@@ -313,12 +313,6 @@ def _outcome(
     )
 
 
-def _unless_dependent(result: VerificationResult, leader: PairTest) -> VerificationResult:
-    """The result, without its rate if the runs depend on each other."""
-    found = None if leader.leading is None else dependence(*leader.leading.test.scores)
-    return result if found is None else result.without_rate(found)
-
-
 def _detectable(
     claim: ClaimUnderTest, leader: PairTest, spending: Spending, *, pairs: int
 ) -> DetectableViolation | None:
@@ -423,7 +417,7 @@ def _named_mistakes(
         if slot.score.explanation is not None and slot.log_gain >= slot.log_to_name
     ]
     # Several scores may see the same mistake; the clearest one speaks.
-    return tuple({mistake.kind: mistake for mistake in reversed(found)}.values())[::-1]
+    return first_of_each_kind(found)
 
 
 def _of_new_processes(fresh: FreshEvidence, level: float) -> list[Mistake]:

@@ -63,9 +63,10 @@ def claims_schema() -> _Table:  # ``$id`` names the version of the format
                 "required": ["mechanism"],
                 "properties": {"mechanism": {"enum": sorted(MECHANISMS)}},
                 "allOf": [
-                    _where_mechanism(
-                        name, _parameters(name, {"mechanism": {"const": name}}, complete=True)
-                    )
+                    {
+                        "if": {"properties": {"mechanism": {"const": name}}},
+                        "then": _parameters(name, {"mechanism": {"const": name}}, complete=True),
+                    }
                     for name in MECHANISMS
                 ],
             },
@@ -141,10 +142,6 @@ def _code() -> _Table:
 
 def _is(key: str, value: str) -> _Table:
     return {"required": [key], "properties": {key: {"const": value}}}
-
-
-def _where_mechanism(name: str, schema: _Table) -> _Table:
-    return {"if": {"properties": {"mechanism": {"const": name}}}, "then": schema}
 
 
 def _required(mechanism: str) -> list[str]:

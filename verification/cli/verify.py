@@ -17,6 +17,7 @@ from rdpkit.cli.completion import names_of
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType
 from rdpkit.cli.output import format_option, one_line_errors, to_file_option
 from rdpkit.cli.progress import threads_option, work_shown
+from rdpkit.formats.records import plain_of
 from rdpkit.formats.text import as_json, how_many, printable
 from rdpkit.verification.blackbox.options import (
     OPTIONS,
@@ -37,7 +38,6 @@ from rdpkit.verification.cli.replay import replayed_library, replayed_targets
 if TYPE_CHECKING:
     from rdpkit.verification.blackbox.betting.steps import VerificationStep
     from rdpkit.verification.blackbox.detection_rates import DetectionRate
-    from rdpkit.verification.blackbox.verification_result import VerificationResult
     from rdpkit.verification.evidence.accumulation import EvidenceOptions
     from rdpkit.verification.evidence.outcomes import TargetOutcome
     from rdpkit.verification.evidence.requests import VerificationRequest
@@ -251,23 +251,10 @@ def _verify_targets(asked: _Asked, output_format: str) -> list[CodeView]:
 
 def _outcome(request: VerificationRequest, asked: _Asked) -> TargetOutcome:
     """Test one target; among several, one that cannot be tested does not end the others."""
-    from rdpkit.verification.evidence.outcomes import TargetOutcome  # noqa: PLC0415 - as above
-
-    try:
-        return _tested(request, asked)
-    except (ValueError, ArithmeticError, OSError) as error:
-        if asked.alone:
-            raise
-        return TargetOutcome(target=request.target, error=str(error))
-
-
-def _tested(request: VerificationRequest, asked: _Asked) -> TargetOutcome:
     from rdpkit.verification.blackbox.targets import target  # noqa: PLC0415 - as above
     from rdpkit.verification.evidence.accumulation import accumulated_test  # noqa: PLC0415
     from rdpkit.verification.evidence.outcomes import TargetOutcome, place_of  # noqa: PLC0415
 
-    position, skipped = None, ""
-    result: VerificationResult | None
     with work_shown() as work:
 
         def show(step: VerificationStep) -> None:
@@ -275,19 +262,19 @@ def _tested(request: VerificationRequest, asked: _Asked) -> TargetOutcome:
             note, most = f"{step.stage}, {so_far}", step.seconds_left
             work.show(request.target, step.runs, step.of, note, at_most=most)
 
-        if asked.evidence is None:
-            result = request.run(jobs=asked.jobs, progress=show)
-        else:
+        try:
             found = accumulated_test(request, asked.evidence, jobs=asked.jobs, progress=show)
-            request, result = found.request, found.result
-            position, skipped = found.position, found.skipped
+        except (ValueError, ArithmeticError, OSError) as error:
+            if asked.alone:
+                raise
+            return TargetOutcome(target=request.target, error=str(error))
     return TargetOutcome(
         target=request.target,
-        result=result,
-        replay="" if result is None else request.replay(result),
+        result=found.result,
+        replay="" if found.result is None else found.request.replay(found.result),
         place=place_of(target(request.target).mechanism()),
-        position=position,
-        skipped=skipped,
+        position=found.position,
+        skipped=found.skipped,
     )
 
 
@@ -337,39 +324,19 @@ def _in_backend(name: str | None) -> Iterator[None]:
         yield
 
 
-def _refused(given: dict[str, Any]) -> str:
-    """The first option that was given and is for one claim alone; empty if there is none."""
-    flags = {**_CLAIM_OPTIONS, **{one.name: one.flag for one in OPTIONS}}
-    words = (
-        flag
-        for name, flag in flags.items()
-        if given[name] not in (None, False, ()) and name not in _FOR_THE_ZOO
-    )
-    return next(words, "")
-
-
 def _lines_of(outcome: TargetOutcome) -> list[str]:
     """What came of one target, for people."""
-    if outcome.result is not None:
-        lines = _lines(outcome.result, outcome.replay)
-    else:
-        lines = [f"{'target':12}{outcome.target}", f"{'not tested':12}{outcome.skipped}"]
-    if outcome.position is None:
-        return lines
-    position = outcome.position
-    rate = f"{position.error_control.value} {position.false_alarm_rate:g} over all claims and time"
-    verdict = "rejected" if position.rejected else "not rejected"
-    known = ["this test was on record already, so it adds nothing"] * position.on_record
-    rows = [
-        *(("note", text) for text in known),
-        ("on record", position.describe()),
-        ("in all", f"{verdict} ({rate})"),
-    ]
-    return [*lines, *(f"{heading:12}{text}" for heading, text in rows)]
-
-
-def _lines(result: VerificationResult, replay: str) -> list[str]:
-    rows = [*result.rows(), ("seed", str(result.seed)), ("replay", replay)]
+    result, position = outcome.result, outcome.position
+    rows = [("target", outcome.target), ("not tested", outcome.skipped)]
+    if result is not None:
+        rows = [*result.rows(), ("seed", str(result.seed)), ("replay", outcome.replay)]
+    if position is not None:
+        rate = f"{position.error_control.value} {position.false_alarm_rate:g}"
+        verdict = "rejected" if position.rejected else "not rejected"
+        if position.on_record:
+            rows.append(("note", "this test was on record already, so it adds nothing"))
+        rows.append(("on record", position.describe()))
+        rows.append(("in all", f"{verdict} ({rate} over all claims and time)"))
     return [f"{heading:12}{text}" for heading, text in rows]
 
 
@@ -377,17 +344,9 @@ def _list(output_format: str) -> None:
     from rdpkit.verification.blackbox.zoo import ENTRIES  # noqa: PLC0415 - as above
 
     if output_format == "json":
+        names = ["name", "mistake", "correction", "seen_in", "event", "adjacency", "statistic"]
         found = [
-            {
-                "name": entry.name,
-                "mistake": entry.mistake,
-                "correction": entry.correction,
-                "seen_in": entry.seen_in,
-                "event": entry.event.mechanism,
-                "adjacency": entry.adjacency.value,
-                "statistic": entry.statistic,
-            }
-            for entry in ENTRIES.values()
+            plain_of(entry, names) | {"event": entry.event.mechanism} for entry in ENTRIES.values()
         ]
         click.echo(as_json({"zoo": found}))
         return
@@ -409,9 +368,10 @@ def _verify_zoo(
     from rdpkit.verification.blackbox.detection_rates import measure  # noqa: PLC0415
     from rdpkit.verification.outputs.tests_of_code import view_of_rate  # noqa: PLC0415
 
-    refused = _refused(given)
-    if refused:
-        raise ValueError(f"Expected no {refused} with --zoo: its mechanisms have their own.")
+    flags = {**_CLAIM_OPTIONS, **{one.name: one.flag for one in OPTIONS}}
+    for option, flag in flags.items():
+        if given[option] not in (None, False, ()) and option not in _FOR_THE_ZOO:
+            raise ValueError(f"Expected no {flag} with --zoo: its mechanisms have their own.")
     names = zoo.names()
     found = []
     with work_shown() as work:

@@ -10,6 +10,7 @@ import click
 from rdpkit.cli.completion import names_of
 from rdpkit.cli.output import format_option, one_line_errors, to_file_option
 from rdpkit.cli.progress import work_shown
+from rdpkit.formats.records import plain_of
 from rdpkit.formats.text import as_json, printable
 from rdpkit.verification.cli.code_options import (
     ToWrite,
@@ -120,18 +121,8 @@ def _list(output_format: str) -> None:
     from rdpkit.verification.training.zoo import ENTRIES  # noqa: PLC0415 - as above
 
     if output_format == "json":
-        found = [
-            {
-                "name": entry.name,
-                "mistake": entry.mistake,
-                "correction": entry.correction,
-                "seen_in": entry.seen_in,
-                "check": entry.check,
-                "kinds": [kind.value for kind in entry.kinds],
-                "style": entry.style,
-            }
-            for entry in ENTRIES.values()
-        ]
+        names = ["name", "mistake", "correction", "seen_in", "check", "kinds", "style"]
+        found = [plain_of(entry, names) for entry in ENTRIES.values()]
         click.echo(as_json({"zoo": found}))
         return
     width = max(map(len, ENTRIES)) + 2

@@ -71,9 +71,6 @@ class Bet:
         other = self.share * (witness.payoffs_q - witness.limit) + self.centre
         return one, self.ratio * other
 
-    def _smallest(self, witness: Witness) -> float:
-        return min(float(terms.min()) for terms in self._terms(witness))
-
 
 def best_bet(
     witness: Witness,  # The witness to bet on
@@ -99,7 +96,7 @@ def best_bet(
     if bet.share <= 0.0:
         return Bet(share=0.0, centre=0.0, ratio=ratio)
     # The bet is limited so that a part of the capital remains after any output.
-    lowest = bet._smallest(witness)
+    lowest = min(float(terms.min()) for terms in bet._terms(witness))
     part = boldness if lowest >= 0.0 else min(boldness, (1.0 - KEPT) / -lowest)
     return Bet(share=part * bet.share, centre=part * bet.centre, ratio=ratio)
 

@@ -48,13 +48,13 @@ class AccumulatedTest:
     request: VerificationRequest
     """The test as it was made, at the rate that the evidence before left to it."""
     result: VerificationResult | None  #: Its result; None if it was left out
-    position: Position  #: Where the claim stands now
-    skipped: str  #: Why it was left out; empty if it was made
+    position: Position | None  #: Where the claim stands now, if there is a file
+    skipped: str = ""  #: Why it was left out; empty if it was made
 
 
 def accumulated_test(
     request: VerificationRequest,
-    options: EvidenceOptions,
+    options: EvidenceOptions | None,
     *,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -74,8 +74,8 @@ def accumulated_test(
     ----------
     request : VerificationRequest
         The test; its false-alarm rate is replaced by what the file leaves to it.
-    options : EvidenceOptions
-        The file, and what to leave out.
+    options : EvidenceOptions or None
+        The file, and what to leave out; without one the test is made by itself.
     jobs, progress
         As for :meth:`rdpkit.verification.evidence.requests.VerificationRequest.run`.
 
@@ -84,6 +84,9 @@ def accumulated_test(
     ValueError
         If the test cannot be made, or the file is damaged or was begun with another error rate.
     """
+    if options is None:
+        result = request.run(jobs=jobs, progress=progress)
+        return AccumulatedTest(request=request, result=result, position=None)
     store = options.store()
     subject = request.subject
     claim = identity(request, subject)
@@ -109,7 +112,7 @@ def accumulated_test(
         highest=result.outcome.log_e_value,
         rejections=before.rejections,
     )
-    return AccumulatedTest(request=made, result=result, position=after, skipped="")
+    return AccumulatedTest(request=made, result=result, position=after)
 
 
 def identity(request: VerificationRequest, subject: TargetReference) -> dict[str, Any]:

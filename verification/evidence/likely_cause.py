@@ -13,7 +13,6 @@ import numpy as np
 
 from rdpkit import Gaussian, Laplace
 from rdpkit.verification.blackbox.adversarial_pairs import USUAL_NORM
-from rdpkit.verification.blackbox.mistakes import Mistake
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.release_parts import MechanismError
 from rdpkit.verification.blackbox.runs import MechanismRunner
@@ -66,7 +65,10 @@ def likely_cause(request: VerificationRequest, result: VerificationResult) -> Li
     pair = result.neighbours
     measured = None if pair is None else measured_outputs(request, pair, seed=result.seed)
     if result.mistakes:
-        return _of_mistake(result.mistakes[0], measured)
+        named = result.mistakes[0]
+        return LikelyCause(
+            kind=named.kind.value, message=named.message, advice=named.advice, measured=measured
+        )
     longest = 0.0 if pair is None else _longest(pair)
     event = result.claim.event
     unclipped = measured is not None and _moves_less_if_shorter(request, result, measured)
@@ -140,12 +142,6 @@ def _measured(first: Array, second: Array) -> MeasuredOutputs | None:
     if not (math.isfinite(shift) and math.isfinite(std)):
         return None
     return MeasuredOutputs(shift=shift, std=std, runs=len(first))
-
-
-def _of_mistake(mistake: Mistake, measured: MeasuredOutputs | None) -> LikelyCause:
-    return LikelyCause(
-        kind=mistake.kind.value, message=mistake.message, advice=mistake.advice, measured=measured
-    )
 
 
 def _of_noisy_sum(

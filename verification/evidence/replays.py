@@ -50,7 +50,8 @@ def replay_of(
         space = space_of_pairs(pairs, alone=own or options.neighbours is not None)
     begun = [] if request.mechanism is not None else agents or agents_of(request.target)
     agent: Agent = begun[0] if begun else LocalAgent(mechanism)
-    words = [*request.claim.words(), "--alpha", repr(options.false_alarm_rate)]
+    words = ["rdpkit", "verify", request.target, "--replay", *request.claim.words()]
+    words += ["--alpha", repr(options.false_alarm_rate), "--seed", str(options.seed)]
     with contextlib.ExitStack() as stack:
         for one in [agent, *begun[1:]]:
             stack.enter_context(contextlib.closing(one))
@@ -64,18 +65,7 @@ def replay_of(
             seconds=options.time_budget or SECONDS,
             false_alarm_rate=options.false_alarm_rate,
             because=str(getattr(mechanism, "because", "")),
-            command=command
-            or shlex.join(
-                [
-                    "rdpkit",
-                    "verify",
-                    request.target,
-                    "--replay",
-                    *words,
-                    "--seed",
-                    str(options.seed),
-                ]
-            ),
+            command=command or shlex.join(words),
             progress=progress,
         )
 

@@ -352,16 +352,6 @@ def _print_notes(console: Console, findings: Sequence[Finding]) -> None:
 _TITLES = {"published": "published", "upper": "upper bound", "lower": "lower bound"}
 
 
-def _training_lines(finding: Finding) -> list[str]:
-    """What the checks of the claim's training found, as a drawing in letters."""
-    if finding.training is None:
-        return []
-    # Imported here because most claims are about no training.
-    from rdpkit.verification.outputs.training_drawing import training_lines  # noqa: PLC0415
-
-    return training_lines(finding)
-
-
 def explanation(finding: Finding) -> list[str]:
     """The whole chain behind one verdict, line by line."""
     claim = finding.claim
@@ -384,7 +374,11 @@ def explanation(finding: Finding) -> list[str]:
         lines.append(f"{_TITLES[side.kind]:13} {side}")
         lines += [f"  {text}" for text in (side.enclosure, *side.theorems) if text]
         lines += [f"  assumes {text}" for text in side.assumptions]
-    lines += [f"training      {text}" for text in _training_lines(finding)]
+    if finding.training is not None:
+        # Imported here because most claims are about no training.
+        from rdpkit.verification.outputs.training_drawing import training_lines  # noqa: PLC0415
+
+        lines += [f"training      {text}" for text in training_lines(finding)]
     if not finding.refutation:
         lines += [f"pair          {text}" for text in finding.pair]
     lines += [f"refuted by    {text}" for text in finding.refutation]

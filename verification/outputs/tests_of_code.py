@@ -78,10 +78,10 @@ class CodeView:
     verdict: str  # What came out, in a few words
     rule: str  # The rule that is broken; empty if the check passes
     headline: str  # What is wrong, or what was found, in a sentence
-    details: tuple[str, ...]  # More of it, line by line
-    place: tuple[str, int] | None  # The file and the line of the code
-    seconds: float | None  # How long it took
     data: dict[str, Any]  # Plain values for programs
+    details: tuple[str, ...] = ()  # More of it, line by line
+    place: tuple[str, int] | None = None  # The file and the line of the code
+    seconds: float | None = None  # How long it took
     skipped: str = ""  # Why it was not tested now; empty if it was, or if that is no reason to pass
 
     @classmethod
@@ -108,9 +108,7 @@ def view_of_outcome(outcome: TargetOutcome, *, strict: bool = False) -> CodeView
             verdict="error",
             rule=ERROR,
             headline=f"{outcome.target} could not be tested: {outcome.error}",
-            details=(),
             place=outcome.place,
-            seconds=None,
             data=outcome.as_dict(),
         )
     test = result.outcome
@@ -147,7 +145,6 @@ def _skipped(outcome: TargetOutcome) -> CodeView:
         headline=f"{outcome.target} is {verdict}: {outcome.skipped}",
         details=_evidence(outcome),
         place=outcome.place,
-        seconds=None,
         data=outcome.as_dict(),
         skipped="" if _is_rejected(outcome) else outcome.skipped,
     )
@@ -194,21 +191,17 @@ def view_of_rate(rate: DetectionRate) -> CodeView:
     """Many tests of a mechanism of the zoo in words."""
     broken = not rate.name.endswith(FIXED)
     verdict = f"{rate.caught} of {rate.repeats}"
-    rule = ""
-    if not rate.as_it_should_be:
-        rule = MISSED if broken else ACCUSED
+    wrong = MISSED if broken else ACCUSED
     return CodeView(
         name=rate.name,
         verdict=verdict,
-        rule=rule,
+        rule="" if rate.as_it_should_be else wrong,
         headline=f"{rate.name} was {'caught' if broken else 'accused'} in {verdict} tests",
         details=(
             f"rejected {rate.rejected} of {rate.repeats}",
             f"probability {rate.interval.lower:.3f} to {rate.interval.upper:.3f}, confidence 0.95",
             f"median runs {rate.median_runs}",
         ),
-        place=None,
-        seconds=None,
         data=rate.as_dict(),
     )
 
@@ -320,8 +313,5 @@ def view_of_failure(name: str, error: str) -> CodeView:
         verdict="error",
         rule=ERROR,
         headline=f"{name}: {error}",
-        details=(),
-        place=None,
-        seconds=None,
         data={"training": name, "error": error},
     )

@@ -21,69 +21,55 @@ class SuiteRecord:
     """One test of a mechanism."""
 
     view: CodeView  # The test in words, as files show it
-    runs: int  # Runs of the mechanism
-    p_value: float | None  # None if it was not tested
-    test_seed: int | None  # The seed of this test
-    # A lower bound on epsilon at this delta.
-    lower_epsilon: float | None
-    delta: float | None
     said: str  # What was found, or what would have been, in a few words
-    test_rate: float | None  # The false-alarm rate of this test
     # Those of the run.
     rate: float
     tests: int
     seed: int
     evidence: str
     repeated: bool  # Whether it repeats a test of an earlier run
+    # Of the test itself, as long as it was made.
+    runs: int = 0  # Runs of the mechanism
+    p_value: float | None = None
+    test_seed: int | None = None
+    test_rate: float | None = None  # The false-alarm rate of this test
+    # A lower bound on epsilon at this delta.
+    lower_epsilon: float | None = None
+    delta: float | None = None
     inconclusive: str = ""
     """Why nothing could have been noticed; empty if a wrong claim could have been."""
 
     @classmethod
-    def of(
-        cls,
-        outcome: TargetOutcome,
-        cause: LikelyCause | None,
-        *,
-        rate: float,
-        tests: int,
-        seed: int,
-        evidence: str,
-        repeated: bool,
-    ) -> SuiteRecord:
-        """What came of one test."""
+    def of(cls, outcome: TargetOutcome, cause: LikelyCause | None, **of_run: Any) -> SuiteRecord:
+        """What came of one test; ``of_run`` are the fields that all records of a run share."""
         view, result = view_of_outcome(outcome), outcome.result
         if cause is not None:
             details = (f"{cause.kind}: {cause.message} {cause.advice}", *view.details)
             view = dataclasses.replace(view, details=details)
-        bound = None if result is None else result.outcome.bound
-        return cls(
-            view=view,
-            runs=0 if result is None else result.releases,
-            p_value=None if result is None else result.p_value,
-            test_seed=None if result is None else result.seed,
+        record = cls(view=view, said=_said(outcome, cause), **of_run)
+        if result is None:
+            return record
+        bound = result.outcome.bound
+        return dataclasses.replace(
+            record,
+            runs=result.releases,
+            p_value=result.p_value,
+            test_seed=result.seed,
+            test_rate=result.outcome.false_alarm_rate,
             lower_epsilon=None if bound is None else bound.epsilon,
             delta=None if bound is None else bound.delta,
-            said=_said(outcome, cause),
-            test_rate=None if result is None else result.outcome.false_alarm_rate,
-            rate=rate,
-            tests=tests,
-            seed=seed,
-            evidence=evidence,
-            repeated=repeated,
-            inconclusive="" if result is None else result.inconclusive,
+            inconclusive=result.inconclusive,
         )
 
     @classmethod
     def of_replay(cls, result: ReplayResult, view: CodeView, **of_run: Any) -> SuiteRecord:
-        """What came of one replay; ``of_run`` are the fields that all records of a run share."""
+        """What came of one replay; ``of_run`` as for :meth:`of`."""
         test = result.confirmation
         return cls(
             view=view,
             runs=0 if test is None else test.releases,
             p_value=None if test is None else test.p_value,
             test_seed=result.seed,
-            lower_epsilon=None,
-            delta=None,
             said=result.summary,
             test_rate=result.false_alarm_rate,
             inconclusive="" if result.conclusive else result.summary,

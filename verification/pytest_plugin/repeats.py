@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -10,15 +11,6 @@ from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 
 OPTION = "--verify-repeat"
-_KINDS = {
-    "seed": int,
-    "runs": int,
-    "training": int,
-    "pairs": int,
-    "processes": int,
-    "rate": float,
-    "call": int,
-}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +44,11 @@ class Repeat:
         """What the option says. Raises pytest.UsageError if these are no such words."""
         try:
             pairs = [word.split("=") for word in words.split(",")]
-            return cls(**{name: _KINDS[name](value) for name, value in pairs})
-        except (ValueError, KeyError, TypeError):
+            numbers: dict[str, Any] = {
+                name: (float if name == "rate" else int)(value) for name, value in pairs
+            }
+            return cls(**numbers)
+        except (ValueError, TypeError):
             raise pytest.UsageError(
                 f"Expected {OPTION} to be seed=...,runs=...,training=...,pairs=...,processes=...,"
                 f"rate=..., as a failure prints it, got {words!r}."
@@ -61,10 +56,8 @@ class Repeat:
 
     def words(self) -> str:
         """The option's value."""
-        found = {name: getattr(self, name) for name in _KINDS}
-        if self.call == 1:
-            del found["call"]
-        return ",".join(f"{name}={value!r}" for name, value in found.items())
+        shown = dataclasses.fields(self)[: None if self.call > 1 else -1]
+        return ",".join(f"{one.name}={getattr(self, one.name)!r}" for one in shown)
 
     def options(self, options: VerificationOptions) -> VerificationOptions:
         """The options of the test, with these in their place. Runs are counted, and not seconds."""

@@ -10,7 +10,7 @@ import shlex
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -31,6 +31,7 @@ from rdpkit.verification.pytest_plugin.repeats import OPTION, Repeat
 from rdpkit.verification.replay.findings import ReplayResult
 
 Mechanism = str | Callable[..., Any]
+R = TypeVar("R")
 _SEED_BYTES = 6
 
 
@@ -169,45 +170,36 @@ class Verifier:
         request = self._request(asked, name, call)
         if request.options.replay:
             return self._replayed(request, name, place)
-        position, skipped, result, failure = None, "", None, ""
-        try:
-            if self._suite.evidence is None:
-                result = request.run()
-            else:
-                found = accumulated_test(request, self._suite.evidence)
-                request, result = found.request, found.result
-                position, skipped = found.position, found.skipped
-        except (ValueError, ArithmeticError, OSError) as error:
-            failure = error_text(name, str(error), _traceback_of(error))
-            self._tell(TargetOutcome(target=name, error=str(error), place=place), None)
-        if failure:
-            pytest.fail(failure, pytrace=False)
-        if result is not None and request.options.time_budget is not None:
+        evidence = self._suite.evidence
+        found = self._made(lambda: accumulated_test(request, evidence), name, place)
+        result = found.result
+        if result is not None and found.request.options.time_budget is not None:
             result = dataclasses.replace(result, asked=asked.asked)
-        repeat = "" if result is None else self._repeat(result, call)
         outcome = TargetOutcome(
             target=name,
             result=result,
-            replay=repeat,
+            replay="" if result is None else self._repeat(result, call),
             place=place,
-            position=position,
-            skipped=skipped,
+            position=found.position,
+            skipped=found.skipped,
         )
-        return self._judged(request, outcome)
+        return self._judged(found.request, outcome)
+
+    def _made(self, test: Callable[[], R], name: str, place: tuple[str, int] | None) -> R:
+        """What a test returns; the test of pytest fails if it cannot be made."""
+        try:
+            return test()
+        except (ValueError, ArithmeticError, OSError) as error:
+            failure = error_text(name, str(error), _traceback_of(error))
+            self._tell(TargetOutcome(target=name, error=str(error), place=place), None)
+        pytest.fail(failure, pytrace=False)
 
     def _replayed(
         self, request: VerificationRequest, name: str, place: tuple[str, int] | None
     ) -> ReplayResult:
         """Record and replay a mechanism; what is refuted fails, and the rest is a warning."""
         command = shlex.join(["pytest", name, "--verify-seed", str(self._suite.seed)])
-        failure = ""
-        try:
-            result = replay_of(request, command=command)
-        except (ValueError, ArithmeticError, OSError) as error:
-            failure = error_text(name, str(error), _traceback_of(error))
-            self._tell(TargetOutcome(target=name, error=str(error), place=place), None)
-        if failure:
-            pytest.fail(failure, pytrace=False)
+        result = self._made(lambda: replay_of(request, command=command), name, place)
         view = view_of_replay(result, strict=self._suite.strict)
         self._keep(SuiteRecord.of_replay(result, view, **self._of_the_run()))
         text = "\n".join([view.headline, *view.details])

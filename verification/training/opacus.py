@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import rdpkit
 from rdpkit import Event, _validate
 from rdpkit.adjacency import Adjacency
+from rdpkit.verification.training import real_events
 from rdpkit.verification.training.trainer import Batch, PrivateTraining
 
 
@@ -98,9 +98,7 @@ def opacus_training(
     )
 
 
-def _accounted(
-    optimizer: Any, loader: Any, epochs: float | None, steps: int | None
-) -> rdpkit.Event:
+def _accounted(optimizer: Any, loader: Any, epochs: float | None, steps: int | None) -> Event:
     """What Opacus's hook tells the accountant: Poisson samples at one over the loader's length."""
     if (epochs is None) == (steps is None):
         raise ValueError(
@@ -109,13 +107,8 @@ def _accounted(
         )
     updates = steps if steps is not None else round((epochs or 0) * len(loader))
     rate = getattr(loader, "sample_rate", None) or 1.0 / len(loader)
-    released = rdpkit.PoissonSampledGaussian(
-        noise_std=float(optimizer.noise_multiplier),
-        record_norm=1.0,
-        record_diameter=2.0,
-        sampling_probability=min(1.0, float(rate)),
-    )
-    return rdpkit.Repeated(event=released, count=max(1, int(updates)))
+    noise = float(optimizer.noise_multiplier)
+    return real_events.poisson(noise, rate=float(rate), updates=int(updates))
 
 
 def _losses(model: Any, loss: Callable[[Any, Any], Any], batch: Batch) -> Any:

@@ -82,7 +82,8 @@ class TrainingState:
         torch = _torch()
         if torch is not None:
             parts.append(torch.get_rng_state().numpy().tobytes())
-        parts += [_generator_state(generator) for generator in self._generators]
+        states = map(_generator_state, self._generators)
+        parts += [one.numpy().tobytes() if hasattr(one, "numpy") else one for one in states]
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def _keep(self, thing: Any, depth: int) -> None:
@@ -326,14 +327,12 @@ def _entries(value: Any, put: Callable[[Any], Any]) -> Iterator[tuple[str, Any, 
         for key, part in list(value.items()):
             for path, found, setter in _entries(part, functools.partial(value.__setitem__, key)):
                 yield f"[{key!r}]{path}", found, setter
-    elif isinstance(value, list):
+    elif isinstance(value, list | tuple):
+        change = None if isinstance(value, tuple) else value.__setitem__
         for key, part in enumerate(value[:_MOST_ENTRIES]):
-            for path, found, setter in _entries(part, functools.partial(value.__setitem__, key)):
-                yield f"[{key}]{path}", found, setter
-    elif isinstance(value, tuple):
-        for key, part in enumerate(value[:_MOST_ENTRIES]):
-            for path, found, _ in _entries(part, _cannot_be_set):
-                yield f"[{key}]{path}", found, _cannot_be_set
+            own = _cannot_be_set if change is None else functools.partial(change, key)
+            for path, found, setter in _entries(part, own):
+                yield f"[{key}]{path}", found, _cannot_be_set if change is None else setter
     elif _is_array(value):
         yield "", value, functools.partial(_set_array, value, put)
     elif isinstance(value, int | float | np.generic) and not isinstance(value, bool):
@@ -401,46 +400,37 @@ def _keep_module(thing: Any) -> Callable[[], None] | None:
 
 
 def _keep_generator(thing: Any) -> Callable[[], None] | None:
-    if isinstance(thing, np.random.Generator):
-        state = copy.deepcopy(thing.bit_generator.state)
-        return lambda: setattr(thing.bit_generator, "state", copy.deepcopy(state))
-    if isinstance(thing, np.random.RandomState):
-        legacy = thing.get_state()
-        return lambda: thing.set_state(legacy)
-    if isinstance(thing, random.Random) and not isinstance(thing, random.SystemRandom):
-        inner = thing.getstate()
-        return lambda: thing.setstate(inner)
     torch = _torch()
-    if torch is not None and isinstance(thing, torch.Generator):
-        tensor = thing.get_state().clone()
-        return lambda: _set_torch_state(thing, tensor)
-    return None
-
-
-def _set_torch_state(generator: Any, state: Any) -> None:
-    generator.set_state(state)
-
-
-def _seed_generator(generator: Any, seed: int) -> None:
-    if isinstance(generator, np.random.Generator):
-        fresh = type(generator.bit_generator)(seed)
-        generator.bit_generator.state = fresh.state
-    elif isinstance(generator, np.random.RandomState):
-        generator.seed(seed % 2**32)
-    elif isinstance(generator, random.Random):
-        generator.seed(seed)
-    else:
-        generator.manual_seed(seed)
+    of_torch = () if torch is None else (torch.Generator,)
+    kinds = (np.random.Generator, np.random.RandomState, random.Random, *of_torch)
+    if not isinstance(thing, kinds) or isinstance(thing, random.SystemRandom):
+        return None
+    state = copy.deepcopy(_generator_state(thing))
+    return lambda: _set_generator_state(thing, copy.deepcopy(state))
 
 
 def _generator_state(generator: Any) -> Any:
     if isinstance(generator, np.random.Generator):
         return generator.bit_generator.state
-    if isinstance(generator, np.random.RandomState):
-        return generator.get_state()
-    if isinstance(generator, random.Random):
-        return generator.getstate()
-    return generator.get_state().numpy().tobytes()
+    return generator.getstate() if hasattr(generator, "getstate") else generator.get_state()
+
+
+def _set_generator_state(generator: Any, state: Any) -> None:
+    if isinstance(generator, np.random.Generator):
+        generator.bit_generator.state = state
+    elif hasattr(generator, "setstate"):
+        generator.setstate(state)
+    else:
+        generator.set_state(state)
+
+
+def _seed_generator(generator: Any, seed: int) -> None:
+    if isinstance(generator, np.random.Generator):
+        generator.bit_generator.state = type(generator.bit_generator)(seed).state
+    elif isinstance(generator, np.random.RandomState | random.Random):
+        generator.seed(seed % 2**32 if isinstance(generator, np.random.RandomState) else seed)
+    else:
+        generator.manual_seed(seed)
 
 
 def _keep_optimizer(thing: Any) -> Callable[[], None] | None:

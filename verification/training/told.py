@@ -46,7 +46,8 @@ class Told:
 def told(event: Event) -> Told:
     """Read an event of DP-SGD."""
     if isinstance(event, DPSGD):
-        return _of_dpsgd(event)
+        found = told(event.expand())
+        return replace(found, updates=event.updates, records=event.dataset_size)
     count, inner = 1, event
     while isinstance(inner, Repeated):
         count, inner = count * inner.count, inner.event
@@ -98,12 +99,6 @@ def _of_parts(events: Sequence[Event], count: int) -> Told:
         epochs=None,
         parts=len(parts),
     )
-
-
-def _of_dpsgd(event: DPSGD) -> Told:
-    """What :class:`rdpkit.DPSGD` says, with its number of updates."""
-    inner = told(event.expand())
-    return replace(inner, updates=event.updates, records=event.dataset_size)
 
 
 def _of(inner: Any, sampling: str, rate: float, count: int) -> Told:

@@ -80,16 +80,8 @@ class PrivateTraining:
     name: str = "training"  #: How reports call it
 
     def __post_init__(self) -> None:
-        for name in (
-            "step",
-            "parameters",
-            "indices",
-            "train",
-            "losses",
-            "with_records",
-            "noisy_sum",
-            "reseed",
-        ):
+        functions = "step parameters indices train losses with_records noisy_sum reseed"
+        for name in functions.split():
             value = getattr(self, name)
             if not callable(value) and (name == "step" or value is not None):
                 raise _validate.fail(name, "to be callable", value)
@@ -199,10 +191,8 @@ class TrainingMaker:
 
     def fresh(self) -> PrivateTraining:
         """A new training."""
-        try:
+        with _validate.ErrorsOf(self.name):
             made = self.make()
-        except Exception as error:
-            raise ValueError(f"{self.name} raised {type(error).__name__}: {error}") from error
         try:
             return as_training(made)
         except ValueError as error:

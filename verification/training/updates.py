@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rdpkit import _validate
 from rdpkit.verification.training.batches import array_of
 from rdpkit.verification.training.state import TrainingState
 from rdpkit.verification.training.trainer import Batch, PrivateTraining
@@ -46,6 +47,25 @@ class Update:
         return self.seen or bool(np.any(self.vector))
 
 
+@contextlib.contextmanager
+def optimizer_hooks(
+    # Each is called with the optimiser, its arguments and its keywords.
+    before: Callable[[Any, Any, Any], None],
+    after: Callable[[Any, Any, Any], None] | None = None,
+) -> Iterator[None]:
+    """Call functions before and after every step of a torch optimiser while the block runs."""
+    from torch.optim import optimizer  # noqa: PLC0415 - only for trainings with torch
+
+    handles = [optimizer.register_optimizer_step_pre_hook(before)]
+    if after is not None:
+        handles.append(optimizer.register_optimizer_step_post_hook(after))
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
 class UpdateRecorder:
     """Sees the gradients of every torch optimiser while it is open."""
 
@@ -68,26 +88,11 @@ class UpdateRecorder:
             {} if model is None else {id(p): name for name, p in model.named_parameters()}
         )
 
-    @contextlib.contextmanager
-    def open(self) -> Iterator[UpdateRecorder]:
+    def open(self) -> contextlib.AbstractContextManager[None]:
         """Record while the block runs."""
         if self.training.model is None:
-            yield self
-            return
-        from torch.optim.optimizer import (  # noqa: PLC0415 - only for trainings with torch
-            register_optimizer_step_post_hook,
-            register_optimizer_step_pre_hook,
-        )
-
-        handles = [
-            register_optimizer_step_pre_hook(self._before),
-            register_optimizer_step_post_hook(self._after),
-        ]
-        try:
-            yield self
-        finally:
-            for handle in handles:
-                handle.remove()
+            return contextlib.nullcontext()
+        return optimizer_hooks(self._before, self._after)
 
     def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         for parameter, kept in self._kept:
@@ -126,14 +131,13 @@ def observe(
         released.append(array_of(made).astype(float).ravel())
         return made
 
-    try:
-        with recorder.open(), _noisy_sums(training, collected if sums else None):
-            for batch in batches:
-                training.step(batch)
-    except Exception as error:
-        raise ValueError(
-            f"{training.name}: step(batch) raised {type(error).__name__}: {error}"
-        ) from error
+    with (
+        _validate.ErrorsOf(f"{training.name}: step(batch)"),
+        recorder.open(),
+        _noisy_sums(training, collected if sums else None),
+    ):
+        for batch in batches:
+            training.step(batch)
     steps = [one for place, one in enumerate(_rounds(recorder.found)) if place not in public]
     seen = steps
     handed = bool(steps)

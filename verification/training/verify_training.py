@@ -13,6 +13,7 @@ from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult, TrainingVerification
 from rdpkit.verification.training.targets import training_maker
 from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker
+from rdpkit.verification.training.updates import optimizer_hooks
 
 # About how many trainings all checks make, and the share of the time that this may take.
 _MADE, _SHARE_OF_TIME = 14, 0.3
@@ -122,10 +123,6 @@ def _training_said(
     if "torch" not in sys.modules:
         yield trained
         return
-    from torch.optim.optimizer import (  # noqa: PLC0415 - only for trainings with torch
-        register_optimizer_step_pre_hook,
-    )
-
     what = (
         f"{name} trains before it returns, and takes as long as that training does; the checks "
         f"take what is left of {seconds:g} s, and at least {_LEAST_SHARE * seconds:g} s. A "
@@ -138,11 +135,8 @@ def _training_said(
             if said is not None:
                 said(what)
 
-    handle = register_optimizer_step_pre_hook(update)
-    try:
+    with optimizer_hooks(update):
         yield trained
-    finally:
-        handle.remove()
 
 
 def _cost(seconds: float, options: TrainingOptions) -> str:
@@ -160,18 +154,12 @@ def _cost(seconds: float, options: TrainingOptions) -> str:
 
 def checks() -> dict[str, Check]:
     """Every check by its name, in the order in which they are made."""
-    from rdpkit.verification.training.canaries.run import check_run  # noqa: PLC0415 - heavy
-    from rdpkit.verification.training.checks.accountant import (  # noqa: PLC0415 - heavy
-        check_accountant,
-    )
-    from rdpkit.verification.training.checks.sampler import (  # noqa: PLC0415 - heavy
-        check_sampler,
-    )
-    from rdpkit.verification.training.checks.step import check_step  # noqa: PLC0415 - heavy
+    from rdpkit.verification.training.canaries import run  # noqa: PLC0415 - heavy, as the others
+    from rdpkit.verification.training.checks import accountant, sampler, step  # noqa: PLC0415
 
     return {
-        "step": check_step,
-        "sampler": check_sampler,
-        "accountant": check_accountant,
-        "run": check_run,
+        "step": step.check_step,
+        "sampler": sampler.check_sampler,
+        "accountant": accountant.check_accountant,
+        "run": run.check_run,
     }

@@ -106,8 +106,8 @@ def _from_file(path: Path, *, as_text: bool) -> pa.Table:
         raise FileNotFoundError(f"{path}: there is no such file.")
     readers: dict[str, Callable[[Path], pa.Table]] = {
         "csv": partial(_from_csv, guessing=not as_text),
-        "parquet": _from_parquet,
-        "arrow": _from_feather,
+        "parquet": lambda path: _without_index(parquet.read_table(path)),
+        "arrow": lambda path: _with_plain_texts(feather.read_table(path)),
     }
     found = _table_or_nothing(readers[kind], path)
     if found is None:
@@ -126,14 +126,6 @@ def _table_or_nothing(reader: Callable[[Path], pa.Table], path: Path) -> pa.Tabl
         if error.errno is None:
             return None
         raise
-
-
-def _from_parquet(path: Path) -> pa.Table:
-    return _without_index(parquet.read_table(path))
-
-
-def _from_feather(path: Path) -> pa.Table:
-    return _with_plain_texts(feather.read_table(path))
 
 
 def _from_csv(path: Path, *, guessing: bool) -> pa.Table:

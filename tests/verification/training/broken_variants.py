@@ -489,14 +489,7 @@ def noise_and_then_clipping():
 @broken("step", Kind.NOISE_TOO_SMALL)
 def parts_with_a_quarter_of_the_noise():
     class Quarter(Parts):
-        def step(self, batch):
-            found = clipped_sums(gradients_of_records(self.model, batch))
-            held = self.sums or {name: torch.zeros_like(value) for name, value in found.items()}
-            self.sums = {name: held[name] + value for name, value in found.items()}
-            self.waiting += 1
-            if self.waiting == 4:
-                Loop.update(self, mean_of(self.sums, noise_like(self.sums, 0.25)))
-                self.sums, self.waiting = None, 0
+        std = 0.25
 
     return Quarter()
 

@@ -36,48 +36,49 @@ class Weighted(Loop):
         return mean_of(sums, noise_like(sums, 1.0))
 
 
-@correct
-def batches_filled_up_with_zeros():
-    class Filled(Weighted):
-        @property
-        def loader(self):
-            for _ in range(8):
-                places = joined()
-                missing = ROWS - len(places)
-                features = torch.cat([FEATURES[places], torch.zeros(missing, 20)])
-                labels = torch.cat([LABELS[places], torch.zeros(missing, dtype=torch.long)])
-                yield features, labels, (torch.arange(ROWS) < len(places)).float()
+class Filled(Weighted):
+    """Batches of one shape: the positions of a sample, and then others to fill it up."""
 
-    return Filled()
+    filling = 0
+
+    @property
+    def loader(self):
+        for _ in range(8):
+            places = joined()
+            rest = torch.full((ROWS - len(places),), self.filling)
+            yield self.batch(torch.cat([places, rest]), len(places))
+
+    def batch(self, places, drawn):
+        return FEATURES[places], LABELS[places], (torch.arange(ROWS) < drawn).float()
 
 
 @correct
 def batches_filled_up_with_a_record():
-    class Filled(Weighted):
-        @property
-        def loader(self):
-            for _ in range(8):
-                places = joined()
-                filled = torch.cat([places, torch.zeros(ROWS - len(places), dtype=torch.long)])
-                weights = (torch.arange(ROWS) < len(places)).float()
-                yield FEATURES[filled], LABELS[filled], weights
-
     return Filled()
 
 
 @correct
+def batches_filled_up_with_zeros():
+    class Zeros(Filled):
+        def batch(self, places, drawn):
+            features, labels, weights = super().batch(places, drawn)
+            return features * weights[:, None], labels * weights.long(), weights
+
+    return Zeros()
+
+
+@correct
 def batches_of_positions_filled_up():
-    class Filled(Weighted):
-        @property
-        def loader(self):
-            for _ in range(8):
-                places = joined()
-                yield torch.cat([places, torch.full((ROWS - len(places),), -1)])
+    class Positions(Filled):
+        filling = -1
+
+        def batch(self, places, drawn):
+            return places
 
         def noisy(self, places):
             return super().noisy((FEATURES[places], LABELS[places], (places >= 0).float()))
 
-    return Filled()
+    return Positions()
 
 
 @correct

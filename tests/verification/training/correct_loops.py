@@ -216,6 +216,8 @@ def loop_cosine_in_a_closure():
 class Parts(Loop):
     """Each Poisson sample comes in four parts, and noise is added after the fourth."""
 
+    std = 1.0
+
     def __init__(self):
         super().__init__()
         self.sums, self.waiting = None, 0
@@ -231,7 +233,7 @@ class Parts(Loop):
         self.sums = {name: held[name] + value for name, value in found.items()}
         self.waiting += 1
         if self.waiting == 4:
-            self.update(mean_of(self.sums, noise_like(self.sums, 1.0)))
+            self.update(mean_of(self.sums, noise_like(self.sums, self.std)))
             self.sums, self.waiting = None, 0
 
 

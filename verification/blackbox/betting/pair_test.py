@@ -8,7 +8,7 @@ not seen, teaches what to bet on. So every bet depends on earlier outputs alone.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 import numpy as np
 from scipy.special import logsumexp
@@ -78,6 +78,7 @@ class ScoreBets:
     """Its mistake is named once ``log_gain`` reaches this; -inf if it explains none."""
 
 
+@dataclass(slots=True, eq=False)
 class PairTest:
     """The bets on one pair of data sets.
 
@@ -91,54 +92,36 @@ class PairTest:
     Runs are independent.
     """
 
-    def __init__(
-        self,
-        pair: Neighbours,  # The data sets
-        place: int,  # The number of the pair, from which its random generators are made
-        *,
-        runner: MechanismRunner,  # Makes the runs
-        claim: PrivacyClaim,  # What is claimed
-        own: NamedScore | None,  # A score that was given
-        models: tuple[str, ...],  # Classifiers to learn scores with
-        levels: NamingLevels,  # The error rates of names, which all pairs of a test share
-        first_lesson: int = FIRST_LESSON,  # Bets begin after this many runs on each data set
-    ) -> None:
-        self.pair = pair
-        self.place = place
-        self.runs = 0
-        self.slots: list[ScoreBets] = []
-        self._runner = runner
-        self._claim = claim
-        self._own = own
-        self._models = models
-        self.levels = levels
-        self._kept: list[tuple[Array, Array]] = []
-        self._kept_rows = 0
-        self._taught_rows = 0
-        self._fitted_rows = 0
-        self._log_gain = 0.0
-        self.epsilon_events: list[CountedEvent] = []
-        self.mu_events: list[CountedEvent] = []
-        self._delta = main_line(claim)[1]
-        self.first_lesson = first_lesson
-        self._next_lesson: float = first_lesson
+    pair: Neighbours  # The data sets
+    place: int  # The number of the pair, from which its random generators are made
+    _: KW_ONLY
+    runner: MechanismRunner  # Makes the runs
+    claim: PrivacyClaim  # What is claimed
+    own: NamedScore | None  # A score that was given
+    models: tuple[str, ...]  # Classifiers to learn scores with
+    levels: NamingLevels  # The error rates of names, which all pairs of a test share
+    first_lesson: int = FIRST_LESSON  # Bets begin after this many runs on each data set
+    runs: int = field(default=0, init=False)
+    slots: list[ScoreBets] = field(default_factory=list, init=False)
+    epsilon_events: list[CountedEvent] = field(default_factory=list, init=False)
+    mu_events: list[CountedEvent] = field(default_factory=list, init=False)
+    _kept: list[tuple[Array, Array]] = field(default_factory=list, init=False)
+    _kept_rows: int = field(default=0, init=False)
+    _taught_rows: int = field(default=0, init=False)
+    _fitted_rows: int = field(default=0, init=False)
+    _log_gain: float = field(default=0.0, init=False)
+    _next_lesson: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._next_lesson = self.first_lesson
 
     def on(self, pair: Neighbours, place: int) -> PairTest:
         """The same test on another pair, of which no runs have been made."""
-        return PairTest(
-            pair,
-            place,
-            runner=self._runner,
-            claim=self._claim,
-            own=self._own,
-            models=self._models,
-            levels=self.levels,
-            first_lesson=self.first_lesson,
-        )
+        return replace(self, pair=pair, place=place)
 
     def noise(self) -> Array | None:
         """The kept outputs, less their means on either data set; None if they are no numbers."""
-        if not self._kept or not self._runner.layout_for(self.pair).is_number.all():
+        if not self._kept or not self.runner.layout_for(self.pair).is_number.all():
             return None
         p, q = (np.concatenate(side) for side in zip(*self._kept, strict=True))
         return np.concatenate([p - p.mean(axis=0), q - q.mean(axis=0)])
@@ -178,7 +161,7 @@ class PairTest:
             slot.test.caution = caution
         learning = self._next_lesson < math.inf
         scores = None if learning else [slot.score for slot in self.slots]
-        p, q = self._runner.draw(
+        p, q = self.runner.draw(
             self.pair, key=(_TEST, self.place), start=self.runs, count=count, scores=scores
         )
         self.runs += count
@@ -190,7 +173,8 @@ class PairTest:
             )
             factor = self._bet_on(p_scores, q_scores, log_needed)
         if learning:
-            self._keep(p, q)
+            self._kept.append((p, q))
+            self._kept_rows += count
             if factor < log_needed and self._kept_rows >= self._next_lesson:
                 self.learn()
         return factor
@@ -205,7 +189,7 @@ class PairTest:
         cut = max(1, math.ceil(_TAUGHT * len(p)))
         if cut == len(p):
             return
-        layout = self._runner.layout_for(self.pair)
+        layout = self.runner.layout_for(self.pair)
         training = TrainingOutputs(
             p=p[:cut],
             q=q[:cut],
@@ -214,12 +198,12 @@ class PairTest:
             pair=self.pair,
             name=layout.name,
         )
-        rng = generator(self._runner.seed, _LEARNING, self.place, len(p))
+        rng = generator(self.runner.seed, _LEARNING, self.place, len(p))
         fitted = self._kept_rows >= max(_FIRST_FIT, _FIT_AGAIN * self._fitted_rows)
         # A single number is its own score, or its distance from something; the others see that.
-        models = self._models if fitted and p.shape[1] > 1 else ()
-        kinds = self._runner.kinds_differ(self.pair)
-        scores = candidate_scores(training, own=self._own, models=models, rng=rng, kinds=kinds)
+        models = self.models if fitted and p.shape[1] > 1 else ()
+        kinds = self.runner.kinds_differ(self.pair)
+        scores = candidate_scores(training, own=self.own, models=models, rng=rng, kinds=kinds)
         if fitted:
             self._fitted_rows = self._kept_rows
         self.slots = self._shared(scores, p[cut:], q[cut:])
@@ -244,7 +228,7 @@ class PairTest:
             slot.log_weight += math.log1p(-spread) - float(total)
         shares = np.array([score.share for score in fresh])
         for score, prior in zip(fresh, np.log(shares / shares.sum()), strict=True):
-            test = SequentialTest(self._claim, false_alarm_rate=0.5)
+            test = SequentialTest(self.claim, false_alarm_rate=0.5)
             test.prime(score.of(p), score.of(q))
             carried.append(
                 ScoreBets(
@@ -288,7 +272,7 @@ class PairTest:
         }
         choice = len(self.epsilon_events) + 1
         for counted, bound in (
-            (self.epsilon_events, epsilon_of(self._delta)),
+            (self.epsilon_events, epsilon_of(main_line(self.claim)[1])),
             (self.mu_events, mu_of),
         ):
             found = {column: best_event(*sides, of=bound) for column, sides in scores.items()}
@@ -326,10 +310,6 @@ class PairTest:
             slot.log_weight = float(weight) - factor
             slot.log_gain += gain
         return factor
-
-    def _keep(self, p: Array, q: Array) -> None:
-        self._kept.append((p, q))
-        self._kept_rows += len(p)
 
 
 def _correlation(one: Array, other: Array) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
@@ -49,39 +50,27 @@ OF_OTHERS = 5.0
 _RUNS_A_PAIR = 500
 
 
+@dataclass(slots=True, eq=False)
 class Spending:
     """The runs, the time and the capital of one test."""
 
-    def __init__(
-        self,
-        runner: MechanismRunner,  # Makes the runs
-        *,
-        most: int,  # The most runs, on both data sets together
-        deadline: float,  # When to stop, on the clock of ``time.perf_counter``
-        log_needed: float,  # The claim is rejected once the logarithm of the capital reaches this
-        progress: Progress | None,  # Called before each portion of runs
-    ) -> None:
-        self.runner = runner
-        self.most = most
-        self.deadline = deadline
-        self.log_needed = log_needed
-        self._progress = progress
-        # A part of the capital may be bet elsewhere, on runs in new processes.
-        self._log_aside = -math.inf
-        self._log_main = 0.0
-        self._log_highest = 0.0
-        self.log_begun = 0.0
-        self.stop: Stop | None = None
+    runner: MechanismRunner  # Makes the runs
+    _: KW_ONLY
+    most: int  # The most runs, on both data sets together
+    deadline: float  # When to stop, on the clock of ``time.perf_counter``
+    log_needed: float  # The claim is rejected once the logarithm of the capital reaches this
+    progress: Progress | None  # Called before each portion of runs
+    log_highest: float = field(default=0.0, init=False)  # The largest log_capital so far
+    log_begun: float = field(default=0.0, init=False)
+    stop: Stop | None = field(default=None, init=False)
+    # A part of the capital may be bet elsewhere, on runs in new processes.
+    _log_aside: float = field(default=-math.inf, init=False)
+    _log_main: float = field(default=0.0, init=False)
 
     @property
     def log_capital(self) -> float:
         """The logarithm of the capital, which began as 1."""
         return float(np.logaddexp(self._log_main, self._log_aside))
-
-    @property
-    def log_highest(self) -> float:
-        """The largest logarithm of the capital so far."""
-        return self._log_highest
 
     def set_aside(self, part: float, log_gain: float) -> None:
         """Bet a part of the capital elsewhere, where each unit of it has become exp(log_gain)."""
@@ -91,9 +80,9 @@ class Spending:
 
     def report(self, stage: str) -> None:
         """Tell how far the test has come."""
-        if self._progress is not None:
+        if self.progress is not None:
             runs = self.runner.runs
-            self._progress(
+            self.progress(
                 VerificationStep(
                     stage=stage,
                     runs=runs,
@@ -132,8 +121,10 @@ class Spending:
         in_time = max(in_time, 0 if self.runner.runs else 1)
         possible = min(count, left, in_time)
         if possible > 0:
+            # The factor with which the claim would be rejected.
+            needed = math.log(-math.expm1(self._log_aside - self.log_needed)) + self.log_needed
             self._log_main += test.bet(
-                possible, log_needed=self._log_main_needed(), caution=caution
+                possible, log_needed=needed - self._log_main, caution=caution
             )
             self._look()
         if possible < count and self.stop is None:
@@ -146,13 +137,8 @@ class Spending:
             return self.most
         return min(self.most, self.runner.affordable(self.deadline - time.perf_counter()))
 
-    def _log_main_needed(self) -> float:
-        """The logarithm of the factor with which the claim would be rejected."""
-        missing = math.log(-math.expm1(self._log_aside - self.log_needed)) + self.log_needed
-        return missing - self._log_main
-
     def _look(self) -> None:
-        self._log_highest = max(self._log_highest, self.log_capital)
+        self.log_highest = max(self.log_highest, self.log_capital)
         if self.log_capital >= self.log_needed:
             self.stop = Stop.REJECTED
 

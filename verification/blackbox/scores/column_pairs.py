@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.blackbox.scores.named_score import NamedScore
-from rdpkit.verification.blackbox.scores.standard import Standard, standard
-from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
+from rdpkit.verification.blackbox.scores.training_outputs import Standard, TrainingOutputs, standard
 from rdpkit.verification.estimators.base import Array
 
 Singles = NDArray[np.floating[Any]]

@@ -11,8 +11,7 @@ from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_
 from rdpkit.verification.blackbox.scores.difference import directions
 from rdpkit.verification.blackbox.scores.linear import Linear, OfStandard, linear
 from rdpkit.verification.blackbox.scores.named_score import NamedScore
-from rdpkit.verification.blackbox.scores.standard import Standard, standard
-from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
+from rdpkit.verification.blackbox.scores.training_outputs import Standard, TrainingOutputs, standard
 from rdpkit.verification.estimators.base import Array, OutputScore
 
 # Directions are looked for among at most this many columns.

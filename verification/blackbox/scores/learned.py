@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit.verification.blackbox.scores.named_score import NamedScore, ScoreOfPart
-from rdpkit.verification.blackbox.scores.standard import standard
-from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
+from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs, standard
 
 _LEAST_LEARNT = 200
 # At most this many columns and outputs of each side, so that a classifier is learnt in two seconds.

@@ -10,8 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rdpkit.verification.blackbox.scores.named_score import NamedScore
-from rdpkit.verification.blackbox.scores.standard import Standard, standard
-from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs, thinned
+from rdpkit.verification.blackbox.scores.training_outputs import (
+    Standard,
+    TrainingOutputs,
+    standard,
+    thinned,
+)
 from rdpkit.verification.estimators.base import Array, OutputScore
 
 # A covariance is inverted as it is only if there are at least this many rows for each column, and
@@ -101,6 +105,10 @@ class _Sides:
     p_moments: _Moments
     q_moments: _Moments
 
+    @classmethod
+    def of(cls, p: Array, q: Array) -> _Sides:
+        return cls(p=p, q=q, p_moments=_moments_of(p), q_moments=_moments_of(q))
+
     @property
     def runs(self) -> int:
         return min(len(self.p), len(self.q))
@@ -142,12 +150,8 @@ def linear(p_outputs: Array, q_outputs: Array) -> Linear:
     if units is not None:
         p_outputs, q_outputs = p_outputs / units, q_outputs / units
     if min(len(p_outputs), len(q_outputs)) < 4:
-        sides = [p_outputs, q_outputs]
-        return _in(_of_all(_Sides(p=sides[0], q=sides[1], **_both_moments(*sides))), units)
-    first, second = (
-        _Sides(p=p, q=q, **_both_moments(p, q))
-        for p, q in ((p_outputs[half::2], q_outputs[half::2]) for half in (0, 1))
-    )
+        return _in(_of_all(_Sides.of(p_outputs, q_outputs)), units)
+    first, second = (_Sides.of(p_outputs[half::2], q_outputs[half::2]) for half in (0, 1))
     together = _Sides(
         p=p_outputs,
         q=q_outputs,
@@ -157,24 +161,17 @@ def linear(p_outputs: Array, q_outputs: Array) -> Linear:
     proposals: list[Callable[[_Sides], Linear]] = [_of_clearest]
     if p_outputs.shape[1] > 1:
         proposals += [_of_all, _shrunk]
+    # Whether the covariance of all columns can be estimated.
+    fits = p_outputs.shape[1] <= _MOST_COLUMNS
     separations = [
-        _separation(propose(first), second) if propose is not _shrunk or _fits(first) else -math.inf
+        _separation(propose(first), second) if propose is not _shrunk or fits else -math.inf
         for propose in proposals
     ]
     return _in(proposals[int(np.argmax(separations))](together), units)
 
 
-def _both_moments(p: Array, q: Array) -> dict[str, _Moments]:
-    return {"p_moments": _moments_of(p), "q_moments": _moments_of(q)}
-
-
 def _in(score: Linear, units: Array | None) -> Linear:
     return score if units is None else Linear(weights=score.weights, units=units)
-
-
-def _fits(sides: _Sides) -> bool:
-    """Whether the covariance of all columns can be estimated."""
-    return bool(sides.gap.size <= _MOST_COLUMNS)
 
 
 def _separation(score: Linear, sides: _Sides) -> float:
@@ -294,7 +291,5 @@ def linear_scores(training: TrainingOutputs) -> list[NamedScore]:
     clipped = standard(some, furthest=_CLIPPED)
     if len(clipped.columns) > 1:
         robust = OfStandard(standard=clipped, score=linear(clipped(some.p), clipped(some.q)))
-        scores.append(
-            NamedScore(name="linear, of clipped outputs", score=robust, family="linear", share=1.0)
-        )
+        scores.append(NamedScore(name="linear, of clipped outputs", score=robust, family="linear"))
     return scores

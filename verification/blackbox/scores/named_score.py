@@ -39,12 +39,8 @@ class NamedScore:
         Raises ArithmeticError if one is NaN. Raises ValueError if the score raises, or does not
         return one number a row.
         """
-        try:
+        with _validate.ErrorsOf(f"The score {self.name!r}"):
             scores = self.score(outputs)
-        except Exception as error:
-            raise ValueError(
-                f"The score {self.name!r} raised {type(error).__name__}: {error}"
-            ) from error
         found = check_scores(f"the score {self.name!r}", scores)
         if found.shape != (len(outputs),):
             raise ValueError(

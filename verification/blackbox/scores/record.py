@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit.verification.blackbox.mistakes import MistakeKind, mistake_of
-from rdpkit.verification.blackbox.scores.differing_record import (
+from rdpkit.verification.blackbox.scores.difference import (
     differing_records,
     places_of_records,
 )

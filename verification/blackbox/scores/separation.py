@@ -36,15 +36,11 @@ def clearness(
         np.cumsum(np.bincount(part, minlength=len(values)))[:-1]
         for part in (places[: len(p_scores)], places[len(p_scores) :])
     )
-    ratio = _log_likelihood_ratio(above, len(p_scores), below, len(q_scores))
+    n, m = len(p_scores), len(q_scores)
+    # Of two different probabilities against a single one.
+    ratio = _entropy(above, n) + _entropy(below, m) - _entropy(above + below, n + m)
     chance = math.sqrt(2.0 * math.log(1.0 + min(len(values), _MOST_VALUES)))
     return math.sqrt(2.0 * max(0.0, float(ratio.max()))) - 0.5 * chance
-
-
-def _log_likelihood_ratio(hits: Counts, n: int, others: Counts, m: int) -> Array:
-    """Of two different probabilities against a single one, for counts of an event."""
-    parts = _entropy(hits, n) + _entropy(others, m) - _entropy(hits + others, n + m)
-    return np.asarray(parts)
 
 
 def _entropy(hits: Counts, n: int) -> Array:

@@ -65,25 +65,6 @@ class NoiseGrid:
         return _distance(outputs[:, self.column], self.origin, self.step)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Structure:
-    """The exact structure that was found in outputs."""
-
-    noiseless: Noiseless | None = None
-    """A sum of outputs that does not vary, but differs between the data sets."""
-    grid: NoiseGrid | None = None
-    """A grid that contains an output, but differs between the data sets."""
-
-
-def structure_of(p_outputs: Array, q_outputs: Array) -> Structure:
-    """The structure of outputs on D and on D'; nothing is reported for fewer than 20 of them."""
-    if min(len(p_outputs), len(q_outputs)) < _FEWEST:
-        return Structure()
-    return Structure(
-        noiseless=noiseless_direction(p_outputs, q_outputs), grid=grid_of(p_outputs, q_outputs)
-    )
-
-
 def noiseless_direction(p_outputs: Array, q_outputs: Array) -> Noiseless | None:
     """A weighted sum that does not vary and tells the data sets apart, if there is one."""
     columns = _columns(p_outputs, q_outputs)
@@ -194,17 +175,19 @@ def _distance(values: Array, origin: float, step: float) -> Array:
 
 
 def structure_scores(training: TrainingOutputs) -> list[NamedScore]:
-    """Scores of the exact structure that the columns of numbers have."""
+    """Scores of the exact structure that columns of numbers have; none for fewer than 20 runs."""
     some = training.thinned(_MOST_ROWS)
     largest = np.maximum(np.abs(some.p).max(axis=0), np.abs(some.q).max(axis=0))
     # The squares of larger numbers are no doubles.
     columns = np.flatnonzero(training.is_number & (largest < _LARGEST))
-    if not len(columns):
+    if not len(columns) or training.runs < _FEWEST:
         return []
-    structure = structure_of(some.p[:, columns], some.q[:, columns])
+    p, q = some.p[:, columns], some.q[:, columns]
+    noiseless, grid = noiseless_direction(p, q), grid_of(p, q)
     scores = []
-    if structure.noiseless is not None:
-        noiseless = _with_columns(structure.noiseless, columns)
+    if noiseless is not None:
+        places = tuple(int(columns[column]) for column in noiseless.columns)
+        noiseless = dataclasses.replace(noiseless, columns=places)
         scores.append(
             NamedScore(
                 name="a combination without noise",
@@ -214,29 +197,23 @@ def structure_scores(training: TrainingOutputs) -> list[NamedScore]:
                 explanation=_of_noiseless(noiseless, some),
             )
         )
-    if structure.grid is not None:
-        grid = dataclasses.replace(structure.grid, column=int(columns[structure.grid.column]))
+    if grid is not None:
+        grid = dataclasses.replace(grid, column=int(columns[grid.column]))
         scores.append(
             NamedScore(
                 name="distance to a grid",
                 score=grid,
                 family="grid",
-                share=1.0,
-                explanation=_of_grid(grid, training),
+                explanation=mistake_of(
+                    MistakeKind.COARSE_NOISE,
+                    "grid",
+                    column=training.name(grid.column),
+                    step=grid.step,
+                    shift=grid.shift,
+                ),
             )
         )
     return scores
-
-
-def _with_columns(noiseless: Noiseless, columns: NDArray[np.intp]) -> Noiseless:
-    places = tuple(int(columns[column]) for column in noiseless.columns)
-    return dataclasses.replace(noiseless, columns=places)
-
-
-def _of_grid(grid: NoiseGrid, training: TrainingOutputs) -> Mistake:
-    column = training.name(grid.column)
-    kind = MistakeKind.COARSE_NOISE
-    return mistake_of(kind, "grid", column=column, step=grid.step, shift=grid.shift)
 
 
 def _of_noiseless(noiseless: Noiseless, training: TrainingOutputs) -> Mistake:

@@ -6,6 +6,7 @@ import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from typing import Any
 
@@ -64,11 +65,22 @@ PLACES = {name: place for place, name in enumerate(_WORDS)}
 """Where each entry is in the list."""
 
 
-def entry(name: str, **code: Any) -> ZooEntry:
+def entry(
+    name: str,
+    *,
+    event: Event,
+    adjacency: Adjacency,
+    # Of the data sets of the event's worst-case pair, which are its own where none are given.
+    dimension: int = 2,
+    records: int = 0,
+    **code: Any,
+) -> ZooEntry:
     """An entry: its row in the table of words, and its code."""
     words = dict(_WORDS[name])
     kinds = tuple(map(MistakeKind, words.pop("mistakes", ())))
-    return ZooEntry(name=name, mistakes=kinds, **words, **code)
+    worst = partial(worst_pair_of, event, adjacency, dimension=dimension, records=records)
+    more = {"neighbours": worst, **words, **code}
+    return ZooEntry(name=name, mistakes=kinds, event=event, adjacency=adjacency, **more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

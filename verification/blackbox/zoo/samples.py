@@ -21,7 +21,6 @@ from rdpkit.verification.blackbox.zoo.base import (
     in_pieces,
     subset_indicators,
     subset_sums,
-    worst_pair_of,
 )
 from rdpkit.verification.estimators.base import Array
 
@@ -190,7 +189,6 @@ ENTRIES = (
         adjacency=Adjacency.REPLACE_ONE,
         broken=ClassWiseMixing(event=_MIXING, fresh=False),
         fixed=ClassWiseMixing(event=_MIXING),
-        neighbours=lambda: worst_pair_of(_MIXING, Adjacency.REPLACE_ONE, dimension=_DIMENSION),
         score=_of_one_class,
     ),
     entry(
@@ -199,7 +197,6 @@ ENTRIES = (
         adjacency=Adjacency.REPLACE_ONE,
         broken=NoisyMean(before_dividing=True),
         fixed=NoisyMean(before_dividing=False),
-        neighbours=lambda: worst_pair_of(_MEAN, Adjacency.REPLACE_ONE, dimension=_DIMENSION),
         score=lambda: SummedLogRatio(
             shape=(1, _DIMENSION),
             centre=-_MEAN.record_norm,
@@ -237,9 +234,7 @@ ENTRIES = (
         adjacency=Adjacency.ADD_OR_REMOVE_ONE,
         broken=SampledSums(step=_DEALT, samples=_shuffled_batches),
         fixed=SampledSums(step=_DEALT),
-        neighbours=lambda: worst_pair_of(
-            _DEALT_SUMS, Adjacency.ADD_OR_REMOVE_ONE, dimension=_DIMENSION, records=_RECORDS
-        ),
+        records=_RECORDS,
         score=lambda: SummedLogRatio(
             shape=(_STEPS, _DIMENSION),
             centre=0.0,

@@ -85,10 +85,6 @@ class LayeredSum(ZooMechanism):
         return np.asarray(parts + rng.normal(0.0, _ADDED.noise_std, shape))
 
 
-def _worst(event: Gaussian, adjacency: Adjacency, dimension: int = _DIMENSION) -> Neighbours:
-    return worst_pair_of(event, adjacency, dimension=dimension, records=_RECORDS)
-
-
 def _one_far_record() -> Neighbours:
     rest = np.zeros((_RECORDS - 1, _DIMENSION))
     far = np.array([[_LARGE, 0.0]])
@@ -110,7 +106,7 @@ ENTRIES = (
         adjacency=Adjacency.REPLACE_ONE,
         broken=NoisySum(noise=_normal(1.0)),
         fixed=NoisySum(noise=_normal(2.0)),
-        neighbours=lambda: _worst(_REPLACED, Adjacency.REPLACE_ONE),
+        records=_RECORDS,
         score=lambda: SummedLogRatio(
             shape=(1, _DIMENSION),
             centre=-1.0,
@@ -133,7 +129,8 @@ ENTRIES = (
         adjacency=Adjacency.ADD_OR_REMOVE_ONE,
         broken=LayeredSum(reuse=True),
         fixed=LayeredSum(reuse=False),
-        neighbours=lambda: _worst(_ADDED, Adjacency.ADD_OR_REMOVE_ONE, 2 * _LAYERS),
+        dimension=2 * _LAYERS,
+        records=_RECORDS,
     ),
     entry(
         "seeded-generator",
@@ -141,7 +138,7 @@ ENTRIES = (
         adjacency=Adjacency.ADD_OR_REMOVE_ONE,
         broken=NoisySum(noise=_seeded),
         fixed=NoisySum(noise=_normal(_ADDED.noise_std)),
-        neighbours=lambda: _worst(_ADDED, Adjacency.ADD_OR_REMOVE_ONE),
+        records=_RECORDS,
     ),
     entry(
         "float32-noise",
@@ -149,6 +146,8 @@ ENTRIES = (
         adjacency=Adjacency.ADD_OR_REMOVE_ONE,
         broken=NoisySum(noise=_single_precision),
         fixed=NoisySum(noise=_double_precision),
-        neighbours=lambda: _worst(_ADDED, Adjacency.ADD_OR_REMOVE_ONE).scaled(OFF_GRID),
+        neighbours=lambda: worst_pair_of(
+            _ADDED, Adjacency.ADD_OR_REMOVE_ONE, dimension=_DIMENSION, records=_RECORDS
+        ).scaled(OFF_GRID),
     ),
 )

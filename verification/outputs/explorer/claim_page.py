@@ -11,7 +11,7 @@ from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import ClaimVerdict, Finding, not_given, scenario_note
 from rdpkit.verification.auditing.remedies import remedies
 from rdpkit.verification.outputs.explorer.works import WorkFindings, anchor
-from rdpkit.verification.outputs.html.page import AuditedFile
+from rdpkit.verification.outputs.html.claim_view import numbers_of
 from rdpkit.verification.outputs.verdict import (
     MEANINGS,
     claimed,
@@ -21,7 +21,6 @@ from rdpkit.verification.outputs.verdict import (
     sentence,
 )
 from rdpkit.verification.outputs.view import (
-    SideView,
     named_sides,
     parameters,
     region_words,
@@ -125,13 +124,9 @@ def claim_page(
         mechanism=printable(claim.mechanism),
         assumptions=tuple(map(printable, dict.fromkeys(assumed))),
         notes=tuple(printable(note) for note in finding.notes if note not in shown),
-        command=command_for(about.file, claim.id),
+        # It shows the whole chain of the claim, as a shell takes it.
+        command=f"{about.file.audit} --explain {shlex.quote(printable(claim.id))}",
     )
-
-
-def command_for(file: AuditedFile, identifier: str) -> str:
-    """The command that shows the whole chain of a claim, as a shell takes it."""
-    return f"{file.audit} --explain {shlex.quote(printable(identifier))}"
 
 
 def _rows(finding: Finding, place: _Place) -> Iterable[Row]:
@@ -144,28 +139,15 @@ def _rows(finding: Finding, place: _Place) -> Iterable[Row]:
             place=place(float(claim.epsilon)),
             bound="",
         )
-    views = {view.kind: view for view in sides(finding, _NAMES)}
-    for kind, side in named_sides(finding, _NAMES):
-        view = views[kind]
+    shown = zip(named_sides(finding, _NAMES), sides(finding, _NAMES), strict=True)
+    for (kind, side), view in shown:
         yield Row(
             kind=kind,
             name=_NAMES[kind],
             text=view.text,
             place=place(side.epsilon),
-            bound=_by(view),
+            bound=f"{view.bound}, order {view.order}" if view.order else view.bound,
         )
-
-
-def _by(view: SideView) -> str:
-    order = f", order {view.order}" if view.order else ""
-    return f"{view.bound}{order}"
-
-
-def _numbers(finding: Finding) -> list[float]:
-    found = [side.epsilon for _, side in named_sides(finding)]
-    if finding.claim.epsilon is not None:
-        found.append(float(finding.claim.epsilon))
-    return [value for value in found if 0.0 < value < math.inf]
 
 
 class _Place:
@@ -184,7 +166,7 @@ class _Place:
 
 def _axis(finding: Finding) -> tuple[_Place, tuple[str, str]]:
     """An axis on which a claim's numbers can be told apart, and the labels of its ends."""
-    numbers = _numbers(finding) or [1.0]
+    numbers = [value for value in numbers_of(finding) if 0.0 < value < math.inf] or [1.0]
     low, high = min(numbers), max(numbers)
     if high < _FAR_APART * low:
         place = _Place(0.0, high * 1.05)

@@ -153,9 +153,7 @@ def close_up(
     )
 
 
-def profile_figure(
-    curves: Curves, dots: Sequence[tuple[str, float, float]], quantity: str = "epsilon"
-) -> FigureView | None:
+def profile_figure(curves: Curves, dots: Sequence[tuple[str, float, float]]) -> FigureView | None:
     """Epsilon by delta, with the numbers of the audit; None if there is nothing to draw."""
     if not curves.profile:
         return None
@@ -164,7 +162,7 @@ def profile_figure(
         dots,
         title="Epsilon by delta",
         x_title="delta, the small probability that is allowed on top",
-        y_title=quantity,
+        y_title="epsilon",
         x_name="delta",
         tabled=lambda x: _is_round(x) or any(x == delta for _, delta, _ in dots),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -141,18 +142,12 @@ def _held_out(records: Any, count: int) -> Batch:
 
 
 def _stacked(values: list[Any]) -> Any:
-    if hasattr(values[0], "detach"):
+    tensors = hasattr(values[0], "detach")
+    whole = isinstance(values[0], int) and not isinstance(values[0], bool)
+    if tensors or (whole and find_spec("torch") is not None):
         import torch  # noqa: PLC0415 - trainings without torch are verified, too
 
-        return torch.stack(values)
-    first = values[0]
-    if isinstance(first, int) and not isinstance(first, bool):
-        import importlib.util  # noqa: PLC0415 - only here
-
-        if importlib.util.find_spec("torch") is not None:
-            import torch  # noqa: PLC0415 - as above
-
-            return torch.tensor(values)
+        return torch.stack(values) if tensors else torch.tensor(values)
     return np.stack([np.asarray(value) for value in values])
 
 

@@ -87,12 +87,8 @@ def _summed(training: PrivateTraining, rows: Vector) -> Vector:
         import torch  # noqa: PLC0415 - trainings without torch have a noisy sum, too
 
         given = torch.as_tensor(rows, dtype=next(training.model.parameters()).dtype)
-    try:
+    with _validate.ErrorsOf(f"{training.name}: noisy_sum(gradients)"):
         found = training.noisy_sum(given)
-    except Exception as error:
-        raise ValueError(
-            f"{training.name}: noisy_sum(gradients) raised {type(error).__name__}: {error}"
-        ) from error
     array = np.asarray(found.detach().cpu() if hasattr(found, "detach") else found, dtype=float)
     if array.size != rows.shape[1]:
         raise _validate.fail(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit.verification.training.trainer import PrivateTraining
-from rdpkit.verification.training.updates import Vector
+from rdpkit.verification.training.updates import Vector, optimizer_hooks
 
 _HUGE = 1e6
 
@@ -94,18 +94,13 @@ class OpacusCanaries:
     @contextlib.contextmanager
     def open(self) -> Iterator[None]:
         """Canaries join updates while the block runs."""
-        from torch.optim.optimizer import (  # noqa: PLC0415 - as above
-            register_optimizer_step_pre_hook,
-        )
-
         clip = self.optimizer.clip_and_accumulate
         own = "clip_and_accumulate" in vars(self.optimizer)
         self.optimizer.clip_and_accumulate = lambda: self._clipped(clip)
-        handle = register_optimizer_step_pre_hook(self._updated)
         try:
-            yield
+            with optimizer_hooks(self._updated):
+                yield
         finally:
-            handle.remove()
             if own:
                 self.optimizer.clip_and_accumulate = clip
             else:

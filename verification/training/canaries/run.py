@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import time
 
 import numpy as np
 
 from rdpkit import DPSGD, Event, Repeated
+from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.estimators.one_run.families import GAUSSIAN
 from rdpkit.verification.estimators.one_run.guesses import one_run_audit
 from rdpkit.verification.estimators.one_run.independent import RankTest
 from rdpkit.verification.estimators.one_run.tradeoff import one_run_tradeoff_audit
+from rdpkit.verification.training import real_events
 from rdpkit.verification.training.canaries.black_box import BlackBoxRun, black_box_run
 from rdpkit.verification.training.canaries.joining import CanaryRun
 from rdpkit.verification.training.canaries.leaks import EventLeaks
 from rdpkit.verification.training.canaries.noisy_sum import noisy_sum_run
 from rdpkit.verification.training.canaries.opacus import takes_gradient_canaries
 from rdpkit.verification.training.canaries.white_box import WhiteBoxRun, white_box_run
-from rdpkit.verification.training.checks import real_events
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CanaryScores, CheckResult, TrainingLowerBound
 from rdpkit.verification.training.told import ALLOCATED, SHUFFLE, UNKNOWN, Told, told
@@ -97,9 +97,10 @@ def _of_white_box(
 ) -> CheckResult:
     event = of_updates(training.event, account, run.updates)
     leaks = EventLeaks(event, training.adjacency)
+    signed = training.adjacency is Adjacency.REPLACE_ONE
     test = RankTest(
         run.inside,
-        np.concatenate([run.others, run.outside]) if not _signed(training) else run.outside,
+        run.outside if signed else np.concatenate([run.others, run.outside]),
         seed=options.known_seed,
         weights=leaks,
         told=1.0,
@@ -119,24 +120,20 @@ def _of_white_box(
     )
     as_told = leaks.epsilon(1.0, training.delta)
     shown = _shown(test, leaks, training, options, as_told=as_told, until=until)
-    found = _result(
+    return _result(
         run,
         training,
         options,
+        began,
         test="leak of the run",
         kind="white box",
         mistake=None if shown is None else _leaks_more(shown, as_told, training, run.updates),
-    )
-    return dataclasses.replace(
-        found,
         measured=(
-            *found.measured,
             ("noise multiplier", f"{run.multiplier:.4g} (estimate, beside one canary)"),
             ("epsilon as told", f"{as_told:.4g} for {made} (lower)"),
         ),
-        bounds=(bound, *found.bounds),
-        notes=(*found.notes, _JOINING),
-        seconds=time.perf_counter() - began,
+        bounds=(bound,),
+        notes=(_JOINING,),
     )
 
 
@@ -144,12 +141,16 @@ def _result(
     run: CanaryRun,
     training: PrivateTraining,
     options: TrainingOptions,
+    began: float,
     *,
     test: str,
     kind: str,
     mistake: Mistake | None,
+    measured: tuple[tuple[str, str], ...] = (),
+    bounds: tuple[TrainingLowerBound, ...] = (),
+    notes: tuple[str, ...] = (),
 ) -> CheckResult:
-    """What every run with canaries shows."""
+    """What every run with canaries shows, and what this one shows besides."""
     return CheckResult(
         name="run",
         false_alarm_rate=options.rate_of_a_check,
@@ -157,13 +158,15 @@ def _result(
         measured=(
             ("canaries", f"{run.coins.size}, of which {int(run.coins.sum())} were in; {kind}"),
             ("updates", str(run.updates)),
+            *measured,
         ),
-        bounds=(_by_tradeoff(run, training, options), _by_guesses(run, training, options)),
-        notes=run.notes,
+        bounds=(*bounds, _by_tradeoff(run, training, options), _by_guesses(run, training, options)),
+        notes=(*run.notes, *notes),
         spent={test: options.rate_of_a_check},
         scores=CanaryScores(
             inside=tuple(map(float, run.inside)), outside=tuple(map(float, run.outside))
         ),
+        seconds=time.perf_counter() - began,
     )
 
 
@@ -188,26 +191,16 @@ def _shown(
     return shown if more or shown > claimed else None
 
 
-def _signed(training: PrivateTraining) -> bool:
-    return training.adjacency.value == "replace_one"
-
-
 def _of_black_box(run: BlackBoxRun, options: TrainingOptions, began: float) -> CheckResult:
     training = run.training
     stricter = _by_guesses(run, training, options, confidence=1.0 - options.rate_of_a_check)
     event = of_updates(training.event, told(training.event), run.updates)
-    upper = _upper(event, training)
+    proven = real_events.upper(event, delta=training.delta, adjacency=training.adjacency)
+    upper = math.inf if proven is None else proven
     more = stricter.epsilon > min(upper, math.inf if training.epsilon is None else training.epsilon)
     leak = _leaks_more(stricter.epsilon, upper, training, run.updates) if more else None
-    found = _result(
-        run, training, options, test="guesses of who is in", kind=run.kind, mistake=leak
-    )
-    return dataclasses.replace(found, seconds=time.perf_counter() - began)
-
-
-def _upper(event: Event, training: PrivateTraining) -> float:
-    found = real_events.upper(event, delta=training.delta, adjacency=training.adjacency)
-    return math.inf if found is None else found
+    test = "guesses of who is in"
+    return _result(run, training, options, began, test=test, kind=run.kind, mistake=leak)
 
 
 def _by_tradeoff(

@@ -18,9 +18,14 @@ import rdpkit
 from rdpkit.adjacency import Adjacency
 from rdpkit.formats.numbers import how_many, rounded_down, rounded_up
 from rdpkit.pairs.claim_check import Soundness
-from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
+from rdpkit.verification.blackbox.mistakes import (
+    Mistake,
+    MistakeKind,
+    first_of_each_kind,
+    mistake_of,
+)
 from rdpkit.verification.estimators.error_budget import ErrorBudget
-from rdpkit.verification.training.checks import real_events
+from rdpkit.verification.training import real_events
 from rdpkit.verification.training.checks.counting import (
     Counted,
     count_steps,
@@ -87,15 +92,16 @@ def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckRes
         *_claim_mistakes(training, notes),
         *_printed_mistakes(training, account, steps, notes),
     ]
-    unique = {mistake.kind: mistake for mistake in reversed(mistakes)}
+    allowed = account.updates
+    ended = run is not None and not run.whole and allowed is not None and run.updates <= allowed
     return CheckResult(
         name="accountant",
         false_alarm_rate=options.rate_of_a_check,
-        mistakes=tuple(unique.values())[::-1],
+        mistakes=first_of_each_kind(mistakes),
         measured=tuple(_measured(training, account, steps, run)),
         bounds=tuple(_bounds(training, account, run)),
         notes=tuple(notes),
-        inconclusive=_NOT_COUNTED if _ended_too_soon(account, run) else "",
+        inconclusive=_NOT_COUNTED if ended else "",
         spent=rates.spent,
         seconds=time.perf_counter() - began,
     )
@@ -129,13 +135,6 @@ def _share_of_updates(
         "were counted as one"
     )
     return 1.0 / rhythm.rounds
-
-
-def _ended_too_soon(account: Told, run: Counted | None) -> bool:
-    """Whether ``train`` had no time to make more updates than were accounted for."""
-    if run is None or run.whole or account.updates is None:
-        return False
-    return run.updates <= account.updates
 
 
 def _run(

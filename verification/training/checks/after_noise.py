@@ -49,7 +49,9 @@ def changed_after_noise(moment: Moment, seed: int) -> Changed | None:
         return Changed.SPARSE
     if _scaled_after_noise(moment, seed):
         return Changed.SCALED
-    return Changed.BENT if moment.found and _bent_after_noise(moment, seed) else None
+    # Whether a batch with a large record shows the same noise as another one differently.
+    bent = bool(moment.found) and _bends(moment, moment.strongest, seed + _OTHER_SEEDS, pairs=2)
+    return Changed.BENT if bent else None
 
 
 def _scaled_after_noise(moment: Moment, seed: int) -> bool:
@@ -87,24 +89,17 @@ def _scaled_after_noise(moment: Moment, seed: int) -> bool:
     return not moment.handed and bool(near.mean() > 0.5)
 
 
-def _bent_after_noise(moment: Moment, seed: int) -> bool:
-    """Whether a batch with a large record shows the same noise as another one differently."""
-    apart, rounding = _bend(moment, moment.strongest, seed + _OTHER_SEEDS, pairs=2)
-    return apart > max(_BENT_BY * moment.farthest, CLEAR * rounding)
-
-
 def bends_sometimes(moment: Moment, seed: int) -> bool:
     """Whether some noise shows differently in a batch of all records, as a noisy divisor does."""
     trials = moment.trials
     if moment.width is not None or not moment.found:
         return False
     everything = trials.batch(*range(trials.available))
-    apart, rounding = _bend(moment, everything, seed + 2 * _OTHER_SEEDS, pairs=_FOR_SOME)
-    return apart > max(_BENT_BY * moment.farthest, CLEAR * rounding)
+    return _bends(moment, everything, seed + 2 * _OTHER_SEEDS, pairs=_FOR_SOME)
 
 
-def _bend(moment: Moment, other: Batch, seed: int, *, pairs: int) -> tuple[float, float]:
-    """How differently two batches show the same noise, at most; and the rounding errors.
+def _bends(moment: Moment, other: Batch, seed: int, *, pairs: int) -> bool:
+    """Whether another batch than the small one shows the same noise differently.
 
     Differences of two seeds are compared for several pairs of seeds. Whatever a batch does to the
     scale of each entry is the same for all; only a curved function of the sum with noise is not.
@@ -119,7 +114,7 @@ def _bend(moment: Moment, other: Batch, seed: int, *, pairs: int) -> tuple[float
         length = np.maximum(np.hypot(first, second), 1e-300)
         bend = (third * second - fourth * first) / length
         apart = max(apart, float(np.linalg.norm(bend)))
-    return apart, rounding + more
+    return apart > max(_BENT_BY * moment.farthest, CLEAR * (rounding + more))
 
 
 def _between_seeds(trials: Trials, batch: Batch, seed: int) -> tuple[Vector, float]:

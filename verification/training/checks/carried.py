@@ -35,7 +35,8 @@ def carried_mistakes(trials: Trials, one: Batch, other: Batch, *, seed: int) -> 
     ):
         trials.update(batch, noise)
         after[name] = trials.state.held()
-    if not _alike(after["one"], after["again"]):
+    first, again = after["one"], after["again"]
+    if first.keys() != again.keys() or any(first[place].differs(again[place]) for place in first):
         return
     clean = [
         place
@@ -48,10 +49,6 @@ def carried_mistakes(trials: Trials, one: Batch, other: Batch, *, seed: int) -> 
     if shown:
         names = ", ".join(shown[:_SHOWN]) + (" and others" if len(shown) > _SHOWN else "")
         yield mistake_of(MistakeKind.STATE_HOLDS_DATA, names=names)
-
-
-def _alike(one: dict[str, Held], other: dict[str, Held]) -> bool:
-    return one.keys() == other.keys() and not any(one[place].differs(other[place]) for place in one)
 
 
 def _shows(trials: Trials, batch: Batch, place: str, exchanged: Held, seed: int) -> bool:

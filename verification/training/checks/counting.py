@@ -6,14 +6,15 @@ import contextlib
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from rdpkit import _validate
 from rdpkit.verification.training.batches import size
 from rdpkit.verification.training.trainer import PrivateTraining
-from rdpkit.verification.training.updates import parameters_of
+from rdpkit.verification.training.updates import optimizer_hooks, parameters_of
 
 History = list[tuple[float, float, int]]
 
@@ -22,43 +23,34 @@ class _EnoughError(BaseException):
     """Ends a training that has been seen for long enough; no handler of errors catches it."""
 
 
+@dataclass(slots=True, eq=False)
 class UpdateCounter:
     """Counts the updates of the trained parameters by torch optimisers while it is open."""
 
-    def __init__(
-        self,
-        training: PrivateTraining,  # Whose parameters are looked for
-        *,
-        until: float,  # When the training is ended, by the clock of ``time.perf_counter``
-        most: int | None = None,  # After how many updates it is ended
-        before: int = 0,  # How many updates come before the first that uses a batch
-    ) -> None:
-        self.first = b""
-        self._first_count = before
-        self._most = most
-        self.count = 0
-        self.multipliers: list[float] = []
-        self._optimizer = training.optimizer
-        self.ended = True
-        self._until = until
-        self._moved: set[int] = set()
-        model = training.model
+    training: PrivateTraining  # Whose parameters are looked for
+    _: KW_ONLY
+    until: float  # When the training is ended, by the clock of ``time.perf_counter``
+    most: int | None = None  # After how many updates it is ended
+    before: int = 0  # How many updates come before the first that uses a batch
+    first: bytes = field(default=b"", init=False)
+    count: int = field(default=0, init=False)
+    multipliers: list[float] = field(default_factory=list, init=False)
+    ended: bool = field(default=True, init=False)
+    _moved: set[int] = field(default_factory=set, init=False)
+    _known: set[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        model = self.training.model
         self._known = set() if model is None else {id(one) for one in model.parameters()}
 
     @contextlib.contextmanager
     def open(self) -> Iterator[UpdateCounter]:
         """Count while the block runs; it may be ended early."""
-        from torch.optim.optimizer import (  # noqa: PLC0415 - only for trainings with torch
-            register_optimizer_step_pre_hook,
-        )
-
-        handle = register_optimizer_step_pre_hook(self._before)
         try:
-            yield self
+            with optimizer_hooks(self._before):
+                yield self
         except _EnoughError:
             self.ended = False
-        finally:
-            handle.remove()
 
     def _before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         # Opacus's optimiser wraps another one, which alone moves parameters.
@@ -72,9 +64,9 @@ class UpdateCounter:
         }
         if not moved:
             return
-        if time.perf_counter() > self._until or self.count == self._most:
+        if time.perf_counter() > self.until or self.count == self.most:
             raise _EnoughError
-        if self.count == self._first_count:
+        if self.count == self.before:
             # What the first update is made from; a fixed seed makes it the same again.
             self.first += b"".join(
                 parameter.grad.detach().cpu().double().numpy().tobytes()
@@ -87,7 +79,7 @@ class UpdateCounter:
             self.count += 1
             self._moved = set()
             # As it is for this update; a schedule changes it afterwards.
-            own = getattr(self._optimizer, "noise_multiplier", None)
+            own = getattr(self.training.optimizer, "noise_multiplier", None)
             if isinstance(own, int | float):
                 self.multipliers.append(float(own))
         self._moved |= moved
@@ -137,24 +129,15 @@ def count_steps(training: PrivateTraining, *, most: int, calls: int, until: floa
     batches = records = waiting = updates = 0
     multipliers: list[float] = []
     for batch in training.loader:
-        counter = UpdateCounter(training, until=float("inf"))
-        try:
-            if training.model is None:
-                training.step(batch)
-                made = 0
-            else:
-                with counter.open():
-                    training.step(batch)
-                made = counter.count
-                multipliers += counter.multipliers
-        except Exception as error:
-            raise ValueError(
-                f"{training.name}: step(batch) raised {type(error).__name__}: {error}"
-            ) from error
+        counter = UpdateCounter(training, until=math.inf)
+        watched = contextlib.nullcontext() if training.model is None else counter.open()
+        with _validate.ErrorsOf(f"{training.name}: step(batch)"), watched:
+            training.step(batch)
+        multipliers += counter.multipliers
         batches += 1
         waiting += size(batch)
-        updates += made
-        if made:
+        updates += counter.count
+        if counter.count:
             records, waiting = records + waiting, 0
         if batches >= most or time.perf_counter() > until:
             break
@@ -182,13 +165,8 @@ def count_training(
     assert training.train is not None
     before = history_of(training) or []
     counter = UpdateCounter(training, until=until, most=most, before=leading)
-    try:
-        with counter.open():
-            training.train()
-    except Exception as error:
-        raise ValueError(
-            f"{training.name}: train() raised {type(error).__name__}: {error}"
-        ) from error
+    with _validate.ErrorsOf(f"{training.name}: train()"), counter.open():
+        training.train()
     return Counted(
         batches=0,
         records=0,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
@@ -55,33 +55,30 @@ class Effect:
         return bool(np.isfinite(self.change).all())
 
 
+@dataclass(slots=True, eq=False)
 class Effects:
     """Effects of records on updates."""
 
-    def __init__(
-        self,
-        trials: Trials,  # Makes the updates
-        *,
-        seed: int,  # Of all updates
-        joins: bool,  # Whether batches grow by the record; otherwise it takes another one's place
-        width: int | None = None,  # The size of every batch, where the step takes no other
-    ) -> None:
-        self.trials = trials
-        self.seed = seed
-        self.joins = joins
-        self.width = width
-        half = max(2, trials.available // 2)
-        small, large = list(range(min(SMALL, half))), list(range(min(width or LARGE, half)))
-        others = list(range(len(large), min(2 * len(large), trials.available)))
+    trials: Trials  # Makes the updates
+    _: KW_ONLY
+    seed: int  # Of all updates
+    joins: bool  # Whether batches grow by the record; otherwise it takes another one's place
+    width: int | None = None  # The size of every batch, where the step takes no other
+    bases: list[list[int]] = field(init=False)  # Two batches, by the places of their records
+    records: list[int] = field(init=False)  # The places of records that are looked at
+    _before: dict[int, Update] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        there = self.trials.available
+        half = max(2, there // 2)
+        small, large = list(range(min(SMALL, half))), list(range(min(self.width or LARGE, half)))
+        others = list(range(len(large), min(2 * len(large), there)))
         # With batches of a fixed size both bases have it. They hold different records but for the
         # last one, whose place is taken.
-        if not joins:
+        if not self.joins:
             small = [*(others + large)[: len(large) - 1], large[-1]]
         self.bases = [small, large]
-        self.records = [
-            place for place in range(trials.available - 1, -1, -1) if place not in large
-        ] or [trials.available - 1]
-        self._before: dict[int, Update] = {}
+        self.records = [one for one in reversed(range(there)) if one not in large] or [there - 1]
 
     def of(self, record: int, factor: float, base: int) -> Effect | None:
         """One effect; None if features cannot be multiplied."""

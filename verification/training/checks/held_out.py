@@ -58,17 +58,13 @@ def look_at_contents(
         return Contents(notes=tuple(notes))
     if trained is None and training.records is not None:
         notes.append("training records could not all be read in the time there is")
-    places = _places(trained or [], kept)
+    among = set(kept)
+    places = [place for place, key in enumerate(trained or ()) if key in among]
     drawn = set(_drawn(training, parts, until))
-    both = set(kept) & (set(trained or ()) | drawn)
+    both = among & (set(trained or ()) | drawn)
     measured = (("held-out records", f"{len(both)} of {len(kept)} are trained on"),)
     found = tuple(_mistake(len(both), kept, places, trained)) if both else ()
     return Contents(mistakes=found, measured=measured, notes=tuple(notes))
-
-
-def _places(trained: list[Key], kept: list[Key]) -> list[int]:
-    among = set(kept)
-    return [place for place, key in enumerate(trained) if key in among]
 
 
 def _drawn(training: PrivateTraining, parts: int | None, until: float) -> Iterator[Key]:

@@ -124,7 +124,8 @@ def _batch_norms(training: PrivateTraining) -> list[str]:
 
 def _least_additive(evidence: StepEvidence) -> tuple[Effect, Effect] | None:
     """The two effects of one record on two batches that differ most, if they differ."""
-    if evidence.account.noise_multiplier is not None and _microbatches(evidence.training) > 1:
+    size = int(getattr(evidence.training.event, "microbatch_size", 1))
+    if evidence.account.noise_multiplier is not None and size > 1:
         return None
     worst, found = _ADDITIVE, None
     for apart, other, effect in _between_batches(evidence):
@@ -165,7 +166,7 @@ def _so_again(evidence: StepEvidence, worst: Effect) -> bool:
     user was in one of the batches.
     """
     probe = evidence.probe
-    again = Effects(probe.trials, seed=probe.seed + 1, joins=probe.joins, width=probe.width)
+    again = dataclasses.replace(probe, seed=probe.seed + 1)
     places = again.records[:: max(1, len(again.records) // _CHECKED)][:_CHECKED]
     differ = []
     for place in places:
@@ -175,10 +176,6 @@ def _so_again(evidence: StepEvidence, worst: Effect) -> bool:
             seen = dataclasses.replace(evidence, effects=effects)
             differ.append(_least_additive(seen) is not None)
     return any(differ) and 2 * sum(differ) >= len(differ)
-
-
-def _microbatches(training: PrivateTraining) -> int:
-    return int(getattr(training.event, "microbatch_size", 1))
 
 
 def _not_additive(evidence: StepEvidence, one: Effect, other: Effect) -> Mistake:
@@ -240,7 +237,8 @@ def clipping_mistakes(evidence: StepEvidence) -> Iterator[Mistake]:
     if evidence.noise.missing() and not math.isfinite(evidence.distance()):
         return
     grown = _grown(evidence)
-    if _unlimited(evidence):
+    if grown and len(grown) == sum(std > 0.0 for std in evidence.noise.std.values()):
+        # All parameters move without limit.
         yield mistake_of(MistakeKind.NO_CLIPPING, "grows", growth=_growth(evidence))
         return
     if not grown and (worst := _least_additive(evidence)) is not None:
@@ -293,13 +291,6 @@ def _grown(evidence: StepEvidence) -> list[str]:
     if set(found) >= set(weights):
         return [name for name in evidence.noise.places if evidence.noise.std[name] > 0.0]
     return found
-
-
-def _unlimited(evidence: StepEvidence) -> bool:
-    """Whether a record moves all parameters without limit."""
-    grown = _grown(evidence)
-    noisy = [name for name in evidence.noise.places if evidence.noise.std[name] > 0.0]
-    return bool(grown) and len(grown) == len(noisy)
 
 
 def _clipped_apart(evidence: StepEvidence) -> bool:
@@ -376,17 +367,13 @@ def _too_small(evidence: StepEvidence) -> Mistake:
     told = evidence.account.noise_multiplier
     assert told is not None
     seen = 1.0 / evidence.distance()
-    why = _why_too_small(evidence, seen / told)
+    why = (
+        " Each parameter is clipped by itself at the whole norm, so that one record moves all "
+        "of them together further than that."
+        if _clipped_apart(evidence)
+        else _looks_like(seen / told)
+    )
     return mistake_of(MistakeKind.NOISE_TOO_SMALL, seen=seen, told=told, why=why)
-
-
-def _why_too_small(evidence: StepEvidence, share: float) -> str:
-    if _clipped_apart(evidence):
-        return (
-            " Each parameter is clipped by itself at the whole norm, so that one record moves all "
-            "of them together further than that."
-        )
-    return _looks_like(share)
 
 
 def _looks_like(share: float) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rdpkit import _validate
 from rdpkit.verification.training.batches import are_records, array_of, leaves, size
 from rdpkit.verification.training.trainer import Batch
 
@@ -67,12 +68,11 @@ def parts_of(records: Any) -> int | None:
 
 def _read(records: Any, place: int) -> Any:
     """One record by its place; None if they have no places, as those of a stream."""
-    try:
-        return records[place]
-    except (TypeError, LookupError, AttributeError, NotImplementedError):
-        return None
-    except Exception as error:
-        raise ValueError(f"records[{place}] raised {type(error).__name__}: {error}") from error
+    with _validate.ErrorsOf(f"records[{place}]"):
+        try:
+            return records[place]
+        except (TypeError, LookupError, AttributeError, NotImplementedError):
+            return None
 
 
 def repeated_records(keys: list[Key]) -> int:

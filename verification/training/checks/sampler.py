@@ -103,11 +103,14 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
             fixed = _same_start(
                 maker, draws, seen, options, time.perf_counter() + budget, calls=rhythm.calls
             )
-            if fixed is not None and not _named(mistakes, MistakeKind.REPEATED_BATCHES):
+            if fixed is not None and fixed.kind not in {one.kind for one in mistakes}:
                 mistakes.append(fixed)
             known_start = fixed is not None
         else:
             notes.append("no second training could be made, so a fixed seed was not looked for")
+    compared = account.sampling == FULL or (
+        account.sampling != UNKNOWN and (draws.counted or draws.known)
+    )
     return CheckResult(
         name="sampler",
         false_alarm_rate=options.rate_of_a_check,
@@ -119,17 +122,10 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
             )
         ),
         notes=tuple(notes),
-        inconclusive="" if _compared(draws, account) else _NOT_COMPARED,
+        inconclusive="" if compared else _NOT_COMPARED,
         spent=rates.spent,
         seconds=time.perf_counter() - began,
     )
-
-
-def _compared(draws: Draws, account: Told) -> bool:
-    """Whether the rate, or which records are drawn, was compared with what was told."""
-    if account.sampling == UNKNOWN:
-        return False
-    return account.sampling == FULL or draws.counted or draws.known
 
 
 def _rhythm(maker: TrainingMaker, options: TrainingOptions, until: float) -> Rhythm:
@@ -156,10 +152,6 @@ def _without_draws(contents: Contents, options: TrainingOptions, began: float) -
         else "the loader yielded no batches that could be looked at",
         seconds=time.perf_counter() - began,
     )
-
-
-def _named(mistakes: list[Mistake], *kinds: MistakeKind) -> bool:
-    return any(mistake.kind in kinds for mistake in mistakes)
 
 
 def _same_start(

@@ -18,8 +18,14 @@ import numpy as np
 import rdpkit
 from rdpkit import Event, _validate
 from rdpkit.formats.numbers import how_many
-from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
+from rdpkit.verification.blackbox.mistakes import (
+    Mistake,
+    MistakeKind,
+    first_of_each_kind,
+    mistake_of,
+)
 from rdpkit.verification.estimators.error_budget import ErrorBudget
+from rdpkit.verification.training import real_events
 from rdpkit.verification.training.batches import size
 from rdpkit.verification.training.checks.after_noise import (
     Changed,
@@ -166,7 +172,7 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         false_alarm_rate=options.rate_of_a_check,
         mistakes=_one_of_a_kind(mistakes),
         measured=tuple(_measured(evidence, moment.trials)),
-        bounds=tuple(_bounds(evidence, options)) if account_is_of_a_step(moment) else (),
+        bounds=tuple(_bounds(evidence, options)) if moment.account.parts == 1 else (),
         notes=tuple(notes),
         inconclusive=changed or ("" if moment.found else _NOT_CANCELLED),
         spent=budget.spent,
@@ -199,11 +205,6 @@ def _evidence(moment: Moment, level: float, *, divided: bool = False) -> StepEvi
         probe=moment.effects,
         divided=divided,
     )
-
-
-def account_is_of_a_step(moment: Moment) -> bool:
-    """Whether what was told is the same for all steps."""
-    return moment.account.parts == 1
 
 
 def _rhythm_notes(rhythm: Rhythm) -> list[str]:
@@ -321,10 +322,8 @@ def _one_of_a_kind(mistakes: list[Mistake]) -> tuple[Mistake, ...]:
     A gradient that is not clipped, or noise that is missing somewhere, makes noise too small as
     well; to say so twice would hide the cause.
     """
-    named = {mistake.kind: mistake for mistake in reversed(mistakes)}
-    found = list(named.values())[::-1]
-    others = [one for one in found if one.kind is not MistakeKind.NOISE_TOO_SMALL]
-    return tuple(others or found)
+    others = [one for one in mistakes if one.kind is not MistakeKind.NOISE_TOO_SMALL]
+    return first_of_each_kind(others or mistakes)
 
 
 def _dropout_off(training: PrivateTraining) -> list[str]:
@@ -564,17 +563,14 @@ def _bounds(evidence: StepEvidence, options: TrainingOptions) -> Iterator[Traini
     if multiplier < _LEAST_MULTIPLIER:
         return
     training = evidence.training
-    event = with_noise(training.event, multiplier / account.noise_multiplier)
-    try:
-        found, _ = rdpkit.lower_bound(event, adjacency=training.adjacency, delta=training.delta)
-    except (ValueError, ArithmeticError):
-        return
-    yield TrainingLowerBound(
-        epsilon=found.epsilon,
-        delta=training.delta,
+    found = real_events.at_least(
+        training,
+        with_noise(training.event, multiplier / account.noise_multiplier),
         confidence=options.confidence,
         given="every step is like the one that was measured, and batches are drawn as told",
     )
+    if found is not None:
+        yield found
 
 
 def with_noise(event: Event, factor: float) -> Event:

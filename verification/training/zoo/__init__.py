@@ -14,7 +14,7 @@ from types import MappingProxyType
 from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.training.trainer import TrainingMaker
 from rdpkit.verification.training.zoo import accounting, clipping, noise, sampling
-from rdpkit.verification.training.zoo.base import TrainingZooEntry
+from rdpkit.verification.training.zoo.parts import TrainingZooEntry
 
 FIXED = "-fixed"
 

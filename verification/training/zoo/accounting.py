@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain, repeat
 from typing import Any
 
@@ -11,18 +11,19 @@ from torch import Tensor, nn
 
 from rdpkit import DPSGD
 from rdpkit.verification.training.trainer import PrivateTraining, as_training
-from rdpkit.verification.training.zoo.base import Trainings
 from rdpkit.verification.training.zoo.parts import (
     BATCH,
     DELTA,
     EPOCHS,
     NOISE,
     RECORDS,
+    Trainings,
     accounted,
     dp_sgd_gradients,
     perceptron,
     poisson_loader,
     torch_training,
+    with_and_without,
 )
 from rdpkit.verification.training.zoo.with_opacus import private_parts, trained_with_opacus
 
@@ -67,10 +68,6 @@ class CountingTrainer:
                 self.step(batch)
 
 
-def _virtual_steps(virtual: int) -> PrivateTraining:
-    return as_training(CountingTrainer(virtual))
-
-
 def _updates_of_a_batch(updates: int) -> PrivateTraining:
     parts = private_parts()
     model, optimizer = parts[0], parts[1]
@@ -104,41 +101,27 @@ def _one_step_too_many(*, looks_before: bool) -> PrivateTraining:
     return made
 
 
-_LESS = 0.5
-
-
-def _told(accountant: Any, noise: float, rate: float) -> Callable[[Any], None]:
-    def hook(optimizer: Any) -> None:
-        accountant.step(noise_multiplier=noise, sample_rate=rate)
-
-    return hook
-
-
 def _not_told(used: float) -> PrivateTraining:
     parts = private_parts()
     optimizer, rate = parts[1], 1.0 / len(parts[2])
     configured = optimizer.noise_multiplier
-    optimizer.attach_step_hook(_told(parts[3].accountant, configured, rate))
+    optimizer.attach_step_hook(
+        lambda _: parts[3].accountant.step(noise_multiplier=configured, sample_rate=rate)
+    )
     training = trained_with_opacus(parts)
     optimizer.noise_multiplier = used
     return training
 
 
 TRAININGS: Trainings = {
-    "virtual-steps": (lambda: _virtual_steps(4), lambda: _virtual_steps(1)),
-    "two-updates-of-a-batch": (lambda: _updates_of_a_batch(2), lambda: _updates_of_a_batch(1)),
-    "one-step-too-many": (
-        lambda: _one_step_too_many(looks_before=False),
-        lambda: _one_step_too_many(looks_before=True),
+    "virtual-steps": (
+        lambda: as_training(CountingTrainer(virtual=4)),
+        lambda: as_training(CountingTrainer(virtual=1)),
     ),
-    "noise-of-the-configuration": (lambda: _not_told(_LESS), lambda: _not_told(1.0)),
-    "delta-above-one-in-n": (
-        lambda: trained_with_opacus(private_parts(), delta=0.01),
-        lambda: trained_with_opacus(private_parts(), delta=1e-5),
-    ),
-    "claim-of-another-training": (
-        lambda: trained_with_opacus(private_parts(), epsilon=1.0),
-        lambda: trained_with_opacus(private_parts(), epsilon=5.0),
-    ),
+    "two-updates-of-a-batch": with_and_without(_updates_of_a_batch, updates=(2, 1)),
+    "one-step-too-many": with_and_without(_one_step_too_many, looks_before=(False, True)),
+    "noise-of-the-configuration": with_and_without(_not_told, used=(0.5, 1.0)),
+    "delta-above-one-in-n": with_and_without(trained_with_opacus, delta=(0.01, 1e-5)),
+    "claim-of-another-training": with_and_without(trained_with_opacus, epsilon=(1.0, 5.0)),
 }
 """The code of each mistake, and the same code without it."""

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 
 from rdpkit.verification.training.trainer import PrivateTraining
-from rdpkit.verification.training.zoo.base import Trainings
 from rdpkit.verification.training.zoo.parts import (
     BATCH,
     CLASSES,
@@ -18,6 +17,7 @@ from rdpkit.verification.training.zoo.parts import (
     NORM,
     STD,
     Gradients,
+    Trainings,
     clipped_sums,
     dp_sgd_gradients,
     gradients_of_records,
@@ -25,6 +25,7 @@ from rdpkit.verification.training.zoo.parts import (
     noise_like,
     norms,
     torch_training,
+    with_and_without,
 )
 
 
@@ -37,9 +38,6 @@ def _of_the_batch(model: nn.Module, batch: Sequence[Tensor]) -> Gradients:
         for name, parameter in model.named_parameters()
         if parameter.grad is not None
     }
-
-
-_TOGETHER = 8
 
 
 def _parts(rows: Tensor, together: int) -> Sequence[Tensor]:
@@ -130,16 +128,10 @@ def _batch_normalisation(normalisation: nn.Module) -> PrivateTraining:
 
 TRAININGS: Trainings = {
     "batch-clipping": (lambda: torch_training(_of_the_batch), torch_training),
-    "microbatch-averages": (
-        lambda: _microbatch_averages(_TOGETHER),
-        lambda: _microbatch_averages(1),
-    ),
+    "microbatch-averages": with_and_without(_microbatch_averages, together=(8, 1)),
     "gradient-left-over": (lambda: torch_training(_added), torch_training),
     "unclipped-biases": (lambda: torch_training(_weights_alone), torch_training),
-    "layer-thresholds": (
-        lambda: _layer_thresholds(all_together=False),
-        lambda: _layer_thresholds(all_together=True),
-    ),
+    "layer-thresholds": with_and_without(_layer_thresholds, all_together=(False, True)),
     "norm-from-the-batch": (lambda: torch_training(_by_median), torch_training),
     "actual-batch-size": (lambda: torch_training(_by_actual_size), torch_training),
     "batch-normalisation": (

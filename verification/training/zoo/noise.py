@@ -14,13 +14,13 @@ from torch import Tensor, nn
 from torch.utils.data import TensorDataset
 
 from rdpkit.verification.training.trainer import PrivateTraining
-from rdpkit.verification.training.zoo.base import Trainings
 from rdpkit.verification.training.zoo.parts import (
     BATCH,
     CLASSES,
     RECORDS,
     STD,
     Gradients,
+    Trainings,
     clipped_sums,
     gradients_of_records,
     mean_of,
@@ -28,6 +28,7 @@ from rdpkit.verification.training.zoo.parts import (
     perceptron,
     poisson_loader,
     torch_training,
+    with_and_without,
 )
 from rdpkit.verification.training.zoo.with_numpy import NumpyTraining
 from rdpkit.verification.training.zoo.with_opacus import private_parts, trained_with_opacus
@@ -58,10 +59,6 @@ class NoiseDivided(NumpyTraining):
     def noise(self, shape: tuple[int, ...]) -> Vector:
         """Noise of the mean."""
         return super().noise(shape) / self.batch_size
-
-
-def _noise_of_a_mean(kind: type[NumpyTraining]) -> PrivateTraining:
-    return kind().training()
 
 
 _SENDERS = 4
@@ -185,40 +182,21 @@ def _model_beside_opacus() -> PrivateTraining:
         torch.autograd.backward(nn.functional.cross_entropy(plain(batch[0]), batch[1]))
         optimizer.step()
 
-    private = trained_with_opacus(private_parts())
+    private = trained_with_opacus()
     return dataclasses.replace(private, model=plain, optimizer=optimizer, step=step)
 
 
 TRAININGS: Trainings = {
-    "noise-divided-by-accumulation": (
-        lambda: _noise_of_a_part(parts_of_noise=_PARTS),
-        lambda: _noise_of_a_part(parts_of_noise=1),
+    "noise-divided-by-accumulation": with_and_without(_noise_of_a_part, parts_of_noise=(_PARTS, 1)),
+    "noise-of-a-mean": (lambda: NoiseDivided().training(), lambda: NumpyTraining().training()),
+    "noise-on-one-worker": with_and_without(_one_worker, only_first=(True, False)),
+    "embedding-without-noise": with_and_without(
+        _embedding_without_noise, noise_on_embedding=(False, True)
     ),
-    "noise-of-a-mean": (
-        lambda: _noise_of_a_mean(NoiseDivided),
-        lambda: _noise_of_a_mean(NumpyTraining),
-    ),
-    "noise-on-one-worker": (
-        lambda: _one_worker(only_first=True),
-        lambda: _one_worker(only_first=False),
-    ),
-    "embedding-without-noise": (
-        lambda: _embedding_without_noise(noise_on_embedding=False),
-        lambda: _embedding_without_noise(noise_on_embedding=True),
-    ),
-    "one-key-for-all-parameters": (
-        lambda: _same_noise_for_all_parameters(keys=1),
-        lambda: _same_noise_for_all_parameters(keys=1_000),
-    ),
-    "one-seed-for-all-workers": (
-        lambda: _seed_of_workers(own_seeds=False),
-        lambda: _seed_of_workers(own_seeds=True),
-    ),
-    "seed-in-each-step": (
-        lambda: _seed_of_a_step(in_each_step=True),
-        lambda: _seed_of_a_step(in_each_step=False),
-    ),
-    "fixed-seed": (lambda: _fixed_seed(fixed=True), lambda: _fixed_seed(fixed=False)),
-    "model-beside-opacus": (_model_beside_opacus, lambda: trained_with_opacus(private_parts())),
+    "one-key-for-all-parameters": with_and_without(_same_noise_for_all_parameters, keys=(1, 1_000)),
+    "one-seed-for-all-workers": with_and_without(_seed_of_workers, own_seeds=(False, True)),
+    "seed-in-each-step": with_and_without(_seed_of_a_step, in_each_step=(True, False)),
+    "fixed-seed": with_and_without(_fixed_seed, fixed=(True, False)),
+    "model-beside-opacus": (_model_beside_opacus, trained_with_opacus),
 }
 """The code of each mistake, and the same code without it."""

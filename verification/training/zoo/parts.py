@@ -1,8 +1,10 @@
-"""What the trainings of the zoo are made of: small data, small models, gradients of each record."""
+"""What the zoo is made of: its entries, small data and models, gradients of each record."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,6 +13,7 @@ from torch.utils.data import ConcatDataset, DataLoader, Dataset, TensorDataset
 
 from rdpkit import DPSGD
 from rdpkit.adjacency import Adjacency
+from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.training.trainer import PrivateTraining
 
 Gradients = dict[str, Tensor]
@@ -22,6 +25,32 @@ NORM, NOISE = 1.0, 1.0
 DELTA = 1e-5
 STD = NORM * NOISE
 """Standard deviation of the noise on a sum of gradients that are clipped to NORM."""
+
+
+Maker = Callable[[], PrivateTraining]
+Trainings = dict[str, tuple[Maker, Maker]]
+"""For each mistake, what makes the training with it, and without it."""
+
+
+def with_and_without(make: Callable[..., PrivateTraining], **values: Any) -> tuple[Maker, Maker]:
+    """Two trainings that differ by one argument: its value with the mistake, and without it."""
+    ((name, (broken, fixed)),) = values.items()
+    return partial(make, **{name: broken}), partial(make, **{name: fixed})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingZooEntry:
+    """A mistake in a training, with the code that makes it and the code that does not."""
+
+    name: str  # Of the broken training; the one without the mistake is called ``NAME-fixed``
+    mistake: str  # What is wrong, as a sentence
+    correction: str  # What the repaired training does instead
+    seen_in: str  # Where the mistake was reported
+    check: str  # The check that finds it: "step", "sampler", "accountant" or "run"
+    kinds: tuple[MistakeKind, ...]  # What says what is wrong, the most exact name first
+    style: str  # How the training is written: "opacus", "torch" or "numpy"
+    broken: Maker  # Makes the training with the mistake
+    fixed: Maker  # Makes it without
 
 
 def records(count: int = RECORDS, seed: int = 1) -> TensorDataset:

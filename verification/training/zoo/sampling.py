@@ -12,16 +12,17 @@ from torch import Tensor
 from torch.utils.data import DataLoader, TensorDataset
 
 from rdpkit.verification.training.trainer import PrivateTraining
-from rdpkit.verification.training.zoo.base import Trainings
 from rdpkit.verification.training.zoo.parts import (
     BATCH,
     EPOCHS,
     RECORDS,
     PoissonBatches,
+    Trainings,
     accounted,
     loader_of,
     records,
     torch_training,
+    with_and_without,
 )
 from rdpkit.verification.training.zoo.with_numpy import NumpyTraining
 from rdpkit.verification.training.zoo.with_opacus import private_parts, trained_with_opacus
@@ -54,9 +55,6 @@ def _last_batch(*, drop_last: bool) -> PrivateTraining:
         train=train,
     )
     return made
-
-
-_LARGEST = 68
 
 
 class DrawnBatches:
@@ -139,27 +137,18 @@ def _held_out(*, apart: bool) -> PrivateTraining:
 TRAININGS: Trainings = {
     "shuffled-as-poisson": (
         lambda: trained_with_opacus(private_parts(shuffle=True, poisson_sampling=False)),
-        lambda: trained_with_opacus(private_parts()),
+        trained_with_opacus,
     ),
     "fixed-size-as-poisson": (lambda: FixedSizes().training(), lambda: NumpyTraining().training()),
-    "last-partial-batch": (
-        lambda: _last_batch(drop_last=False),
-        lambda: _last_batch(drop_last=True),
+    "last-partial-batch": with_and_without(_last_batch, drop_last=(False, True)),
+    "cut-batches": with_and_without(_drawn, draw=(lambda: _poisson()[:68], _poisson)),
+    "drawn-with-replacement": with_and_without(
+        _subset,
+        draw=(lambda: torch.randint(RECORDS, (BATCH,)), lambda: torch.randperm(RECORDS)[:BATCH]),
     ),
-    "cut-batches": (
-        lambda: _drawn(lambda: _poisson()[:_LARGEST]),
-        lambda: _drawn(_poisson),
-    ),
-    "drawn-with-replacement": (
-        lambda: _subset(lambda: torch.randint(RECORDS, (BATCH,))),
-        lambda: _subset(lambda: torch.randperm(RECORDS)[:BATCH]),
-    ),
-    "same-batches-each-epoch": (lambda: _repeated(anew=True), lambda: _repeated(anew=False)),
-    "weighted-sampler": (lambda: _weighted(3.0), lambda: _weighted(1.0)),
-    "batch-of-one-worker": (
-        lambda: _rate_of_a_worker(BATCH),
-        lambda: _rate_of_a_worker(BATCH * _WORKERS),
-    ),
-    "evaluation-data-in-training": (lambda: _held_out(apart=False), lambda: _held_out(apart=True)),
+    "same-batches-each-epoch": with_and_without(_repeated, anew=(True, False)),
+    "weighted-sampler": with_and_without(_weighted, weight=(3.0, 1.0)),
+    "batch-of-one-worker": with_and_without(_rate_of_a_worker, told=(BATCH, BATCH * _WORKERS)),
+    "evaluation-data-in-training": with_and_without(_held_out, apart=(False, True)),
 }
 """The code of each mistake, and the same code without it."""

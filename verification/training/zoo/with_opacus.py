@@ -44,9 +44,11 @@ def private_parts(
     return (*made, engine)
 
 
-def trained_with_opacus(parts: tuple[Any, Any, Any, PrivacyEngine], **more: Any) -> PrivateTraining:
-    """The usual training with what :func:`private_parts` returned."""
-    model, optimizer, loader, engine = parts
+def trained_with_opacus(
+    parts: tuple[Any, Any, Any, PrivacyEngine] | None = None, **more: Any
+) -> PrivateTraining:
+    """The usual training with what :func:`private_parts` returned, or returns."""
+    model, optimizer, loader, engine = parts or private_parts()
     duration = {} if "steps" in more or "event" in more else {"epochs": EPOCHS}
     return opacus_training(
         model=model,

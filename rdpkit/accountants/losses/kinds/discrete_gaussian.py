@@ -47,16 +47,12 @@ def _losses(k: Array, step: DiscreteGaussianPair) -> Array:
     return (n / sigma) * ((n - 2.0 * k) / (2.0 * sigma))
 
 
-def _log_densities(k: Array, step: DiscreteGaussianPair) -> Array:
-    return -0.5 * (k / step.sigma) ** 2
-
-
 DISCRETE_GAUSSIAN = lattice_kind(
     LatticeLaw(
         at_most=_at_most,
         threshold=_threshold,
         integers=_integers,
         losses=_losses,
-        log_densities=_log_densities,
+        log_densities=lambda k, step: -0.5 * (k / step.sigma) ** 2,
     )
 )

@@ -68,10 +68,6 @@ def _tails(step: DiscreteLaplacePair) -> Tails:
     return beyond
 
 
-def _largest(step: DiscreteLaplacePair, leaks_more: bool) -> arb:
-    return moved(step.rate, leaks_more) * step.distance
-
-
 def _places(step: DiscreteLaplacePair, reach: float) -> Array:
     """Integers from 0 to the middle, so many that the rest is too rare, thinned out if many."""
     last = min((step.distance - 1) // 2, math.ceil((reach + 1.0) / step.rate))
@@ -102,5 +98,9 @@ def _atoms(step: DiscreteLaplacePair) -> Array:
 
 
 DISCRETE_LAPLACE = LossKind(
-    curve=_curve, guide=_guide, tails=_tails, largest=_largest, atoms=_atoms
+    curve=_curve,
+    guide=_guide,
+    tails=_tails,
+    largest=lambda step, leaks_more: moved(step.rate, leaks_more) * step.distance,
+    atoms=_atoms,
 )

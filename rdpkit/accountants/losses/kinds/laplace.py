@@ -53,10 +53,6 @@ def _tails(step: LaplacePair) -> Tails:
     return beyond
 
 
-def _largest(step: LaplacePair, leaks_more: bool) -> arb:
-    return moved(step.distance, leaks_more)
-
-
 def points(distance: float, reach: float) -> Array:
     """Places between two centres, from the first to the middle, closer to each other at its end."""
     far = min(distance / 2.0, reach + 1.0)
@@ -74,10 +70,6 @@ def _guide(step: LaplacePair, reach: float) -> Guide:
     log_masses[-1] = -math.log(2.0)
     kept = losses > 0.0
     return symmetric_guide(losses[kept], log_masses[kept])
-
-
-def _atoms(step: LaplacePair) -> Array:
-    return np.array([-step.distance, step.distance])
 
 
 def _opposed_curve(step: OpposedLaplacePair, leaks_more: bool) -> Curve:
@@ -153,7 +145,13 @@ def _opposed_atoms(step: OpposedLaplacePair) -> Array:
     return np.array([-largest, largest])
 
 
-LAPLACE = LossKind(curve=_curve, guide=_guide, tails=_tails, largest=_largest, atoms=_atoms)
+LAPLACE = LossKind(
+    curve=_curve,
+    guide=_guide,
+    tails=_tails,
+    largest=lambda step, leaks_more: moved(step.distance, leaks_more),
+    atoms=lambda step: np.array([-step.distance, step.distance]),
+)
 OPPOSED_LAPLACE = LossKind(
     curve=_opposed_curve,
     guide=_opposed_guide,

@@ -114,10 +114,6 @@ def _largest(step: Outcomes, leaks_more: bool) -> arb:
     return ((whole - before) / (upto - below)).log().max(arb(0))
 
 
-def _infinite(step: Outcomes) -> arb:
-    return infinite_outcomes(step, True)
-
-
 def _guide(step: Outcomes, reach: float) -> Guide:
     losses = _losses(step)[::-1]
     kept = np.isfinite(losses)
@@ -136,6 +132,6 @@ OUTCOMES = LossKind(
     guide=_guide,
     tails=_tails,
     largest=_largest,
-    infinite=_infinite,
+    infinite=lambda step: infinite_outcomes(step, True),
     atoms=_atoms,
 )

@@ -7,13 +7,9 @@ import math
 import numpy as np
 from flint import arb
 
-from rdpkit.accountants.losses.guide import Array, Guide
+from rdpkit.accountants.losses.guide import Guide
 from rdpkit.accountants.losses.kinds.base import Curve, LossKind, mirrored
 from rdpkit.accountants.losses.steps import ProfileStep
-
-
-def _curve(step: ProfileStep, leaks_more: bool) -> Curve:
-    return mirrored(_profile(step))
 
 
 def _profile(step: ProfileStep) -> Curve:
@@ -58,18 +54,10 @@ def _guide(step: ProfileStep, reach: float) -> Guide:
     )
 
 
-def _largest(step: ProfileStep, leaks_more: bool) -> arb:
-    return arb(step.profile.epsilons[-1])
-
-
-def _atoms(step: ProfileStep) -> Array:
-    return _guide(step, 0.0).losses
-
-
 PROFILE = LossKind(
-    curve=_curve,
+    curve=lambda step, leaks_more: mirrored(_profile(step)),
     guide=_guide,
-    largest=_largest,
+    largest=lambda step, leaks_more: arb(step.profile.epsilons[-1]),
     infinite=lambda step: arb(step.profile.infinite),
-    atoms=_atoms,
+    atoms=lambda step: _guide(step, 0.0).losses,
 )

@@ -135,10 +135,6 @@ def _largest_of(outcomes: Outcomes) -> Callable[[Any, bool], arb]:
     return largest
 
 
-def _stated_largest(step: StatedPair, leaks_more: bool) -> arb:
-    return arb(step.epsilon)
-
-
 RESPONSE = LossKind(
     curve=_response_curve,
     guide=_guide_of(_response),
@@ -157,7 +153,7 @@ STATED = LossKind(
     curve=_stated_curve,
     guide=_guide_of(_stated),
     tails=_tails_of(_stated),
-    largest=_stated_largest,
+    largest=lambda step, leaks_more: arb(step.epsilon),
     infinite=lambda step: arb(step.delta),
     atoms=lambda step: np.array([-step.epsilon, step.epsilon]),
 )

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
-from rdpkit.verification.blackbox.scores.difference import difference_scores, directions
-from rdpkit.verification.blackbox.scores.differing_record import (
+from rdpkit.verification.blackbox.scores.difference import (
+    difference_scores,
     differing_records,
+    directions,
     places_of_records,
 )
 from rdpkit.verification.blackbox.scores.record import record_scores

@@ -12,7 +12,7 @@ import rdpkit
 from rdpkit import Event
 from rdpkit.formats.numbers import rounded_down
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
-from rdpkit.verification.training.checks import real_events
+from rdpkit.verification.training import real_events
 from rdpkit.verification.training.checks.sampling.evidence import DrawEvidence
 from rdpkit.verification.training.checks.sampling.inclusion_tests import Favoured
 from rdpkit.verification.training.checks.sampling.naming import in_order_of_data

@@ -253,7 +253,8 @@ def _epochs(make: Any, until: float, batches: int) -> tuple[list[list[Any]], boo
             epoch.append(batch)
             inclusions += len(batch) if hasattr(batch, "__len__") else 1
             if time.perf_counter() > until or inclusions > _MOST_INCLUSIONS:
-                return _without_cut([*epochs, epoch])
+                # Whole epochs alone, if there are two.
+                return (epochs, True) if len(epochs) >= 2 else ([*epochs, epoch], False)
         if not epoch:
             break
         epochs.append(epoch)
@@ -261,11 +262,6 @@ def _epochs(make: Any, until: float, batches: int) -> tuple[list[list[Any]], boo
         if len(epoch) == _MOST:
             return epochs, False
     return epochs, True
-
-
-def _without_cut(epochs: list[list[Any]]) -> tuple[list[list[Any]], bool]:
-    """Whole epochs alone, if there are two; and whether that is so."""
-    return (epochs[:-1], True) if len(epochs) > 2 else (epochs, len(epochs) == 0)
 
 
 def _of_positions(

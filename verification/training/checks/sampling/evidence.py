@@ -52,21 +52,25 @@ class DrawEvidence:
     above: float  # The probability of so many, or more, at the told rate
     same: tuple[float, int, int]
     """p-value of equal sizes, the most frequent size, how often it came."""
-    cap: tuple[float, int, int]
-    """p-value of sizes that end at a largest one, that size, how often it came."""
-    spread: tuple[float, float, float]
-    """p-values of sizes that vary less and more, and their variance over the binomial one."""
-    distinct: Distinct | None  # How often records come again within an epoch
-    repeats: Repeats | None  # Batches that have much in common
-    favoured: list[Favoured]  # Records that were drawn most often
-    adjacent: tuple[float, float]  # p-value of neighbours that come together, and their share
-    early: tuple[float, float]  # p-value of the data's order within an epoch, and the share
-    pair: tuple[float, tuple[int, int], int, float]
-    """p-value of two records that come together, these, how often they did and should."""
-    twice: tuple[int, int]  # In how many batches a record is more than once, and how often at most
-    once: bool  # Whether no record came again within any epoch
     partial: tuple[int, int] | None
     """The size of all batches but the last of each epoch, and that of the last ones."""
+    # What follows is as if nothing had been seen where a test could not be made.
+    cap: tuple[float, int, int] = (1.0, 0, 0)
+    """p-value of sizes that end at a largest one, that size, how often it came."""
+    spread: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    """p-values of sizes that vary less and more, and their variance over the binomial one."""
+    distinct: Distinct | None = None  # How often records come again within an epoch
+    repeats: Repeats | None = None  # Batches that have much in common
+    favoured: Sequence[Favoured] = ()  # Records that were drawn most often
+    adjacent: tuple[float, float] = (1.0, 0.0)
+    """p-value of neighbours that come together, and their share."""
+    early: tuple[float, float] = (1.0, 0.5)
+    """p-value of the data's order within an epoch, and the share."""
+    pair: tuple[float, tuple[int, int], int, float] = (1.0, (0, 0), 0, 0.0)
+    """p-value of two records that come together, these, how often they did and should."""
+    twice: tuple[int, int] = (0, 1)
+    """In how many batches a record is more than once, and how often at most."""
+    once: bool = False  # Whether no record came again within any epoch
 
     @property
     def trials(self) -> int:
@@ -116,45 +120,35 @@ def evidence_of(
     sized = account.sampling == POISSON and draws.units
     cells = _cells(sizes, told_rate) if sized else fresh.records
     cells = min(cells, fresh.records) if fresh.counted else cells
-    nothing: Any = (1.0, 0, 0)
     parts = _windows(fresh, told_rate)
     independent = not in_epochs
     one_each = [epoch[0] for epoch in fresh.epochs if epoch]
     known = fresh.known and draws.units
-    ordered = known and fresh.ordered
+    found: dict[str, Any] = {}
+    if sized:
+        found["cap"] = size_tests.capped(sizes, cells)
+        found["spread"] = _spread(fresh, cells, told_rate, level, rng)
+    if draws.known:
+        found["twice"] = inclusion_tests.twice(draws)
+    if known and independent:
+        found["distinct"] = _least(parts, fresh.records, most, level, rng)
+    if known and fresh.ordered:
+        apart = fresh.batches if independent else one_each
+        found["adjacent"] = inclusion_tests.adjacent(apart, fresh.records, most=most)
+        found["early"] = inclusion_tests.ordered_in_time(parts[0], fresh.records, most=most)
+    if known:
+        found["favoured"] = inclusion_tests.favoured(fresh, by_batch=independent)
+        found["pair"] = inclusion_tests.together(fresh, by_batch=independent, most=most, rng=rng)
+        found["once"] = _once(parts, draws.several)
     return DrawEvidence(
         draws=fresh,
         level=level,
         inclusions=inclusions,
         above=_above(fresh, fresh.batches if independent else one_each, told_rate),
-        same=size_tests.same_size(sizes, cells) if len(sizes) else nothing,
-        cap=size_tests.capped(sizes, cells) if sized else nothing,
-        spread=_spread(fresh, cells, told_rate, level, rng) if sized else (1.0, 1.0, 1.0),
-        distinct=(
-            _least(parts, fresh.records, most, level, rng) if known and independent else None
-        ),
+        same=size_tests.same_size(sizes, cells) if len(sizes) else (1.0, 0, 0),
         repeats=repeats,
-        favoured=inclusion_tests.favoured(fresh, by_batch=independent) if known else [],
-        adjacent=(
-            inclusion_tests.adjacent(
-                fresh.batches if independent else one_each, fresh.records, most=most
-            )
-            if ordered
-            else (1.0, 0.0)
-        ),
-        early=(
-            inclusion_tests.ordered_in_time(parts[0], fresh.records, most=most)
-            if ordered
-            else (1.0, 0.5)
-        ),
-        pair=(
-            inclusion_tests.together(fresh, by_batch=independent, most=most, rng=rng)
-            if known
-            else (1.0, (0, 0), 0, 0.0)
-        ),
-        twice=inclusion_tests.twice(draws) if draws.known else (0, 1),
-        once=known and _once(parts, draws.several),
         partial=_partial(draws),
+        **found,
     )
 
 

@@ -50,7 +50,8 @@ def mistakes_of_draws(seen: DrawEvidence, account: Told) -> Iterator[Mistake]:
         return
     in_order = in_order_of_data(seen)
     if in_order:
-        yield _order(seen, account)
+        share, told = seen.adjacent[1], _told(account)
+        yield mistake_of(_other(account), "in_order", share=share, told=told)
     # Batches that come again are one draw, which says little of rates.
     rates = [] if _comes_again(seen) else list(_rates(seen, account))
     uneven = any(mistake.kind is MistakeKind.UNEQUAL_RATES for mistake in rates)
@@ -83,11 +84,6 @@ def _other(account: Told) -> MistakeKind:
     """The kind of a mistake in how batches are drawn that has no name of its own."""
     poisson = account.sampling == POISSON
     return MistakeKind.NOT_POISSON if poisson else MistakeKind.OTHER_SAMPLING
-
-
-def _order(seen: DrawEvidence, account: Told) -> Mistake:
-    share = seen.adjacent[1]
-    return mistake_of(_other(account), "in_order", share=share, told=_told(account))
 
 
 def _repeats(seen: DrawEvidence, *, in_order: bool) -> Iterator[Mistake]:

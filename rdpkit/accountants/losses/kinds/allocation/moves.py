@@ -28,7 +28,7 @@ import numpy as np
 from flint import arb, ctx
 
 from rdpkit.accountants.losses.grid import Grid, Indices, Tilted, Window, add_up
-from rdpkit.accountants.losses.guide import Array, Guide
+from rdpkit.accountants.losses.guide import Array
 from rdpkit.accountants.losses.kinds.base import (
     MARGIN,
     Curve,
@@ -347,12 +347,9 @@ def _atoms(step: AllocatedMoves) -> Array:
     return np.concatenate([-left[:0:-1], right])
 
 
-def _guide(step: AllocatedMoves, reach: float) -> Guide:
-    return guide_of_curve(_curve(step, True), _atoms(step), reach)
-
-
-def _infinite(step: AllocatedMoves) -> arb:
-    return arb(_knots(step)[-1][1])
-
-
-ALLOCATED_MOVES = LossKind(curve=_curve, guide=_guide, infinite=_infinite, atoms=_atoms)
+ALLOCATED_MOVES = LossKind(
+    curve=_curve,
+    guide=lambda step, reach: guide_of_curve(_curve(step, True), _atoms(step), reach),
+    infinite=lambda step: arb(_knots(step)[-1][1]),
+    atoms=_atoms,
+)
