@@ -106,25 +106,17 @@ class Kernel:
     """
 
 
-def _rest_of_delta(deviation: arb, last: arb) -> arb:
-    return (-((deviation * last) ** 2) / 2).exp() / last
-
-
-def _rest_of_tail(deviation: arb, last: arb) -> arb:
-    return (-((deviation * last) ** 2) / 2).exp() / (deviation * last) ** 2
-
-
 DELTA = Kernel(
     smoothed=lambda s, variance: variance * (s * s + s) / 2,
     kernel=lambda s: 1 / (s * (s + 1)),
-    rest=_rest_of_delta,
+    rest=lambda deviation, last: (-((deviation * last) ** 2) / 2).exp() / last,
 )
 """E[(1 - e^(x - S - X))_+], X the loss of a pair of Gaussians whose deviation is that given."""
 
 TAIL = Kernel(
     smoothed=lambda s, variance: variance * s * s / 2,
     kernel=lambda s: 1 / s,
-    rest=_rest_of_tail,
+    rest=lambda deviation, last: (-((deviation * last) ** 2) / 2).exp() / (deviation * last) ** 2,
 )
 """P(S + X >= x), X centred Gaussian noise."""
 
