@@ -102,7 +102,7 @@ def test_others_on_the_other_side_attain_it(adjacency, epsilon):
 
 @pytest.mark.parametrize("adjacency", [ADDED, REPLACED, ZEROED])
 def test_pure_privacy_is_that_of_balle_barthe_and_gaboardi(adjacency):
-    """Their Theorem 10 gives log(1 + m/n (e^epsilon - 1)), with the epsilon of a swap."""
+    """Without replacement it is log(1 + m/n (e^epsilon - 1)), with the epsilon of a swap."""
     found = rdpkit.epsilon(TEN_OF_A_HUNDRED, delta=0.0, adjacency=adjacency).epsilon
     assert found == pytest.approx(math.log1p(0.1 * math.expm1(2.0)), rel=1e-8)
 
