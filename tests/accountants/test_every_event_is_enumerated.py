@@ -72,6 +72,17 @@ EXAMPLES = (
         ),
         REPLACED,
     ),
+    *(
+        (
+            rdpkit.FixedSizeSampled(
+                event=rdpkit.Laplace(noise_scale=1.0, record_norm=1.0),
+                sample_size=2,
+                population_size=3,
+            ),
+            relation,
+        )
+        for relation in (ADDED, REPLACED)
+    ),
     (rdpkit.EpsilonDelta(epsilon=1.0, delta=0.0, adjacency=ADDED), ADDED),
     (
         rdpkit.MixtureOfGaussians(
@@ -255,7 +266,8 @@ def test_every_event_is_enumerated():
 
 def members(event, relation):
     """The ways of an event; of a sample of zCDP one that a Gaussian is."""
-    if isinstance(event, rdpkit.FixedSizeSampled):
+    inside = getattr(event, "event", None)
+    if type(event) is rdpkit.FixedSizeSampled and isinstance(inside, rdpkit.ZeroConcentrated):
         return semantics.member(semantics.mixed(semantics.concentrated(event.event), 0.9))
     return semantics.ways(event, relation)
 

@@ -482,14 +482,16 @@ def is_stated(event):
     return isinstance(event, rdpkit.EpsilonDelta | rdpkit.CustomProfile | rdpkit.RandomizedResponse)
 
 
+SUMS = (rdpkit.Gaussian, rdpkit.Laplace, rdpkit.DiscreteLaplace, rdpkit.DiscreteGaussian)
+
+
 def poisson(event, q, relation):
     inner = ways(event, relation)
-    sums = (rdpkit.Gaussian, rdpkit.Laplace, rdpkit.DiscreteLaplace, rdpkit.DiscreteGaussian)
-    if relation is ADDED or (relation is ZEROED and isinstance(event, sums)):
+    if relation is ADDED or (relation is ZEROED and isinstance(event, SUMS)):
         return [mixed(way, q) for way in inner]
     if is_stated(event):
         return [Way(branched(way.below, q), branched(way.above, q)) for way in inner]
-    if not isinstance(event, sums) or relation is ZEROED:
+    if not isinstance(event, SUMS) or relation is ZEROED:
         raise NotEnumeratedError(event)
     # A record becomes one at the origin, which adds nothing; from above it is seen who is drawn.
     near = dataclasses.replace(
@@ -501,10 +503,14 @@ def poisson(event, q, relation):
 
 def fixed_size(event, relation):
     """One member is swapped for another one; from above it is seen whether it is drawn."""
-    if relation is not REPLACED or not is_stated(event.event):
+    if not isinstance(event.event, SUMS) and (
+        relation is not REPLACED or not is_stated(event.event)
+    ):
         raise NotEnumeratedError(event)
     q = event.sample_size / event.population_size
-    return [Way(mixed(way, q).below, branched(way.above, q)) for way in ways(event.event, relation)]
+    # A sample of the smaller data set is one of the larger whose member is swapped.
+    inside = ZEROED if relation is ZEROED else REPLACED
+    return [Way(mixed(way, q).below, branched(way.above, q)) for way in ways(event.event, inside)]
 
 
 def binomial(q, size):

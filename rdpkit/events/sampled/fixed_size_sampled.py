@@ -1,4 +1,4 @@
-"""A release from a sample of fixed size, of which only a zCDP guarantee is known."""
+"""Any release from a sample of fixed size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event, check_samples
 from rdpkit.events.fields import batch, event_class, integer, part
 from rdpkit.events.gaussian import Gaussian
+from rdpkit.events.losses import Attained, Dominating, NoLossDistributionError, attains
+from rdpkit.events.pairs import LeastOf, Pair, SampledPair, SampledReplacement, SymmetricPair
 from rdpkit.events.sampled.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
+from rdpkit.events.sampled.poisson_sampled import LEAST, SUMS, one_pair
 
 
 @event_class
@@ -16,8 +19,9 @@ class FixedSizeSampled(Event):
     """A release from a sample of fixed size, drawn without replacement.
 
     Released: the output of ``event`` on a uniformly drawn sample of ``sample_size`` of the
-    ``population_size`` records. Who is in the sample is not released. Something is known under
-    replace-one if the event is a Gaussian, or a :class:`ZeroConcentrated` without xi.
+    ``population_size`` records. Who is in the sample is not released. Something is known if the
+    event is a Gaussian or has one known symmetric pair, as Laplace noise and most selections do;
+    and under replace-one of a :class:`ZeroConcentrated` without xi.
 
     Examples
     --------
@@ -39,7 +43,9 @@ class FixedSizeSampled(Event):
 
     event: Event = part("What is released from the sample")
     sample_size: int = batch("Records in the sample", most="population_size")
-    population_size: int = integer("Records in the data set", accepted="at least sample_size")
+    population_size: int = integer(
+        "Records in the data set, in the larger of two neighbours", accepted="at least sample_size"
+    )
 
     def _check_together(self) -> None:
         check_samples(self.event)
@@ -62,3 +68,63 @@ class FixedSizeSampled(Event):
     def assumptions(self) -> tuple[str, ...]:
         """Those of the event."""
         return self.event.assumptions()
+
+    def dominating(self, adjacency: Adjacency) -> Dominating:
+        """The pair of a member of the sample that is swapped, mixed with the sample without it.
+
+        A sample without the record becomes one with it by a swap, and so does a sample of the
+        smaller of two data sets; a record that is replaced leaves a sample that is swapped twice.
+        """
+        swapped, q = self._pair(Adjacency.REPLACE_ONE), max(self._drawn, LEAST)
+        if adjacency is Adjacency.REPLACE_ONE:
+            both = SampledReplacement(replaced=swapped, removed=swapped, sampling_probability=q)
+            return Dominating((both,))
+        # Of a sum it is known what a swap moves if this much is known of one record.
+        if not isinstance(self.event, SUMS):
+            raise self._unknown(adjacency)
+        if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
+            return Dominating((SampledPair(kind="removed", pair=swapped, sampling_probability=q),))
+        changed = self._special()
+        known = [
+            SampledReplacement(replaced=one, removed=swapped, sampling_probability=q)
+            for one in dict.fromkeys((changed, swapped))
+        ]
+        # The mean of two curves need not be convex, and the true one is.
+        return Dominating((LeastOf(branches=tuple(known)) if known[1:] else known[0],))
+
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """Of noisy sums: all others are alike, and as far from the record as they may be.
+
+        Under zero-out they are at the origin, as the special record is.
+        """
+        if not isinstance(self.event, SUMS) or self._drawn < LEAST:
+            raise self._unknown(adjacency)
+        zeroed = adjacency is Adjacency.ZERO_OUT
+        pair = self._special() if zeroed else self._pair(Adjacency.REPLACE_ONE)
+        return attains((SampledPair(kind="removed", pair=pair, sampling_probability=self._drawn),))
+
+    @property
+    def _drawn(self) -> float:
+        return self.sample_size / self.population_size
+
+    def _special(self) -> Pair:
+        """What a record tells that becomes 0, if it is no farther from 0 than from others."""
+        special, swap = map(
+            self.event.sensitivity,  # type: ignore[attr-defined]
+            (Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE),
+        )
+        if special > swap:
+            raise self._unknown(Adjacency.ZERO_OUT)
+        return self._pair(Adjacency.ZERO_OUT)
+
+    def _pair(self, adjacency: Adjacency) -> Pair:
+        pair = one_pair(self.event, self.event.dominating(adjacency))
+        if isinstance(pair, SymmetricPair):
+            return pair
+        raise self._unknown(adjacency)
+
+    def _unknown(self, adjacency: Adjacency) -> NoLossDistributionError:
+        return NoLossDistributionError(
+            f"For a sample of fixed size of {self.event.mechanism!r} no privacy loss distribution "
+            f"is known under {adjacency.value}."
+        )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
+
+from flint import arb, ctx
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event, check_samples
@@ -12,14 +15,40 @@ from rdpkit.events.losses import Attained, Dominating, Losses, NoLossDistributio
 from rdpkit.events.noise.discrete_gaussian import DiscreteGaussian
 from rdpkit.events.noise.discrete_laplace import DiscreteLaplace
 from rdpkit.events.noise.laplace import Laplace
-from rdpkit.events.pairs import OpposedLaplacePair, Pair, SampledPair, SampledReplacement
+from rdpkit.events.pairs import (
+    LeastOf,
+    OpposedLaplacePair,
+    Pair,
+    SampledPair,
+    SampledReplacement,
+    StatedPair,
+)
 from rdpkit.events.sampled.poisson_sampled_gaussian import PoissonSampledGaussian
 
 # Losses of samples that are drawn more rarely are too close to each other for floats. From above a
 # record is drawn so often then, and from below never.
-_LEAST = 1e-9
+LEAST = 1e-9
 
-_SUMS = (Laplace, DiscreteLaplace, DiscreteGaussian)
+SUMS = (Laplace, DiscreteLaplace, DiscreteGaussian)
+
+
+def one_pair(event: Event, losses: Losses) -> Pair:
+    """The only pair among the losses of an event."""
+    if len(losses) == 1 and isinstance(losses[0], Pair):
+        return losses[0]
+    raise NoLossDistributionError(
+        "The losses of a sample are known where one release with one known pair of "
+        f"distributions is made from it, got {event.mechanism!r}."
+    )
+
+
+def _largest_loss(distance: float, q: float) -> float:
+    """No loss exceeds it if a record that joins changes all densities by e^distance at most."""
+    with ctx.workprec(128):
+        more, less = ((sign * arb(distance)).expm1() for sign in (1, -1))
+        found = (q * more).log1p() - (q * less).log1p()
+    # The distance is rounded, which counts as often as it is large.
+    return float(found.mid()) * (1.0 + 8.0 * (1.0 + distance) * math.ulp(1.0))
 
 
 @event_class
@@ -80,23 +109,27 @@ class PoissonSampled(Event):
         if self.sampling_probability == 0.0:
             return Dominating(())
         # A record that is drawn as often as floats resolve leaks no less than a rarer one.
-        q = max(self.sampling_probability, _LEAST)
+        q = max(self.sampling_probability, LEAST)
         self._check_relation(adjacency)
-        pair = self._one(self.event.dominating(adjacency))
+        pair = one_pair(self.event, self.event.dominating(adjacency))
         if adjacency is not Adjacency.REPLACE_ONE:
             return Dominating((SampledPair(kind="removed", pair=pair, sampling_probability=q),))
-        removed = self._one(self.event.dominating(Adjacency.ADD_OR_REMOVE_ONE))
+        removed = one_pair(self.event, self.event.dominating(Adjacency.ADD_OR_REMOVE_ONE))
         both = SampledReplacement(replaced=pair, removed=removed, sampling_probability=q)
-        return Dominating((both,))
+        if not isinstance(self.event, Laplace | DiscreteLaplace):
+            return Dominating((both,))
+        distance = self.event.sensitivity(Adjacency.ADD_OR_REMOVE_ONE) / self.event.noise_scale
+        bounded = StatedPair(epsilon=_largest_loss(distance, q), delta=0.0)
+        return Dominating((LeastOf(branches=(both, bounded)),))
 
     def attained(self, adjacency: Adjacency) -> Attained:
         """The pair of the event, mixed; where a record is replaced, two opposite ones."""
         q = self.sampling_probability
-        if q < _LEAST:
+        if q < LEAST:
             return attains(())
         self._check_relation(adjacency)
         if adjacency is not Adjacency.REPLACE_ONE:
-            found = [self._one(losses) for losses in self.event.attained(adjacency)]
+            found = [one_pair(self.event, losses) for losses in self.event.attained(adjacency)]
             return Attained(
                 tuple(
                     (SampledPair(kind="removed", pair=pair, sampling_probability=q),)
@@ -116,19 +149,11 @@ class PoissonSampled(Event):
 
         So is how the sensitivities under two relations compare.
         """
-        if adjacency is not Adjacency.ADD_OR_REMOVE_ONE and not isinstance(self.event, _SUMS):
+        if adjacency is not Adjacency.ADD_OR_REMOVE_ONE and not isinstance(self.event, SUMS):
             raise NoLossDistributionError(
                 f"For a sample of {self.event.mechanism!r} no privacy loss distribution is known "
                 f"under {adjacency.value}."
             )
-
-    def _one(self, losses: Losses) -> Pair:
-        if len(losses) == 1 and isinstance(losses[0], Pair):
-            return losses[0]
-        raise NoLossDistributionError(
-            "The losses of a sample are known where one release with one known pair of "
-            f"distributions is made from it, got {self.event.mechanism!r}."
-        )
 
     def with_one_more_record(self) -> Event:
         """The same release: a larger data set changes nothing else."""

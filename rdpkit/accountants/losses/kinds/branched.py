@@ -31,7 +31,7 @@ from rdpkit.events.pairs import BranchedPair, LargestOf, LeastOf
 _LIGHTEST = 1e-300
 # Corners of a convex curve: how many are looked for, how far apart they are over a usual loss, and
 # how improbable losses beyond them are.
-_KNOTS, _NEAR, _REACH, _BITS = 300, 0.003, 80.0, 320
+_KNOTS, _NEAR, _REACH, _BITS, _BEYOND = 300, 0.003, 80.0, 320, 1.0 + 1e-9
 
 KindOf = Callable[[Any], LossKind]
 
@@ -119,7 +119,8 @@ def least_branch(kind_of: KindOf) -> LossKind:
         kept: list[tuple[float, arb, arb]] = []
         with ctx.workprec(_BITS):
             curves = [kind_of(one).curve(one, True) for one in step.branches]
-            for place in np.unique(np.append(some, 0.0)).tolist():
+            places = np.unique(np.concatenate([some, [0.0], _ends(kind_of, step)]))
+            for place in places.tolist():
                 ratio = arb(place).exp()
                 heights = [curve(arb(place)) for curve in curves]
                 low = min(heights, key=lambda one: float(one.mid()))
@@ -170,6 +171,15 @@ def least_branch(kind_of: KindOf) -> LossKind:
         return np.array(knots(step)[0])
 
     return LossKind(curve=curve, guide=guide, infinite=infinite, atoms=atoms, largest=largest)
+
+
+def _ends(kind_of: KindOf, step: LeastOf) -> Array:
+    """A little beyond the largest loss of each branch, of a symmetric relation on either side."""
+    if step.reversed() != step:
+        return np.zeros(0)
+    found = [kind_of(one).largest(one, True) for one in step.branches]
+    ends = np.array([_BEYOND * float(one.mid()) for one in found if one is not None])
+    return np.concatenate([-ends, ends])
 
 
 def _beside(loss: arb, losses: list[float], piece: int) -> bool:

@@ -1,0 +1,147 @@
+"""Samples of any noisy sum: all samples of small data sets, with Laplace noise on the line."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rdpkit
+from rdpkit import Adjacency
+
+ADDED, REPLACED, ZEROED = Adjacency
+LAPLACE = rdpkit.Laplace(noise_scale=0.5, record_norm=0.5)
+TEN_OF_A_HUNDRED = rdpkit.FixedSizeSampled(event=LAPLACE, sample_size=10, population_size=100)
+
+
+def fixed_size(records, size):
+    """Sums of all samples, which are equally probable."""
+    sums = [sum(sample) for sample in itertools.combinations(records, size)]
+    return [(one, 1.0 / len(sums)) for one in sums]
+
+
+def poisson(records, q):
+    """Sums of all samples with their probabilities."""
+    found = []
+    for joined in itertools.product((0, 1), repeat=len(records)):
+        weight = math.prod(q if one else 1.0 - q for one in joined)
+        found.append((sum(r for r, one in zip(records, joined, strict=True) if one), weight))
+    return found
+
+
+def divergence(first, second, scale, epsilon):
+    """The hockey stick of two mixtures of Laplace noise, from cells that begin at every centre.
+
+    Between two centres densities are c e^(x/b) + d e^(-x/b), so that cells are integrated exactly;
+    only one with a change of sign inside says less than there is, by far less than a cell's mass.
+    """
+    centres = sorted({c for c, _ in first + second})
+    grid = np.linspace(centres[0] - 40 * scale, centres[-1] + 40 * scale, 20_001)
+    edges = np.unique(np.concatenate([grid, centres]))
+
+    def masses(law):
+        total = np.zeros(edges.size)
+        for centre, weight in law:
+            x = (edges - centre) / scale
+            near = 0.5 * np.exp(-np.abs(x))
+            total += weight * np.where(x < 0, near, 1.0 - near)
+        return np.diff(total)
+
+    return float(np.maximum(masses(first) - math.exp(epsilon) * masses(second), 0.0).sum())
+
+
+def upper(event, adjacency, epsilon):
+    return rdpkit.delta(event, epsilon=epsilon, adjacency=adjacency).delta
+
+
+@pytest.mark.thorough
+@settings(max_examples=3)
+@given(
+    st.lists(st.floats(-1, 1), min_size=1, max_size=4),
+    st.tuples(st.floats(-1, 1), st.floats(-1, 1)),
+    st.tuples(st.integers(1, 4), st.floats(0.05, 0.95)),
+    st.floats(0.2, 5),
+    st.floats(0, 4),
+)
+def test_no_small_data_set_leaks_more(rest, changed, sampling, scale, epsilon):
+    (record, other), (size, q) = changed, sampling
+    size = min(size, len(rest))
+    laplace = rdpkit.Laplace(noise_scale=scale, record_norm=1.0)
+    several = rdpkit.FixedSizeSampled(
+        event=laplace, sample_size=size, population_size=len(rest) + 1
+    )
+    joined = rdpkit.PoissonSampled(event=laplace, sampling_probability=q)
+    for event, laws in (
+        (several, lambda records: fixed_size(records, size)),
+        (joined, lambda records: poisson(records, q)),
+    ):
+        first = laws([record, *rest])
+        for adjacency, second in (
+            (ADDED, laws(rest)),
+            (REPLACED, laws([other, *rest])),
+            (ZEROED, laws([0.0, *rest])),
+        ):
+            most = upper(event, adjacency, epsilon)
+            for pair in ((first, second), (second, first)):
+                assert divergence(*pair, scale, epsilon) <= most * (1 + 1e-9) + 1e-13
+
+
+@pytest.mark.parametrize("adjacency", [ADDED, REPLACED])
+@pytest.mark.parametrize("epsilon", [0.0, 0.2, 0.45])
+def test_others_on_the_other_side_attain_it(adjacency, epsilon):
+    event = rdpkit.FixedSizeSampled(event=LAPLACE, sample_size=2, population_size=5)
+    rest = [-0.5] * 4
+    second = fixed_size(rest if adjacency is ADDED else [-0.5, *rest], 2)
+    found = divergence(fixed_size([0.5, *rest], 2), second, 0.5, epsilon)
+    assert found == pytest.approx(upper(event, adjacency, epsilon), rel=1e-3)
+
+
+@pytest.mark.parametrize("adjacency", [ADDED, REPLACED, ZEROED])
+def test_pure_privacy_is_that_of_balle_barthe_and_gaboardi(adjacency):
+    """Without replacement it is log(1 + m/n (e^epsilon - 1)), with the epsilon of a swap."""
+    found = rdpkit.epsilon(TEN_OF_A_HUNDRED, delta=0.0, adjacency=adjacency).epsilon
+    assert found == pytest.approx(math.log1p(0.1 * math.expm1(2.0)), rel=1e-8)
+
+
+def test_no_more_is_lost_than_two_steps_through_a_sample_without_the_record():
+    """With a replaced record one data set gains and the other one loses."""
+    event = rdpkit.PoissonSampled(event=LAPLACE, sampling_probability=0.1)
+    found = rdpkit.epsilon(event, delta=0.0, adjacency=REPLACED).epsilon
+    largest = math.log1p(0.1 * math.expm1(1.0)) - math.log1p(0.1 * math.expm1(-1.0))
+    assert largest <= found <= largest * (1 + 1e-8)
+
+
+@pytest.mark.parametrize("sample", ["fixed", "poisson"])
+@pytest.mark.parametrize("adjacency", [ADDED, REPLACED, ZEROED])
+def test_many_releases(sample, adjacency):
+    event = TEN_OF_A_HUNDRED
+    if sample == "poisson":
+        event = rdpkit.PoissonSampled(event=LAPLACE, sampling_probability=0.1)
+    many = rdpkit.Repeated(event=event, count=100)
+    most = rdpkit.epsilon(many, delta=1e-6, adjacency=adjacency).epsilon
+    least = rdpkit.lower_bound(many, delta=1e-6, adjacency=adjacency)[0].epsilon
+    apart = {("fixed", REPLACED): 1.16, ("fixed", ZEROED): 2.2, ("poisson", REPLACED): 1.04}
+    assert least <= most <= least * apart.get((sample, adjacency), 1.001)
+
+
+@pytest.mark.parametrize("event", [rdpkit.Exponential(epsilon=1.0)], ids=["scores"])
+def test_scores_are_sampled_where_a_swap_is_what_they_state(event):
+    """A score that moves by s if a record comes may move by 2 s if one is swapped."""
+    sample = rdpkit.FixedSizeSampled(event=event, sample_size=10, population_size=100)
+    found = rdpkit.epsilon(sample, delta=0.0, adjacency=REPLACED).epsilon
+    assert found == pytest.approx(math.log1p(0.1 * math.expm1(1.0)), rel=1e-9)
+    for adjacency in (ADDED, ZEROED):
+        whole = rdpkit.epsilon(event, delta=1e-6, adjacency=adjacency).epsilon
+        found = rdpkit.epsilon(sample, delta=1e-6, adjacency=adjacency).epsilon
+        assert found >= whole * (1 - 1e-9)
+
+
+def test_the_special_record_far_from_all_others():
+    laplace = rdpkit.Laplace(noise_scale=1.0, record_norm=1.0, record_diameter=0.5)
+    event = rdpkit.FixedSizeSampled(event=laplace, sample_size=2, population_size=4)
+    found = rdpkit.epsilon(event, delta=1e-6, adjacency=ZEROED).epsilon
+    assert found >= rdpkit.epsilon(laplace, delta=1e-6, adjacency=ZEROED).epsilon * (1 - 1e-3)
