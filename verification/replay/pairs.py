@@ -208,14 +208,15 @@ class DataSpace:
         """Pairs that are looked for along chains: to the ends of all ranges, and to any records."""
         for place, links in enumerate(_LINKS):
             first = self._owned([self._drawn(rng) for _ in range(max(1, self.records - 1))])
-            many = max(1, links // _OF_A_USER) if self.user else links
+            many = links // _OF_A_USER if self.user and not place else links
             ends = [(self._skewed(rng), self._at(1.0), self._at(0.0))[place] for _ in range(many)]
             second: list[Record] = []
             sizes = [len(first)]
             if adjacency is Adjacency.ADD_OR_REMOVE_ONE:
                 words = "only D has a record"
                 for link, record in enumerate(ends):
-                    added = self._of_a_user([record], link % 2 == 0)
+                    # No more than each of the others has, so that none of these is sampled.
+                    added = self._of_a_user([record], link % 2 == 0)[:2]
                     own = {self.user: f"somebody {link}"} if self.user else {}
                     first += [{**one, **own} for one in added]
                     sizes.append(len(first))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import re
 import time
@@ -161,9 +162,7 @@ def replay(
         if progress is not None:
             progress(len(pairs), len(pairs), "ordinary runs")
         if result.rejected:
-            # There was no time for the lines of all that was tested.
-            examined.add_sources(findings, [one.number], until=time.perf_counter() + _TO_LOOK)
-            confirmed = next((other for other in findings if other.number == one.number), one)
+            confirmed = examined.with_lines(findings, one)
             break
     crew.close()
     return ReplayResult(
@@ -349,12 +348,13 @@ class _Examined:
         before = self.most_moved.spent if self.most_moved is not None else None
         if spent is None or not pair.within or (before and before.epsilon >= spent.epsilon):
             return
-        lines = list(dict.fromkeys((one["line"], one["code"]) for one in calls if moves(one)))
+        moved = [one for one in calls if moves(one)]
+        lines = list(dict.fromkeys((one["line"], one["code"]) for one in moved))
         difference = Difference(
             kind=DifferenceKind.NOISE,
-            what="the release",
-            first="on D",
-            second="on D'",
+            what=moved[0]["primitive"],
+            first=f"epsilon {spent.epsilon:.6g} is declared",
+            second="runs tell more",
             place=shown_path(lines[0][0]) if lines else "",
             code=lines[0][1] if lines else "",
             through=tuple(shown_path("  ".join(one)) for one in lines[1:]),
@@ -368,6 +368,23 @@ class _Examined:
             spent=spent,
         )
 
+    def with_lines(self, findings: list[PairFinding], finding: PairFinding) -> PairFinding:
+        """Add lines to what was confirmed: there was no time for those of all that was tested.
+
+        Of noise that is not what its calls declare, they are those that compute it in a run.
+        """
+        self.add_sources(findings, [finding.number], until=time.perf_counter() + _TO_LOOK)
+        for one in findings:
+            if one.number == finding.number:
+                return one
+        asked = {"do": "computes", "data": finding.pair.plain()[0], "seed": self._seed}
+        try:
+            found = self._crew.begin(asked, seconds=_ONE_ANSWER, place=0).result()
+        except AgentError:
+            return finding
+        leading = dataclasses.replace(finding.leading, origins=tuple(map(shown_path, found)))
+        return dataclasses.replace(finding, possible=(leading,))
+
     def _overspent(self, spent: Spent | None, found: Mapping[str, Any]) -> list[Difference]:
         """The difference between what was spent and what was claimed, if that is a fault."""
         epsilon, _ = _claimed(self._claim)
@@ -379,7 +396,8 @@ class _Examined:
         bare = spent.released
         calls = [one for one in found["calls"] if one["line"] and moves(one)]
         lines = list(dict.fromkeys(f"{one['line']}  {one['code']}" for one in calls))
-        named = list(dict.fromkeys(line for one in calls for line in one["budget"]))
+        in_turn = itertools.chain(*itertools.zip_longest(*(one["budget"] for one in calls)))
+        named = list(dict.fromkeys(filter(None, in_turn)))
         # What is sampled of the records that differ bounds what they contribute.
         alone = (one for one in found["calls"] if not one["known"] and not one["hides"])
         budget = dict.fromkeys(

@@ -91,7 +91,8 @@ def test_a_user_has_several_records_that_differ_together():
         owners = [one["owner"] for one in pair.first]
         differs = owners[-1]
         assert differs.startswith("somebody")
-        assert owners.count(differs) == len(pair.first) - len(pair.second) == 5
+        several = 2 if "chain" in pair.words else 5
+        assert owners.count(differs) == len(pair.first) - len(pair.second) == several
         assert differs not in {one["owner"] for one in pair.second}
 
 

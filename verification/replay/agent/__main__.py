@@ -33,6 +33,8 @@ def answer(request: Dict[str, Any], target: Any = None) -> Any:
         place = examine.parts_at(target, chain, request["seed"])
         pair = chain[place : place + 2][:: 1 if sizes[place] > sizes[place + 1] else -1]
         return {**examine.examined(target, *pair, kept=True, **asked), "place": place}
+    if request["do"] == "computes":
+        return examine.computing_lines(target, ExaminedData(**request["data"]), request["seed"])
     if request["do"] == "import":
         # What the target imports when it runs is there before draws are tapped.
         examine.run_once(target, ExaminedData(**request["data"]), Tape(), 0)

@@ -987,9 +987,12 @@ def _budget_lines(
         The lines; and the one of them that most likely decides, with whether it is about the scale.
     """
     found: Dict[Place, int] = {}
+    handed: List[Place] = []
     stacks = () if call is None else (call.built, call.places)
     for stack in stacks:
         for depth, at in reversed(list(enumerate(stack[:_FRAMES_OF_BUDGETS]))):
+            if _rank_of_budget(at) is not None and _COMPUTES.search(at.code()):
+                handed.append(Place(at.file, at.line, ""))
             near = assigned_before(at.file, at.line, _STEPS) if depth < _CALLERS else []
             bound = given_for(at, stack[depth - 1], _OF_BUDGETS) if depth else []
             found.update(dict.fromkeys(bound, 0))
@@ -1003,19 +1006,33 @@ def _budget_lines(
         rank = _rank_of_budget(one)
         if rank == 0 or not whole or (rank and _COMPUTES.search(one.code())):
             found[one] = min(0, found.get(one, 0))
-    made = [
+    # What is given to calls, and to objects of dataclasses.
+    handed += [
         Place(*line, "")
         for line, fields in sides[0].made.items()
         if any(word in fields for word in _OF_BUDGETS)
     ]
-    found.update(dict.fromkeys(made, 0))
+    found.update(dict.fromkeys(handed, 0))
     run = [one for one in found if was_run((one.file, one.line), *sides)]
     # Of lines of a rank those come first that hold a number, and of these those that compute it.
-    held = {**dict.fromkeys(made, 1), **{one: 2 * whole for one, whole in stated.items()}}
+    held = {**dict.fromkeys(handed, 1), **{one: 2 * whole for one, whole in stated.items()}}
     run.sort(key=lambda one: (found[one], held.get(one, 3), _hands_on(one)))
     own = [Place(one.file, one.line, "") for stack in stacks for one in stack[:1]]
     first = [one for one in run if one not in own and not _hands_on(one) and found[one] < 2][:1]
     return [shown(one) for one in run], [(shown(one), found[one] == 0) for one in first]
+
+
+def computing_lines(target: Target, data: ExaminedData, seed: int) -> List[str]:
+    """The lines of a run, in primitives too, that compute a part of a budget or a scale.
+
+    The last one comes first.
+    """
+    Taps.open()
+    watch = Watch({})
+    with watch:
+        run_once(target, data, Tape(), seed)
+    lines = [Place(*at, "") for at in dict.fromkeys(watch.way[::-1])]
+    return [shown(one) for one in lines if _rank_of_budget(one) == 0 and not _hands_on(one)]
 
 
 def _hands_on(line: Place) -> bool:

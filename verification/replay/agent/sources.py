@@ -156,7 +156,9 @@ class Watch:
             members = _members(value) if whole else None
             held.add(repr(value if members is None and not whole else members))
 
-    def _look_at(self, value: Any, line: Line, *, inside: int = 1, anew: bool = False) -> None:
+    def _look_at(
+        self, value: Any, line: Line, *, inside: int = _DEEPEST, anew: bool = False
+    ) -> None:
         """Keep the line if a value is looked for; only if none held it before, if ``anew``."""
         value = _plain(value)
         if isinstance(value, _SINGLE):

@@ -23,9 +23,6 @@ from . import CLAIMED, REMOVE, counted, target
 
 _TABLE = {"colour": ["red", "green", "blue"], "size": ["small", "large"]}
 _DOMAIN = {name: {"categories": list(one)} for name, one in _TABLE.items()}
-# Of three columns there are pairs to choose among.
-_WIDE = {**_TABLE, "shape": ["round", "square"]}
-_OF_WIDE = {name: {"categories": list(one)} for name, one in _WIDE.items()}
 _MIXED = {"x": [0.0, 1.0], "size": ["small", "large"]}
 _OF_MIXED = {"x": {"lower": 0.0, "upper": 1.0}, "size": {"categories": ["small", "large"]}}
 _CODES = {"a": [0, 1, 2], "b": [0, 1, 2, 3]}
@@ -73,7 +70,7 @@ def _of_frame(kind: Any, frame: Any, domain: Any, bins: float = 0.0, **given: An
 
 def _with_public_records(data: Any) -> Any:
     """The records, after some with each category."""
-    public = pandas.DataFrame({name: (one * 3)[:6] for name, one in _WIDE.items()})
+    public = pandas.DataFrame({"colour": _TABLE["colour"] * 2, "size": _TABLE["size"] * 3})
     return pandas.concat([public, data.frame], ignore_index=True)
 
 
@@ -94,9 +91,9 @@ def priv_bayes_from_data(data: Any, rng: Any) -> Any:
     return _generated(PrivBayesPipeline, data)
 
 
-@target(REMOVE, _WIDE, delta=_DELTA, summary=counted)
+@target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
 def priv_bayes_with_public_records(data: Any, rng: Any) -> Any:
-    return _of_frame(PrivBayesPipeline, _with_public_records(data), _OF_WIDE)
+    return _of_frame(PrivBayesPipeline, _with_public_records(data), _DOMAIN)
 
 
 @target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
@@ -109,9 +106,9 @@ def mst_from_data(data: Any, rng: Any) -> Any:
     return _generated(MSTPipeline, data)
 
 
-@target(REMOVE, _WIDE, delta=_DELTA, summary=counted)
+@target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
 def mst_with_public_records(data: Any, rng: Any) -> Any:
-    return _of_frame(MSTPipeline, _with_public_records(data), _OF_WIDE)
+    return _of_frame(MSTPipeline, _with_public_records(data), _DOMAIN)
 
 
 @target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
@@ -124,9 +121,9 @@ def aim_from_data(data: Any, rng: Any) -> Any:
     return _generated(AIMPipeline, data)
 
 
-@target(REMOVE, _WIDE, delta=_DELTA, summary=counted)
+@target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
 def aim_with_public_records(data: Any, rng: Any) -> Any:
-    return _of_frame(AIMPipeline, _with_public_records(data), _OF_WIDE)
+    return _of_frame(AIMPipeline, _with_public_records(data), _DOMAIN)
 
 
 @target(REMOVE, _MIXED, delta=_DELTA, summary=counted)
