@@ -52,6 +52,8 @@ _SHARES = (0.0, 0.5, 1.0)
 _WIDTH, _PART = 1 / 64, 0.07
 # Probabilities beyond so many standard deviations are below 1e-32; and the largest (a - 1) d.
 _ROOM, _FARTHEST = 12, 30.0
+# A move that is too small for floats is this one.
+_NEAREST = 1e-300
 # Nearer to 1 roundings would count, and in an unlikely number of queries, too.
 _SMALLEST, _MOST_QUERIES = 1.05, 10**12
 # No power of a probability is above the exponential of this, which no float exceeds.
@@ -170,21 +172,22 @@ def _log_v(a: float, ways: list[tuple[bool, float]], queries: int, limit: float)
     found, done = 0.0, 0
     while done < queries and found < limit:
         share = min(math.exp(-min(found, _MOST_LOG)) * (1.0 + _OFF), 1.0)
-        largest = max(tail * share**power for tail, power in tails)
+        # NaN stays NaN, and then nothing is known.
+        largest = np.max([tail * share**power for tail, power in tails])
         for hits, of_hits, misses, of_misses in gains:
             gain = share * hits + misses + half * np.abs(share * of_hits + of_misses)
-            largest = max(largest, float(gain.max()))
+            largest = np.max([largest, gain.max()])
         times = min(max(1, int(_PART * done)), queries - done)
         found += times * math.log1p(largest * (1.0 + _OFF) + _LEAST * (1.0 + a))
         done += times
-    return found * (1.0 + 1e-9) if done == queries else math.inf
+    return found * (1.0 + 1e-9) if done == queries and found < math.inf else math.inf
 
 
 def _moved(event: Any, a: float, share: float, limit: float) -> float:
     """The bound if the threshold moves by this share; infinite if it is above the limit."""
     whole = 0.5 * a * (share * event.sensitivity / event.threshold_noise_std) ** 2
     scale = event.most_above / (a - 1.0)
-    unit = event.sensitivity / event.query_noise_std * (1.0 + 4.0 * math.ulp(1.0))
+    unit = max(event.sensitivity / event.query_noise_std * (1.0 + 4.0 * math.ulp(1.0)), _NEAREST)
     moves = [(1.0 + share, 1.0 - share)]
     if event.monotone_queries:
         moves = [(share, 1.0 - share), (1.0 - share, share)]

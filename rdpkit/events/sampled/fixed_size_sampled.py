@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from rdpkit.adjacency import Adjacency
@@ -13,13 +14,18 @@ from rdpkit.events.pairs import LeastOf, Pair, SampledPair, SampledReplacement, 
 from rdpkit.events.sampled.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
 from rdpkit.events.sampled.poisson_sampled import LEAST, SUMS, one_pair
 
+_SUMS = (Gaussian, *SUMS)
+# With the records in the order of the data set, a swap moves all that lie between the two.
+_ORDER = "the sample is a set, or in an order that is drawn uniformly and by nothing else"
+
 
 @event_class
 class FixedSizeSampled(Event):
     """A release from a sample of fixed size, drawn without replacement.
 
     Released: the output of ``event`` on a uniformly drawn sample of ``sample_size`` of the
-    ``population_size`` records. Who is in the sample is not released. Something is known if the
+    ``population_size`` records, in an order that is drawn uniformly too if the event depends on
+    the order of records. Who is in the sample is not released. Something is known if the
     event is a Gaussian or has one known symmetric pair, as Laplace noise and most selections do;
     and under replace-one of a :class:`ZeroConcentrated` without xi.
 
@@ -66,8 +72,13 @@ class FixedSizeSampled(Event):
         return None
 
     def assumptions(self) -> tuple[str, ...]:
-        """Those of the event."""
-        return self.event.assumptions()
+        """Those of the event, and for what need not be a sum that no order tells who is drawn."""
+        return (*self.event.assumptions(), *(() if isinstance(self.event, _SUMS) else (_ORDER,)))
+
+    def with_one_more_record(self) -> Event:
+        """The sample is drawn from one record more."""
+        larger = replace(self, population_size=self.population_size + 1)
+        return larger.expand() or larger
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
         """The pair of a member of the sample that is swapped, mixed with the sample without it.

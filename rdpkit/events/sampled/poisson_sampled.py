@@ -28,6 +28,8 @@ from rdpkit.events.sampled.poisson_sampled_gaussian import PoissonSampledGaussia
 # Losses of samples that are drawn more rarely are too close to each other for floats. From above a
 # record is drawn so often then, and from below never.
 LEAST = 1e-9
+# Between these the least of two curves is computed; beyond them one of the two is.
+_LEAST_LOSS, _MOST_LOSS = 1e-30, 1e100
 
 SUMS = (Laplace, DiscreteLaplace, DiscreteGaussian)
 
@@ -119,6 +121,8 @@ class PoissonSampled(Event):
         if not isinstance(self.event, Laplace | DiscreteLaplace):
             return Dominating((both,))
         distance = self.event.sensitivity(Adjacency.ADD_OR_REMOVE_ONE) / self.event.noise_scale
+        if not _LEAST_LOSS < distance < _MOST_LOSS:
+            return Dominating((both,))
         bounded = StatedPair(epsilon=_largest_loss(distance, q), delta=0.0)
         return Dominating((LeastOf(branches=(both, bounded)),))
 

@@ -145,3 +145,48 @@ def test_the_special_record_far_from_all_others():
     event = rdpkit.FixedSizeSampled(event=laplace, sample_size=2, population_size=4)
     found = rdpkit.epsilon(event, delta=1e-6, adjacency=ZEROED).epsilon
     assert found >= rdpkit.epsilon(laplace, delta=1e-6, adjacency=ZEROED).epsilon * (1 - 1e-3)
+
+
+def test_the_order_of_a_sample_is_assumed_to_tell_nothing():
+    """In the order of the data set, two of three answers would lose 2.898 instead of 2.565."""
+    answers = rdpkit.RandomizedResponse(noise_parameter=0.1, num_buckets=2)
+    event = rdpkit.FixedSizeSampled(event=answers, sample_size=2, population_size=3)
+    assert any("an order that is drawn uniformly" in one for one in event.assumptions())
+    guarantee = rdpkit.epsilon(event, delta=0.0, adjacency="replace_one")
+
+    def outputs(records, ordered):
+        found = dict.fromkeys(itertools.product((0, 1), repeat=2), 0.0)
+        drawn = itertools.combinations if ordered else itertools.permutations
+        samples = list(drawn(records, 2))
+        for sample, answer in itertools.product(samples, found):
+            kept = [0.95 if a == b else 0.05 for a, b in zip(sample, answer, strict=True)]
+            found[answer] += math.prod(kept) / len(samples)
+        return np.array(list(found.values()))
+
+    lost = [
+        np.abs(np.log(outputs((1, 0, 1), ordered) / outputs((0, 0, 1), ordered))).max()
+        for ordered in (False, True)
+    ]
+    assert lost[0] <= guarantee.epsilon * (1 + 1e-12)
+    assert lost[1] == pytest.approx(2.898, abs=1e-3)
+
+
+def test_a_part_that_a_record_joins_is_sampled_from_one_record_more():
+    part = rdpkit.FixedSizeSampled(
+        event=rdpkit.Laplace(noise_scale=1.0, record_norm=1.0), sample_size=2, population_size=2
+    )
+    joined = part.with_one_more_record()
+    assert (joined.sample_size, joined.population_size) == (2, 3)
+    gaussian = rdpkit.FixedSizeSampled(
+        event=rdpkit.Gaussian(noise_std=1.0, record_norm=1.0), sample_size=2, population_size=5
+    )
+    assert gaussian.with_one_more_record() == gaussian.expand().with_one_more_record()
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e160, 1e-300])
+def test_noise_that_floats_hardly_hold(scale):
+    event = rdpkit.PoissonSampled(
+        event=rdpkit.Laplace(noise_scale=scale, record_norm=1.0), sampling_probability=0.1
+    )
+    found = rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one").epsilon
+    assert found == 0.0 if scale > 1.0 else found >= 1 / scale

@@ -26,6 +26,7 @@ from rdpkit.accountants.losses.kinds.base import (
     largest_of,
     normalised,
 )
+from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.events.pairs import BranchedPair, LargestOf, LeastOf
 
 _LIGHTEST = 1e-300
@@ -114,6 +115,10 @@ def least_branch(kind_of: KindOf) -> LossKind:
         found = _guide(kind_of, step.branches, (1.0,) * len(step.branches), _REACH)
         # Losses that differ by less than a common one count once.
         near = _NEAR * math.sqrt(float((np.exp(found.log_masses) * found.losses**2).sum()))
+        if not near > 0.0:
+            raise NoLossDistributionError(
+                "Losses this small, or this large, floats do not tell apart."
+            )
         apart = np.unique(np.round(found.losses / near)) * near
         some = apart[np.linspace(0, apart.size - 1, _KNOTS).astype(np.int64)]
         kept: list[tuple[float, arb, arb]] = []
