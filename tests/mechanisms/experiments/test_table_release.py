@@ -175,6 +175,7 @@ def test_the_command_writes_a_table_and_its_manifest(files):
     assert "PRIVATE, if what it depends on is true" in text
     assert read(out).column_names == ["age", "job", "paid"]
     assert load_manifest(files / "synth.json").guarantee.epsilon <= 1.0
+    out = files / "age.csv"
     shown = json.loads(
         run(*question(files), "-o", out, "--columns", "age", "--rows", "5", "--format", "json")
     )
