@@ -120,6 +120,7 @@ def test_synthesize_prints_the_verdict_and_its_reasons_the_worst_first(digits, t
     assert lines[start].split() == ["verdict", "NOT", "PRIVATE"]
     assert lines[start + 1].startswith("  fails    secret noise: the noise was drawn from a seed")
     assert any(line.startswith("  fails    delta: delta = 0.01 is not below") for line in lines)
+    out = tmp_path / "again.npz"
     made = json.loads(
         run(synthesize, path, "--output", out, "--noise", "system", "--format", "json")
     )
