@@ -220,9 +220,9 @@ def test_asking_again_gives_no_more_than_the_target(name, path, target):
     except rdpkit.UnreachableTargetError:
         assert name == "composed"  # beside another release, no noise here is enough
         return
-    except rdpkit.NoEffectError as error:
-        # The bound of all queries together needs no noise at the threshold.
-        assert path.endswith("threshold_noise_std") and "which meets" in str(error)
+    except rdpkit.NoEffectError:
+        # Other noise alone meets the target: what bounds all queries together.
+        assert path.endswith("threshold_noise_std")
         return
     again = rdpkit.epsilon(found.event, delta=1e-5, adjacency=adjacency, bound="best-rdp")
     assert target * (1.0 - 1e-5) <= again.epsilon <= target
