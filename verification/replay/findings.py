@@ -263,7 +263,7 @@ class ReplayResult:
     unseen: tuple[str, ...]  #: What could not be seen
     confirmation: VerificationResult | None
     """The test of ordinary runs that refuted the claim, or the last one that did not."""
-    confirmed: PairFinding | None  #: What that test was about
+    tested: PairFinding | None  #: What that test was about
     seconds: float  #: How long it took
     seed: int  #: All randomness comes from it, but for what the target draws elsewhere
     command: str  #: The command that repeats it
@@ -286,7 +286,7 @@ class ReplayResult:
     def shown(self) -> PairFinding | None:
         """The finding that is shown: the confirmed one, or the gravest."""
         if self.verdict is ReplayVerdict.REFUTED:
-            return self.confirmed
+            return self.tested
         return self.findings[0] if self.findings else None
 
     @property
@@ -381,7 +381,7 @@ class ReplayResult:
                 }
                 for one in findings
             ],
-            "confirmed_on": None if self.confirmed is None else self.confirmed.pair.describe(),
+            "tested_on": None if self.tested is None else self.tested.pair.describe(),
             "p_value": None if test is None else test.p_value,
             "runs": 0 if test is None else test.releases,
             "spent_epsilon": None
@@ -412,7 +412,7 @@ def not_examined(target: str, error: str, *, seed: int, command: str) -> ReplayR
         most_spent=None,
         unseen=(error,),
         confirmation=None,
-        confirmed=None,
+        tested=None,
         seconds=0.0,
         seed=seed,
         command=command,

@@ -132,7 +132,7 @@ def replay(
     wanted = [one.number for one in _tested(findings)]
     shown = [*wanted, *(one.number for one in findings[:1])]
     examined.add_sources(findings, shown, until=imported + (1.0 - _FOR_TESTS) * seconds)
-    confirmed, test = None, None
+    tested, test = None, None
     chosen = [one for number in wanted for one in findings if one.number == number]
     # Nobody has to believe what the calls say of their noise.
     chosen += [one for one in (examined.most_moved,) if one is not None and not findings]
@@ -158,11 +158,11 @@ def replay(
             where = "a pair that differs" if findings else "the pair that spent most"
             examined.unseen[f"no ordinary runs on {where}: {_one_line(result)}"] = None
             continue
-        confirmed, test = one, result
+        tested, test = one, result
         if progress is not None:
             progress(len(pairs), len(pairs), "ordinary runs")
         if result.rejected:
-            confirmed = examined.with_lines(findings, one)
+            tested = examined.with_lines(findings, one)
             break
     crew.close()
     return ReplayResult(
@@ -178,7 +178,7 @@ def replay(
         most_spent=examined.most_spent,
         unseen=tuple(examined.unseen),
         confirmation=test,
-        confirmed=confirmed,
+        tested=tested,
         seconds=time.perf_counter() - began,
         seed=seed,
         command=command,

@@ -73,6 +73,18 @@ def test_no_short_stream_leaks_more(name, scales, moves, most, monotone):
             assert np.maximum(p - math.exp(epsilon) * q, 0.0).sum() <= above + 1e-6
 
 
+def largest_divergence(law, scales, moves, event, order):
+    """Of order 1 + order, in either direction, of all answers to a stream of queries that move."""
+    before = [query for query, _ in moves]
+    after = [query + (1 if event.monotone_queries else move) for query, move in moves]
+    pair = [
+        np.log(np.maximum(answers(law, scales, one, event.most_above), 1e-300))
+        for one in (before, after)
+    ]
+    powers = [np.exp(p + order * (p - q)).sum() for p, q in (pair, pair[::-1])]
+    return math.log(max(powers)) / order
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     st.tuples(log_uniform(0.7, 5.0), log_uniform(0.7, 8.0)),
@@ -90,14 +102,9 @@ def test_divergences_of_short_streams(scales, moves, most, monotone, order):
         monotone_queries=monotone,
     )
     bound = above_threshold.BOUND.rdp(event, np.array([1.0 + order]), RELATION)[0]
-    before = [query for query, _ in moves]
-    after = [query + (1 if monotone else move) for query, move in moves]
-    pair = [
-        np.maximum(answers(stats.laplace, scales, one, most), 1e-300) for one in (before, after)
-    ]
-    for p, q in (pair, pair[::-1]):
-        power = float(np.sum(p * np.exp(order * (np.log(p) - np.log(q)))))
-        assert math.log(power) / order <= bound * (1 + 1e-6) + 1e-6
+    assert (
+        largest_divergence(stats.laplace, scales, moves, event, order) <= bound * (1 + 1e-6) + 1e-6
+    )
 
 
 @settings(max_examples=10, deadline=None)
@@ -118,12 +125,7 @@ def test_divergences_of_short_streams_with_gaussian_noise(scales, moves, most, m
         monotone_queries=monotone,
     )
     bound = gaussian_above_threshold.BOUND.rdp(event, np.array([1.0 + order]), RELATION)[0]
-    before = [query for query, _ in moves]
-    after = [query + (1 if monotone else move) for query, move in moves]
-    pair = [np.maximum(answers(stats.norm, scales, one, most), 1e-300) for one in (before, after)]
-    for p, q in (pair, pair[::-1]):
-        power = float(np.sum(p * np.exp(order * (np.log(p) - np.log(q)))))
-        assert math.log(power) / order <= bound * (1 + 1e-6) + 1e-6
+    assert largest_divergence(stats.norm, scales, moves, event, order) <= bound * (1 + 1e-6) + 1e-6
 
 
 def largest_v(a, falls, rises, queries):
