@@ -591,18 +591,18 @@ def _nothing_known(event: Event, target: Target, bound: str, kind: Kind) -> Guar
 def _best(event: Event, target: Target, options: RenyiOptions) -> Guarantee:
     """The smaller one of the numbers from loss distributions and from Renyi divergences.
 
-    Renyi divergences are left out only where the other number is exact: nothing is smaller. A grid
-    may be far too coarse for a large number of releases, and then they say more.
+    Renyi divergences are left out only where data sets attain the other number: nothing is smaller.
+    A grid may be far too coarse for a large number of releases, and then they say more.
     """
     try:
-        by_losses, exact = loss_distributions.upper(event, target)
+        by_losses, attained = loss_distributions.upper(event, target)
     except NoLossDistributionError as error:
         if target.delta == 0.0:
             return _nothing_known(event, target, BEST, Kind.UPPER)
         found = renyi.upper(event, target, options)
         return replace(found, notes=(*found.notes, f"no privacy loss distribution: {error}"))
     # Renyi divergences say nothing at delta = 0.
-    if target.delta == 0.0 or (exact and math.isfinite(by_losses.epsilon)):
+    if target.delta == 0.0 or (attained and math.isfinite(by_losses.epsilon)):
         return by_losses
     by_divergences = renyi.upper(event, target, options)
     smaller = target.number(by_losses) <= target.number(by_divergences)

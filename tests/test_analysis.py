@@ -12,10 +12,12 @@ from numpy.testing import assert_allclose
 from scipy.special import log_ndtr, ndtr
 
 import rdpkit
+from rdpkit.accountants import renyi
 from rdpkit.analysis import published_bounds, published_rdp, upper_rdp
 from rdpkit.conversions import EPSILON
 from tests.bounds.strategies import log_uniform
 from tests.events import of_papers
+from tests.events.examples import example
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
@@ -144,6 +146,33 @@ def test_certificates_contain_the_number(certify):
         assert found.computed.rigorous
         assert found.computed.lower <= found.epsilon == found.computed.upper
         assert found.computed.upper <= found.computed.lower * (1.0 + 1e-6)
+
+
+STEP = rdpkit.PoissonSampledGaussian(noise_std=1.0, record_norm=1.0, sampling_probability=0.01)
+OF_LAPLACE = rdpkit.Laplace(noise_scale=3.0, record_norm=1.0)
+CUT = example(rdpkit.TruncatedPoissonGaussian)
+
+
+@pytest.mark.parametrize(
+    ("event", "delta", "asked"),
+    [
+        (rdpkit.Repeated(event=STEP, count=100), 1e-5, False),
+        (rdpkit.Repeated(event=OF_LAPLACE, count=100), 1e-5, False),
+        # Nearly all of the largest loss, a large epsilon, a coarse grid, and no pair of data sets.
+        (rdpkit.Repeated(event=OF_LAPLACE, count=2), 1e-9, True),
+        (rdpkit.Repeated(event=STEP, count=10**7), 1e-5, True),
+        (rdpkit.Repeated(event=STEP, count=10**12), 1e-5, True),
+        (CUT, 1e-5, True),
+    ],
+)
+def test_divergences_are_asked_unless_nothing_is_smaller(monkeypatch, event, delta, asked):
+    known = rdpkit.epsilon(event, delta=delta, adjacency=ADD, bound="best-rdp").epsilon
+    calls = []
+    upper = renyi.upper
+    monkeypatch.setattr(renyi, "upper", lambda *a, **k: calls.append(a) or upper(*a, **k))
+    best = rdpkit.epsilon(event, delta=delta, adjacency=ADD)
+    assert bool(calls) is asked
+    assert best.epsilon <= known
 
 
 @pytest.mark.parametrize("adjacency", [ADD, REPLACE])

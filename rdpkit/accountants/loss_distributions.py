@@ -22,7 +22,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from operator import itemgetter
@@ -83,6 +83,8 @@ _LEAST_DELTA = 1e-100
 # For many deltas: the accuracy of what they share, over that of one; how far apart the ends of an
 # enclosure may be; after how many misses the next distribution is computed; and the most of them.
 _SHARED, _SHARP, _MISSES, _MOST_SHARED = 0.5, 3e-4, 2, 12
+# Divergences are looser than a grid below these: so much of the largest loss, and this epsilon.
+_NEARLY_ALL, _LARGE = 0.99, 100.0
 # A lower bound below this part of a coarse upper bound is computed again.
 _FAR = 0.985
 # Deltas whose tilts are tried where a lower bound on delta is far below the upper one.
@@ -100,6 +102,7 @@ class LossBound:
     """
     step: float = 0.0  # Grid step of the losses; 0 where there is no grid
     exact: bool = False  # Whether the value is that of the releases themselves, up to rounding
+    fine: bool = False  # Whether it is so up to about the accuracy that a grid is chosen for
 
 
 # The infinite masses of so many releases are added up in fractions, where balls do not decide.
@@ -117,18 +120,18 @@ _REMEMBERED: ContextVar[dict[Any, LossBound] | None] = ContextVar("remembered", 
 
 
 def upper(event: Event, target: Target) -> tuple[Guarantee, bool]:
-    """The largest number over all that a changed record may amount to, and whether it is exact.
+    """The largest number over all that a changed record may amount to, and whether it is attained.
 
-    It is exact, up to rounding, where it is the number of the releases themselves and data sets
-    attain these releases. Since every sound bound is at least what is attained, none is then
-    smaller by more than rounding. Raises NoLossDistributionError if no privacy loss distribution is
-    known for a part of the event, or one takes more work than the limits in force.
+    It is where data sets attain the releases and their number was computed up to rounding, or on a
+    grid that is as fine as it was to be. Since every sound bound is at least what is attained, none
+    is then smaller by more than that. Raises NoLossDistributionError if no privacy loss
+    distribution is known for a part of the event, or one takes more work than the limits in force.
     """
     candidates = list(directions(alternatives(event, target.adjacency)))
     worst = _above(candidates[0], target) if len(candidates) == 1 else _worst(candidates, target)
     computed = Enclosure(lower=worst.other_end, upper=worst.value)
-    exact = worst.exact and _are_attained(candidates, event, target)
-    return _guarantee(event, target, worst, Kind.UPPER, computed), exact
+    attained = (worst.exact or worst.fine) and _are_attained(candidates, event, target)
+    return _guarantee(event, target, worst, Kind.UPPER, computed), attained
 
 
 def _are_attained(candidates: Sequence[DominatingReleases], event: Event, target: Target) -> bool:
@@ -481,6 +484,11 @@ def _epsilon_on_grids(
                 best = LossBound(value=high, other_end=low, step=sharper.grid.step)
             if best.value - best.other_end <= wide * best.value:
                 break
+    if best_layout is not None and best.value - best.other_end <= wide * best.value:
+        guess = best_layout.saddle.epsilon
+        near = _CLOSE * guess <= best.value <= guess / _CLOSE
+        fine = near and best.value <= min(_NEARLY_ALL * pure, _LARGE) and best_layout.is_fine
+        best = replace(best, fine=fine)
     if math.isinf(best.value) and math.isinf(pure):
         raise failure or NoLossDistributionError(
             f"Double precision does not resolve delta {delta!r} of this composition."
@@ -524,7 +532,9 @@ def _delta_on_grids(releases: DominatingReleases, epsilon: float, accuracy: floa
         low, high = found.delta_at(epsilon)
         value = min(_up(high), 1.0)
         if value < best.value or expected is None:
-            best = LossBound(value=value, other_end=_down(low), step=layout.grid.step)
+            fine = low >= high * (1.0 - _SHARP) and value > _LEAST_DELTA and layout.is_fine
+            fine = fine and epsilon <= min(_NEARLY_ALL * largest_loss(releases), _LARGE)
+            best = LossBound(value=value, other_end=_down(low), step=layout.grid.step, fine=fine)
         if not _LEAST_DELTA < value < 1.0:
             break
         # If losses that were left out as too rare make up much of delta, the guess was too large.

@@ -106,19 +106,30 @@ class Layout:
 
     def is_fine_for(self, epsilon: float) -> bool:
         """Whether a delta at another epsilon is about as accurate as with a layout of its own."""
-        assert self.line is not None
         guides = tuple([(block.guide, block.count) for block in self.blocks])
         at = saddle(Sum(parts=guides), log_delta=None, epsilon=epsilon)
         steepness = max(_steepness(guides, at), 1e-9)
         own = _budget(at, ACCURACY, steepness, delta_asked=True)
-        added = self.line.deviation**2
-        for block in self.blocks:
-            ends = np.asarray(block.edges * self.grid.step, dtype=np.float64)
-            added += block.count * block.guide.spread(at.tilt, ends)
+        added = self._added(at.tilt)
         if at.tilt * at.deviation < 1.0:
             # Among the usual sums noise is small where it adds little to their variance.
             return added <= 4.0 * _SMALL_ERROR * at.deviation**2
         return added <= own + 2.0 * _SMALL_ERROR / (steepness * (steepness + 1.0))
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether discretisation moves the epsilon in question by about ``ACCURACY``, or less."""
+        guides = tuple([(block.guide, block.count) for block in self.blocks])
+        own = _budget(self.saddle, ACCURACY, _steepness(guides, self.saddle), delta_asked=False)
+        return not self.in_stages and self._added(self.saddle.tilt) <= 2.0 * own
+
+    def _added(self, tilt: float) -> float:
+        """What the discretisation adds to the variance of the tilted sum."""
+        added = 0.0 if self.line is None else self.line.deviation**2
+        for block in self.blocks:
+            ends = np.asarray(block.edges * self.grid.step, dtype=np.float64)
+            added += block.count * block.guide.spread(tilt, ends)
+        return added
 
     @property
     def in_stages(self) -> bool:
