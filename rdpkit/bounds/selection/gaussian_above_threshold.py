@@ -50,6 +50,8 @@ _MOST = 1000
 _SHARES = (0.0, 0.5, 1.0)
 # The width of cells of x, and the part of the queries so far that is taken at once.
 _WIDTH, _PART = 1 / 64, 0.07
+# Shares down to this part of one are tried in cells whose gain at that one may be the largest.
+_FALL, _RISE = 0.8, 1.0 - 1e-9
 # Probabilities beyond so many standard deviations are below 1e-32; and the largest (a - 1) d.
 _ROOM, _FARTHEST = 12, 30.0
 # A move that is too small for floats is this one.
@@ -148,6 +150,17 @@ def _power(
     )
 
 
+def _gain(rows: Array, share: float) -> Array:
+    """What a query adds to V in each cell, at most, relative to V, of which 1 is this share.
+
+    It grows with the share: by no less than the value of a hit times 1 - y + e^y y^2 / 2 > 0, y the
+    steepest slope of its exponent times half a cell.
+    """
+    hits, of_hits, misses, of_misses = rows
+    found: Array = share * hits + misses + _WIDTH / 2 * np.abs(share * of_hits + of_misses)
+    return found
+
+
 def _log_v(a: float, ways: list[tuple[bool, float]], queries: int, limit: float) -> float:
     """Log V for so many queries, which grows by the largest factor of any cell, each time.
 
@@ -155,7 +168,6 @@ def _log_v(a: float, ways: list[tuple[bool, float]], queries: int, limit: float)
     """
     gains: list[Array] = []
     tails: list[tuple[float, float]] = []
-    half = _WIDTH / 2
     for falls, d in ways:
         lowest = -_ROOM - math.ceil(d)
         highest = (a - 1.0) * d + _ROOM + math.sqrt(2.0 * math.log(queries + 1.0))
@@ -165,18 +177,21 @@ def _log_v(a: float, ways: list[tuple[bool, float]], queries: int, limit: float)
         above = _power(a, (here.above, there.above), (-here.hazard, -there.hazard), bends[0])
         below = _power(a, (here.below, there.below), (here.reverse, there.reverse), bends[1])
         hit, miss = (above, below) if falls else (below, above)
-        rows = (hit.value + hit.beyond, hit.derivative, miss.less_one + miss.beyond)
-        gains.append(np.array([*rows, miss.derivative]))
+        of_hits = (hit.value + hit.beyond, hit.derivative)
+        gains.append(np.array([*of_hits, miss.less_one + miss.beyond, miss.derivative]))
         # Beyond the last cell the power of F falls, and the other is at most 1.
         tails.append((float(above.value[-1]), 1.0 if falls else 0.0))
-    found, done = 0.0, 0
+    rows = near = np.concatenate(gains, axis=1)
+    found, done, least = 0.0, 0, math.inf
+    if any(math.isnan(tail) for tail, _ in tails):
+        return math.inf
     while done < queries and found < limit:
         share = min(math.exp(-min(found, _MOST_LOG)) * (1.0 + _OFF), 1.0)
-        # NaN stays NaN, and then nothing is known.
-        largest = np.max([tail * share**power for tail, power in tails])
-        for hits, of_hits, misses, of_misses in gains:
-            gain = share * hits + misses + half * np.abs(share * of_hits + of_misses)
-            largest = np.max([largest, gain.max()])
+        if share < least:
+            least = _FALL * share
+            near = rows[:, ~(_gain(rows, share) < _RISE * _gain(rows, least).max())]
+        # NaN stays NaN, being the first one, and then nothing is known.
+        largest = max(float(_gain(near, share).max()), *(t * share**power for t, power in tails))
         times = min(max(1, int(_PART * done)), queries - done)
         found += times * math.log1p(largest * (1.0 + _OFF) + _LEAST * (1.0 + a))
         done += times
