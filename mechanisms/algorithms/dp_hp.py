@@ -12,11 +12,11 @@ from rdpkit import _validate
 from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS
 from rdpkit.mechanisms.parts.labelled_images import labelled_images
-from rdpkit.mechanisms.parts.mean_embedding import Fit
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
-from rdpkit.mechanisms.releases.embedding_release import (
+from rdpkit.mechanisms.releases.mean_embedding import (
     EmbeddingOptions,
+    Fit,
     embedding_event,
     embedding_target,
     release_embedding,

@@ -33,8 +33,8 @@ from rdpkit.mechanisms.parts.verify_target import (
     on_one_thread,
 )
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
-from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release, release
+from rdpkit.mechanisms.releases.streaming import as_parameters
 
 _MARGIN = 1e-6
 """Share of the clip norm that is kept free for rounding.

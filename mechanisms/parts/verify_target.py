@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from rdpkit import Adjacency, Event, worst_pair
 from rdpkit.formats.tables import event_to_table
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import public_scaling
-from rdpkit.mechanisms.parts.records import Batch, Records
+from rdpkit.mechanisms.parts.records import Batch, Records, public_scaling
 
 Array = NDArray[np.float64]
 LabelledRows = tuple[Array, NDArray[np.int64]]

@@ -22,7 +22,7 @@ from rdpkit.mechanisms.parts.checks import PrivacyCheck, source_checks
 from rdpkit.mechanisms.parts.counts import KnownCounts
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.releases.arrays import (
+from rdpkit.mechanisms.releases.files import (
     SUFFIXES,
     AnyArray,
     arrays_beside,
@@ -126,16 +126,8 @@ def release(
     features: AnyArray,
     labels: AnyArray,
     *,
-    event: Event,
-    privacy: Privacy,
-    parameters: Mapping[str, Any],
-    mechanism: str | None = None,
-    notes: tuple[str, ...] = (),
-    checks: tuple[PrivacyCheck, ...] = (),
-    tested_as: str | None = None,
-    device: str | None = None,
-    counts: KnownCounts | None = None,
     others: Mapping[str, AnyArray] = MappingProxyType({}),
+    **made: Any,
 ) -> Release:
     """Put arrays together with the guarantee of the event that produced them.
 
@@ -151,50 +143,17 @@ def release(
         Synthetic records.
     labels : ndarray, shape (n,) or (n, classes)
         Their labels.
-    event : Event
-        What was released of the private records.
-    privacy : Privacy
-        Delta and adjacency of the guarantee, and where the noise came from.
-    parameters : mapping
-        Everything that produced the arrays, as plain JSON values.
-    mechanism : str, optional
-        The mechanism's name, by default the event's.
-    notes : tuple of str
-        What a reader has to know.
-    checks : tuple of PrivacyCheck
-        What the mechanism knows of the numbers that it shows (``public_parameters``), of what the
-        theorem assumes (``preconditions``), or of a public number of records (``delta``).
-    tested_as : str, optional
-        What ``rdpkit verify`` takes to test the code that made the arrays.
-    device : str, optional
-        The device on which the arrays were computed, if it is not the processor.
-    counts : KnownCounts, optional
-        The numbers of records that the event was made with. The release of noisy counts is composed
-        with the event, and the guarantee includes what it cost.
     others : mapping of str to ndarray
         Further arrays that the event describes.
+    **made
+        How the arrays were made: arguments of :func:`guaranteed`.
 
     Returns
     -------
     Release
         The arrays with a manifest.
     """
-    return _described(
-        features,
-        labels,
-        others=others,
-        **guaranteed(
-            event=event,
-            privacy=privacy,
-            parameters=parameters,
-            mechanism=mechanism,
-            notes=notes,
-            checks=checks,
-            tested_as=tested_as,
-            device=device,
-            counts=counts,
-        ),
-    )
+    return _described(features, labels, others=others, **guaranteed(**made))
 
 
 def guaranteed(
@@ -211,7 +170,28 @@ def guaranteed(
 ) -> dict[str, Any]:
     """What a manifest says of how a release was made and what that guarantees.
 
-    Parameters are those of :func:`release`.
+    Parameters
+    ----------
+    event : Event
+        What was released of the private records.
+    privacy : Privacy
+        Delta and adjacency of the guarantee, and where the noise came from.
+    parameters : mapping
+        Everything that produced the data, as plain JSON values.
+    mechanism : str, optional
+        The mechanism's name, by default the event's.
+    notes : tuple of str
+        What a reader has to know.
+    checks : tuple of PrivacyCheck
+        What the mechanism knows of the numbers that it shows (``public_parameters``), of what the
+        theorem assumes (``preconditions``), or of a public number of records (``delta``).
+    tested_as : str, optional
+        What ``rdpkit verify`` takes to test the code that made the data.
+    device : str, optional
+        The device on which the data were computed, if it is not the processor.
+    counts : KnownCounts, optional
+        The numbers of records that the event was made with. The release of noisy counts is composed
+        with the event, and the guarantee includes what it cost.
 
     Returns
     -------

@@ -15,11 +15,10 @@ from rdpkit.mechanisms.evaluation.utility.columns import (
     column_summaries,
     correlations,
     histograms,
+    marginal_errors,
 )
-from rdpkit.mechanisms.evaluation.utility.marginal_errors import marginal_errors
 from rdpkit.mechanisms.evaluation.utility.membership import MembershipTest, membership_test
-from rdpkit.mechanisms.evaluation.utility.pictures import pictures
-from rdpkit.mechanisms.evaluation.utility.private_answers import (
+from rdpkit.mechanisms.evaluation.utility.private import (
     Budget,
     noisy_averages,
     with_errors,
@@ -32,7 +31,7 @@ from rdpkit.mechanisms.evaluation.utility.reading import (
     open_release,
     schema_of,
 )
-from rdpkit.mechanisms.evaluation.utility.report import Cost, ReleaseFacts, UtilityReport
+from rdpkit.mechanisms.evaluation.utility.report import Cost, ReleaseFacts, UtilityReport, pictures
 from rdpkit.mechanisms.evaluation.utility.samples import (
     Sample,
     kinds_of,

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 import rdpkit
 from rdpkit.mechanisms.algorithms import ndpdc
 from rdpkit.mechanisms.parts.augmentation import OPERATIONS, draw_augmentation
+from rdpkit.mechanisms.parts.networks import random_convnet
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.random_extractor import random_convnet
-from rdpkit.mechanisms.releases.checkpoint import Checkpoint
+from rdpkit.mechanisms.releases.computation import Checkpoint
 from tests.mechanisms.flat import synthesize
 
 SHAPE = (1, 8, 8)
