@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import torch
 from torch import nn
@@ -135,39 +134,6 @@ class ConvNet(ImageClassifier):
 # dataset condensation.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Architecture:
-    """A classifier without the size of its images and the number of its labels."""
-
-    layers: Callable[[int], list[nn.Module]]
-    """Makes the layers before the linear ones, from the number of channels."""
-    # Smallest side in pixels of an image with one channel, and with more channels. The two differ
-    # where an image with one channel is padded first, which makes 28 x 28 images 32 x 32.
-    smallest: int
-    smallest_in_color: int
-    # As for :class:`ImageClassifier`.
-    hidden: tuple[int, ...] = ()
-    dropout: float = 0.0
-    initialise: Callable[[nn.Module], None] | None = None
-    """Draws the weights of a layer in another way than torch does."""
-
-    def build(self, name: str, *, channels: int, size: Size, classes: int) -> ImageClassifier:
-        """A freshly initialised classifier."""
-        model = ImageClassifier(
-            name,
-            lambda: self.layers(channels),
-            smallest=self.smallest if channels == 1 else self.smallest_in_color,
-            channels=channels,
-            size=size,
-            classes=classes,
-            hidden=self.hidden,
-            dropout=self.dropout,
-        )
-        if self.initialise is not None:
-            model.apply(self.initialise)
-        return model
-
-
 def _dpcda_cnn(channels: int) -> list[nn.Module]:
     """Two convolutions with batch normalisation: Saha, Tonoy and Imtiaz, DP-CDA, Table 1."""
     return [
@@ -293,27 +259,45 @@ def _resnet18(channels: int) -> list[nn.Module]:
     return [*layers, nn.AdaptiveAvgPool2d(1)]
 
 
-ARCHITECTURES: Mapping[str, Architecture] = MappingProxyType(
-    {
-        "dpcda-cnn": Architecture(
-            layers=_dpcda_cnn, smallest=4, smallest_in_color=4, hidden=(100, 100), dropout=0.5
-        ),
-        "thesis-cnn": Architecture(
-            layers=_thesis_cnn,
-            smallest=16,
-            smallest_in_color=16,
-            hidden=(100, 100),
-            initialise=_as_keras_does,
-        ),
-        # The only model for plain tables: it flattens a record and has no other layers before the
-        # linear ones.
-        "mlp": Architecture(
-            layers=lambda channels: [], smallest=1, smallest_in_color=1, hidden=(128, 128)
-        ),
-        "lenet": Architecture(layers=_lenet, smallest=12, smallest_in_color=16, hidden=(120, 84)),
-        "alexnet": Architecture(layers=_alexnet, smallest=8, smallest_in_color=8),
-        "vgg11": Architecture(layers=_vgg11, smallest=28, smallest_in_color=32),
-        "resnet18": Architecture(layers=_resnet18, smallest=9, smallest_in_color=9),
-    }
-)
-"""Every architecture by the name that experiments use."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Architecture:
+    """What a paper says of a classifier, without the images and the number of their labels."""
+
+    layers: Callable[[int], list[nn.Module]]
+    """Makes the layers before the linear ones, from the number of channels."""
+    smallest: tuple[int, int]
+    """Smallest side in pixels of an image with one channel, and with more. The two differ where an
+    image with one channel is padded first, which makes 28 x 28 images 32 x 32.
+    """
+    hidden: tuple[int, ...] = ()  # As for :class:`ImageClassifier`
+    dropout: float = 0.0  # As for :class:`ImageClassifier`
+
+
+ARCHITECTURES = {
+    "dpcda-cnn": Architecture(layers=_dpcda_cnn, smallest=(4, 4), hidden=(100, 100), dropout=0.5),
+    "thesis-cnn": Architecture(layers=_thesis_cnn, smallest=(16, 16), hidden=(100, 100)),
+    # The only model for plain tables: it flattens a record and has no layers but the linear ones.
+    "mlp": Architecture(layers=lambda channels: [], smallest=(1, 1), hidden=(128, 128)),
+    "lenet": Architecture(layers=_lenet, smallest=(12, 16), hidden=(120, 84)),
+    "alexnet": Architecture(layers=_alexnet, smallest=(8, 8)),
+    "vgg11": Architecture(layers=_vgg11, smallest=(28, 32)),
+    "resnet18": Architecture(layers=_resnet18, smallest=(9, 9)),
+}
+
+
+def built(name: str, *, channels: int, size: Size, classes: int) -> ImageClassifier:
+    """A freshly initialised classifier; see :func:`rdpkit.mechanisms.models.build_model`."""
+    if name == "convnet":
+        return ConvNet(channels=channels, size=size, classes=classes)
+    found = ARCHITECTURES[name]
+    model = ImageClassifier(
+        name,
+        lambda: found.layers(channels),
+        smallest=found.smallest[channels != 1],
+        channels=channels,
+        size=size,
+        classes=classes,
+        hidden=found.hidden,
+        dropout=found.dropout,
+    )
+    return model.apply(_as_keras_does) if name == "thesis-cnn" else model

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit import Guarantee, _validate
-from rdpkit.formats.files import whole_file, write_whole
+from rdpkit.formats.files import whole_file
 from rdpkit.mechanisms.releases.manifest import Manifest
 
 AnyArray = NDArray[Any]
@@ -216,18 +215,23 @@ class FileRelease:
         return self.manifest.guarantee
 
 
+def refuse_shared(target: Path) -> None:
+    """Refuse the path of a file whose manifest would be that of arrays which are there already."""
+    manifest = target.with_suffix(".json").name
+    for other in (target.with_suffix(suffix) for suffix in SUFFIXES):
+        if other != target and other.exists():
+            raise ValueError(
+                f"{other} is there already and would share {manifest} with {target.name}: remove "
+                "it, or choose another name."
+            )
+
+
 def check_file_path(path: str | Path) -> Path:
     """The path of a file that is to be released, checked before long work."""
     target = Path(path)
     if target.suffix in ("", ".json", *SUFFIXES):
         raise _validate.fail("path", "to end in .csv, .parquet or .arrow", str(path))
-    for suffix in SUFFIXES:
-        if target.with_suffix(suffix).exists():
-            raise ValueError(
-                f"{target.with_suffix(suffix)} is there already and would share "
-                f"{target.with_suffix('.json').name} with {target.name}: remove it, or choose "
-                "another name."
-            )
+    refuse_shared(target)
     return target
 
 
@@ -282,6 +286,5 @@ def save_file_release(
     write(target)
     described = {"format": file_format, "rows": rows, "sha256": sha256_of_file(target)}
     manifest = replace(manifest, files={target.name: described})
-    text = json.dumps(manifest.as_dict(), indent=1, allow_nan=False) + "\n"
-    write_whole(target.with_suffix(".json"), text.encode())
+    manifest.write(target.with_suffix(".json"))
     return FileRelease(path=target, manifest=manifest)

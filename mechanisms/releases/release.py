@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +16,6 @@ import scipy
 import rdpkit
 from rdpkit import Adjacency, Event, Group, Guarantee, _validate
 from rdpkit.events import Composed, EpsilonDelta, Gaussian
-from rdpkit.formats.files import write_whole
 from rdpkit.mechanisms.parts.checks import PrivacyCheck, source_checks
 from rdpkit.mechanisms.parts.counts import KnownCounts
 from rdpkit.mechanisms.parts.noise import NoiseSource
@@ -30,6 +28,7 @@ from rdpkit.mechanisms.releases.files import (
     file_problems,
     problems,
     read_arrays,
+    refuse_shared,
     write_arrays,
 )
 from rdpkit.mechanisms.releases.manifest import Manifest, load_manifest
@@ -97,8 +96,7 @@ class Release:
         """
         target = check_path(path)
         write_arrays(target, self.arrays)
-        text = json.dumps(self.manifest.as_dict(), indent=1, allow_nan=False) + "\n"
-        write_whole(target.with_suffix(".json"), text.encode())
+        self.manifest.write(target.with_suffix(".json"))
 
 
 def check_path(path: str | Path) -> Path:
@@ -112,13 +110,7 @@ def check_path(path: str | Path) -> Path:
     target = Path(path)
     if target.suffix not in SUFFIXES:
         raise _validate.fail("path", "to end in " + " or ".join(SUFFIXES), str(path))
-    for suffix in SUFFIXES:
-        other = target.with_suffix(suffix)
-        if suffix != target.suffix and other.exists():
-            raise ValueError(
-                f"{other} is there already and would share {target.with_suffix('.json').name} "
-                f"with {target.name}: remove it, or choose another name."
-            )
+    refuse_shared(target)
     return target
 
 

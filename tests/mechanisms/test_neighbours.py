@@ -115,10 +115,7 @@ def outcome(name, labels, adjacency, counts, *, exact=False, **changes):
             "scaling": scaling,
             "seed": 0,
         }
-        wanted = mechanism.arguments()
-        made = mechanism.synthesize(
-            features, labels, **{key: value for key, value in given.items() if key in wanted}
-        )
+        made = mechanism.run(features, labels, given)
     except (ValueError, ArithmeticError) as error:
         return None, f"{type(error).__name__}: {error}"
     stated = made.manifest.as_dict()

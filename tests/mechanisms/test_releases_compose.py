@@ -42,10 +42,7 @@ def saved(name, folder):
         "scaling": public_scaling(),
         "seed": 0,
     }
-    wanted = mechanism.arguments()
-    made = mechanism.synthesize(
-        features, labels, **{key: value for key, value in given.items() if key in wanted}
-    )
+    made = mechanism.run(features, labels, given)
     made.save(folder / f"{name}.npz")
     return folder / f"{name}.json"
 

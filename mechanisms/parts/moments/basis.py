@@ -5,9 +5,7 @@ Most rows have norms of at most 1; the rounds clip what is longer.
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,7 +19,13 @@ from scipy.ndimage import map_coordinates
 
 from rdpkit import _validate
 from rdpkit.mechanisms.parts.labelled_images import Floats, Labels
-from rdpkit.mechanisms.parts.scattering import ANGLES, SCALES, scattering, scattering_channels
+from rdpkit.mechanisms.parts.scattering import (
+    ANGLES,
+    SCALES,
+    KeptFeatures,
+    scattering,
+    scattering_channels,
+)
 
 Array = NDArray[np.float64]
 Shape = tuple[int, int, int]
@@ -36,9 +40,7 @@ _CENTRE = {"cosines": 0.2, "columns": 0.5}
 # The norm that becomes 1, over the root of the number of pixels or columns.
 _LONGEST = {"cosines": 0.25, "columns": 0.5}
 _CHANNELS = ANGLES * SCALES + 1
-# Features of training records and of test records.
-_MOST_KEPT = 2
-_KEPT: OrderedDict[tuple[Any, ...], Floats] = OrderedDict()
+_KEPT = KeptFeatures()
 
 
 def most_of(name: str, shape: Shape) -> int:
@@ -99,18 +101,8 @@ class Basis:
         return found
 
     def kept_rows(self, images: Floats) -> Floats:
-        """:meth:`rows`, computed once for the last arrays of images; not to be changed in place.
-
-        The runs of an experiment share their images, and scattering takes most of their time.
-        """
-        digest = hashlib.sha256(np.ascontiguousarray(images).data).hexdigest()
-        key = (self, images.shape, digest)
-        if key not in _KEPT:
-            while len(_KEPT) >= _MOST_KEPT:
-                _KEPT.popitem(last=False)
-            _KEPT[key] = self.rows(images)
-        _KEPT.move_to_end(key)
-        return _KEPT[key]
+        """:meth:`rows`, computed once for the last images; not to be changed in place."""
+        return _KEPT.rows(images, self, lambda: self.rows(images))
 
     def images(self, rows: Array) -> Array:  # Shape (n, channels, height, width)
         """Records of an invertible basis from rows; the frequencies that rows lack are 0."""
