@@ -21,8 +21,7 @@ import numpy as np
 
 from rdpkit.mechanisms.parts.mixing import Mixer
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import in_batches, public_scaling
-from rdpkit.mechanisms.parts.records import Records
+from rdpkit.mechanisms.parts.records import Records, in_batches, public_scaling
 from rdpkit.mechanisms.parts.sampling import subsets
 
 KINDS = (np.uint8, np.float32, np.float64)

@@ -14,8 +14,16 @@ from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import as_json, escaped_markdown, how_many, printable, rounded_up
 from rdpkit.mechanisms.cli.evaluate import print_summaries
 from rdpkit.mechanisms.experiments.experiment import short
-from rdpkit.mechanisms.experiments.rows import Row, Summary, read_row, summarise
-from rdpkit.mechanisms.experiments.summary_table import COLUMNS, cells, kind, private
+from rdpkit.mechanisms.experiments.rows import (
+    COLUMNS,
+    Row,
+    Summary,
+    cells,
+    kind,
+    private,
+    read_row,
+    summarise,
+)
 
 Column = tuple[str, float]
 """Adjacency and target epsilon."""

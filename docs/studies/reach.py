@@ -29,8 +29,8 @@ import rdpkit
 from rdpkit.mechanisms.algorithms import find_mechanism
 from rdpkit.mechanisms.data import load_dataset
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import clip_rows, public_scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.parts.records import clip_rows, public_scaling
 from rdpkit.mechanisms.releases.release import Release
 
 _EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)

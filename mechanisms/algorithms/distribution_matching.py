@@ -18,8 +18,8 @@ from rdpkit.mechanisms.parts.labelled_images import (
     balanced_labels,
     labelled_images,
 )
+from rdpkit.mechanisms.parts.networks import CondensationOptions
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.random_extractor import CondensationOptions
 from rdpkit.mechanisms.parts.threads import training_threads
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release, release_without_guarantee

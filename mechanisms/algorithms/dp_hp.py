@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from numpy.typing import ArrayLike
 
 from rdpkit import _validate
-from rdpkit.mechanisms.algorithms.specification import Mechanism
-from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS
+from rdpkit.mechanisms.algorithms.dp_merf import SPEC as DP_MERF
 from rdpkit.mechanisms.parts.labelled_images import labelled_images
-from rdpkit.mechanisms.parts.mean_embedding import Fit
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
-from rdpkit.mechanisms.releases.embedding_release import (
+from rdpkit.mechanisms.releases.mean_embedding import (
     EmbeddingOptions,
-    embedding_event,
+    Fit,
     embedding_target,
     release_embedding,
 )
@@ -217,14 +215,6 @@ verify_target = embedding_target(
     )
 )
 
-SPEC = Mechanism(
-    name="dp-hp",
-    synthesize=synthesize,
-    options=DPHPOptions,
-    features="signed",
-    event=embedding_event,
-    calibrated=("noise_std",),
-    counts=NUMBER_BY_CLASS,
-    own_counts=("public_counts", "count_noise_std"),
-    verify=verify_target,
+SPEC = replace(
+    DP_MERF, name="dp-hp", synthesize=synthesize, options=DPHPOptions, verify=verify_target
 )

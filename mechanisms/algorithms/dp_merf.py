@@ -14,7 +14,7 @@ from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS
 from rdpkit.mechanisms.parts.labelled_images import labelled_images
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
-from rdpkit.mechanisms.releases.embedding_release import (
+from rdpkit.mechanisms.releases.mean_embedding import (
     EmbeddingOptions,
     embedding_event,
     embedding_target,
@@ -90,9 +90,10 @@ def synthesize(
     ---------
     One Gaussian mechanism with noise ``noise_std`` on the class-wise sums of features, of
     sensitivity 1 under add-or-remove-one and 2 under replace-one, as derived in
-    :mod:`rdpkit.mechanisms.parts.mean_embedding`; composed with one on the counts, of sensitivity 1
-    or sqrt(2), where ``count_noise_std`` is given. Without it and without ``public_counts``, the
-    guarantee includes what ``privacy.counts`` costs. The generator is post-processing.
+    :mod:`rdpkit.mechanisms.releases.mean_embedding`; composed with one on the counts, of
+    sensitivity 1 or sqrt(2), where ``count_noise_std`` is given. Without it and without
+    ``public_counts``, the guarantee includes what ``privacy.counts`` costs. The generator is
+    post-processing.
 
     The paper states noise relative to the mean embedding's sensitivity 2 / n under replace-one: its
     noise 5, for epsilon 1, is ``noise_std=10`` here.

@@ -11,12 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from rdpkit import Adjacency, PoissonSampledGaussian, Repeated, _validate
 from rdpkit.mechanisms.algorithms.specification import Mechanism
-from rdpkit.mechanisms.parts.conditional_generator import (
-    ConditionalGenerator,
-    draw_codes,
-    draw_network,
-    generate,
-)
 from rdpkit.mechanisms.parts.counts import NUMBER_OF_ALL, Sizes
 from rdpkit.mechanisms.parts.labelled_images import (
     Floats,
@@ -25,16 +19,22 @@ from rdpkit.mechanisms.parts.labelled_images import (
     balanced_labels,
     labelled_images,
 )
+from rdpkit.mechanisms.parts.networks import (
+    ConditionalGenerator,
+    draw_codes,
+    draw_network,
+    draw_seed,
+    generate,
+)
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.random_extractor import draw_seed
 from rdpkit.mechanisms.parts.records import Batch
 from rdpkit.mechanisms.parts.sampling import poisson_sample
 from rdpkit.mechanisms.parts.threads import training_threads
 from rdpkit.mechanisms.parts.verify_target import DataPair, VerifyTarget, on_one_thread
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
-from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release, release
+from rdpkit.mechanisms.releases.streaming import as_parameters
 
 # Share of the clip norm that is kept free for rounding. Everything is in double precision.
 _MARGIN = 1e-9

@@ -16,14 +16,12 @@ from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.counts import BOUND_BY_CLASS, Sizes
 from rdpkit.mechanisms.parts.mixing import mixed_by_class
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import Scaling, clip_rows
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import Batch, Records, left_out
+from rdpkit.mechanisms.parts.records import Batch, Records, Scaling, clip_rows, left_out
 from rdpkit.mechanisms.parts.verify_target import VerifyTarget, target_of_records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
-from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release
-from rdpkit.mechanisms.releases.streaming import release_batches
+from rdpkit.mechanisms.releases.streaming import as_parameters, release_batches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +92,7 @@ def synthesize(
     Examples
     --------
     >>> import numpy as np
-    >>> from rdpkit.mechanisms.parts.preprocessing import public_scaling
+    >>> from rdpkit.mechanisms.parts.records import public_scaling
     >>> features = np.linspace(0, 1, 400).reshape(100, 4)
     >>> made = synthesize(
     ...     features,

@@ -15,14 +15,12 @@ from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.counts import BOUND_OF_ALL, Sizes
 from rdpkit.mechanisms.parts.mixing import Mixer, mixed
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import Scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import Batch, Records, left_out
+from rdpkit.mechanisms.parts.records import Batch, Records, Scaling, left_out
 from rdpkit.mechanisms.parts.verify_target import target_of_records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
-from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release
-from rdpkit.mechanisms.releases.streaming import release_batches
+from rdpkit.mechanisms.releases.streaming import as_parameters, release_batches
 
 UNIT_BOX = (0.0, 1.0)
 """Every coordinate of a record is cut to these limits; the account assumes them."""

@@ -23,14 +23,12 @@ from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.checks import PrivacyCheck
 from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS, Sizes
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import Array, Scaling, in_batches
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import Batch, Records
+from rdpkit.mechanisms.parts.records import Array, Batch, Records, Scaling, in_batches
 from rdpkit.mechanisms.parts.verify_target import DataPair, target_of_records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
-from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release
-from rdpkit.mechanisms.releases.streaming import release_batches
+from rdpkit.mechanisms.releases.streaming import as_parameters, release_batches
 
 BOX = (-1.0, 1.0)
 """Every coordinate of a record is cut to these limits, and so is what is released."""

@@ -16,15 +16,13 @@ from rdpkit.events import LDPDC
 from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS, Sizes
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import Scaling, in_batches
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import Batch, Records
+from rdpkit.mechanisms.parts.records import Batch, Records, Scaling, in_batches
 from rdpkit.mechanisms.parts.sampling import poisson_sample
 from rdpkit.mechanisms.parts.verify_target import target_of_records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
-from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release
-from rdpkit.mechanisms.releases.streaming import release_batches
+from rdpkit.mechanisms.releases.streaming import as_parameters, release_batches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

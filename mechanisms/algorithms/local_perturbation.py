@@ -16,14 +16,12 @@ from rdpkit.mechanisms.algorithms.dpcda import clipped
 from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.counts import Sizes
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import Array, Scaling, clip_rows, in_batches
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import Batch, Records
+from rdpkit.mechanisms.parts.records import Array, Batch, Records, Scaling, clip_rows, in_batches
 from rdpkit.mechanisms.parts.verify_target import DataPair, target_of_records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
-from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release
-from rdpkit.mechanisms.releases.streaming import release_batches
+from rdpkit.mechanisms.releases.streaming import as_parameters, release_batches
 from rdpkit.mechanisms.releases.verdict import delta_check
 
 

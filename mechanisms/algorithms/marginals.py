@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from rdpkit import Adjacency, Composed, _validate
 from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.counts import Sizes
-from rdpkit.mechanisms.parts.marginals.counting import Codes, Floats, checked_codes
 from rdpkit.mechanisms.parts.marginals.mixture import MixtureFit
 from rdpkit.mechanisms.parts.marginals.rounds import (
+    Codes,
+    Floats,
     RoundShares,
+    checked_codes,
     measure_chosen,
     measure_one_way,
     measure_scores,
@@ -23,18 +25,16 @@ from rdpkit.mechanisms.parts.marginals.rounds import (
 )
 from rdpkit.mechanisms.parts.marginals.table_model import measure, synthetic_codes
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import Scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import Batch, Records
+from rdpkit.mechanisms.parts.records import Batch, Records, Scaling
 from rdpkit.mechanisms.parts.verify_target import (
     DataPair,
     LabelledRecords,
     VerifyTarget,
 )
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation, Progress
-from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release
-from rdpkit.mechanisms.releases.streaming import release_batches
+from rdpkit.mechanisms.releases.streaming import as_parameters, release_batches
 
 _LARGEST_COLUMNS = 400  # All pairs of them are scored
 _USUAL_SHARES = RoundShares()

@@ -20,23 +20,26 @@ from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.checks import PrivacyCheck
 from rdpkit.mechanisms.parts.counts import NUMBER_OF_ALL, Sizes
 from rdpkit.mechanisms.parts.labelled_images import Floats, labelled_images
-from rdpkit.mechanisms.parts.moments.basis import BASES, Array, Basis, Shape, most_of
-from rdpkit.mechanisms.parts.moments.discriminant import Discriminant
-from rdpkit.mechanisms.parts.moments.measuring import discriminant_of, measure
-from rdpkit.mechanisms.parts.moments.noisy import OF_ALL, OF_CLASSES, CentredView, MomentShares
-from rdpkit.mechanisms.parts.moments.public_images import (
+from rdpkit.mechanisms.parts.moments.basis import (
+    BASES,
     SHAPES,
     VARIANTS,
+    Array,
+    Basis,
     PublicView,
+    Shape,
+    most_of,
     public_view,
 )
+from rdpkit.mechanisms.parts.moments.discriminant import Discriminant, discriminant_of, measure
+from rdpkit.mechanisms.parts.moments.noisy import OF_ALL, OF_CLASSES, CentredView, MomentShares
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Batch
 from rdpkit.mechanisms.parts.verify_target import DataPair, LabelledRecords, VerifyTarget
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
-from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release, release
+from rdpkit.mechanisms.releases.streaming import as_parameters
 
 _FREQUENCIES = {"scattering": 3, "cosines": 10, "columns": 1}
 # So many features are a matter of seconds.
@@ -83,7 +86,7 @@ class MomentsOptions:
     """
     directions: int | None = None
     """Features are turned into so many coordinates, in which random shapes differ most: see
-    :mod:`rdpkit.mechanisms.parts.moments.public_images`. 0 leaves them as they are, as for
+    :mod:`rdpkit.mechanisms.parts.moments.basis`. 0 leaves them as they are, as for
     "columns". Left open, it is at most 60 % of the features, and fewer where there is much noise.
     """
     class_directions: int | None = None

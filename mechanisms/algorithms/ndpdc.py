@@ -13,7 +13,7 @@ from rdpkit import Adjacency, _validate
 from rdpkit.events import NDPDC
 from rdpkit.formats.tables import event_to_table
 from rdpkit.mechanisms.algorithms.specification import Mechanism
-from rdpkit.mechanisms.models.convnet import ConvNet
+from rdpkit.mechanisms.models.classifiers import ConvNet
 from rdpkit.mechanisms.parts.augmentation import Augmentation, draw_augmentation
 from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS, Sizes
 from rdpkit.mechanisms.parts.labelled_images import (
@@ -22,9 +22,9 @@ from rdpkit.mechanisms.parts.labelled_images import (
     balanced_labels,
     labelled_images,
 )
+from rdpkit.mechanisms.parts.networks import CondensationOptions, random_convnet
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.random_extractor import CondensationOptions, random_convnet
 from rdpkit.mechanisms.parts.records import Batch
 from rdpkit.mechanisms.parts.sampling import poisson_sample
 from rdpkit.mechanisms.parts.threads import training_threads
@@ -34,8 +34,12 @@ from rdpkit.mechanisms.parts.verify_target import (
     on_one_thread,
     one_more_record,
 )
-from rdpkit.mechanisms.releases.checkpoint import Checkpoint, counts_of_run
-from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
+from rdpkit.mechanisms.releases.computation import (
+    ON_PROCESSOR,
+    Checkpoint,
+    Computation,
+    counts_of_run,
+)
 from rdpkit.mechanisms.releases.release import Release, release
 
 _MARGIN = 1e-4

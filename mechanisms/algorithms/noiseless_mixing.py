@@ -12,7 +12,7 @@ from rdpkit import _validate
 from rdpkit.mechanisms.algorithms.dpcda import clipped
 from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import Scaling
+from rdpkit.mechanisms.parts.records import Scaling
 from rdpkit.mechanisms.releases.release import Release, release_without_guarantee
 
 

@@ -22,9 +22,8 @@ from rdpkit.mechanisms.algorithms.local_perturbation import (
     release_noisy_records,
 )
 from rdpkit.mechanisms.algorithms.local_perturbation import SPEC as LOCAL_PERTURBATION
-from rdpkit.mechanisms.parts.preprocessing import Array, Scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.parts.records import Records
+from rdpkit.mechanisms.parts.records import Array, Records, Scaling
 from rdpkit.mechanisms.parts.verify_target import target_of_records
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.release import Release

@@ -6,8 +6,6 @@ synthetic records with: they can be used for more than one task, and pay for tha
 
 from __future__ import annotations
 
-import hashlib
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +23,7 @@ from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Batch
 from rdpkit.mechanisms.parts.sampling import poisson_sample
-from rdpkit.mechanisms.parts.scattering import scattering, scattering_channels
+from rdpkit.mechanisms.parts.scattering import KeptFeatures, scattering, scattering_channels
 from rdpkit.mechanisms.parts.verify_target import (
     DataPair,
     LabelledRecords,
@@ -33,8 +31,8 @@ from rdpkit.mechanisms.parts.verify_target import (
     on_one_thread,
 )
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
-from rdpkit.mechanisms.releases.parameters import as_parameters
 from rdpkit.mechanisms.releases.release import Release, release
+from rdpkit.mechanisms.releases.streaming import as_parameters
 
 _MARGIN = 1e-6
 """Share of the clip norm that is kept free for rounding.
@@ -126,30 +124,13 @@ def scattering_rows(
     return rows.reshape(n, groups * rows.shape[2])
 
 
-class _Kept:
-    """Features of the last arrays of images, because the runs of an experiment share the images.
-
-    Scattering takes as long as the training. Features are found again by a hash of the images.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._found: OrderedDict[tuple[Any, ...], Floats] = OrderedDict()
-
-    def rows(self, images: Floats, options: ScatteringDPSGDOptions) -> Floats:
-        """:func:`scattering_rows`, computed once; not to be changed in place."""
-        digest = hashlib.sha256(np.ascontiguousarray(images).data).hexdigest()
-        key = (images.shape, digest, options.scales, options.angles, options.group_channels)
-        if key not in self._found:
-            while len(self._found) >= self._most:
-                self._found.popitem(last=False)
-            self._found[key] = scattering_rows(images, options)
-        self._found.move_to_end(key)
-        return self._found[key]
+_KEPT = KeptFeatures()
 
 
-# Those of the training records and of the test records.
-_KEPT = _Kept(2)
+def kept_rows(images: Floats, options: ScatteringDPSGDOptions) -> Floats:
+    """:func:`scattering_rows`, computed once for the last images; not to be changed in place."""
+    settings = (options.scales, options.angles, options.group_channels)
+    return _KEPT.rows(images, settings, lambda: scattering_rows(images, options))
 
 
 class Gradients:
@@ -256,7 +237,7 @@ def synthesize(
     known = privacy.known_counts(data.class_sizes(), NUMBER_OF_ALL)
     counts = known.for_samples_of(options.batch_size)
     event = options.event(sum(counts.sizes))
-    rows = _KEPT.rows(data.images, options)
+    rows = kept_rows(data.images, options)
     gradients = Gradients(rows, data.labels, clip_norm=options.clip_norm)
 
     def step(weights: torch.Tensor) -> torch.Tensor:
@@ -318,7 +299,7 @@ def without_privacy(
     options = ScatteringDPSGDOptions(
         steps=steps, batch_size=min(4096, len(images)), noise_multiplier=1e-9
     )
-    rows = _KEPT.rows(images, options)
+    rows = kept_rows(images, options)
     gradients = Gradients(rows, labels, clip_norm=options.clip_norm)
     rng = np.random.default_rng(0)
 
@@ -327,7 +308,7 @@ def without_privacy(
         return gradients.clipped_sum(chosen, weights)
 
     start = torch.zeros(classes, rows.shape[1] + 1, dtype=torch.float64)
-    return _best(_descended(start, step, options, ON_PROCESSOR), _KEPT.rows(tested, options))
+    return _best(_descended(start, step, options, ON_PROCESSOR), kept_rows(tested, options))
 
 
 def _best(weights: NDArray[Any], rows: Floats) -> NDArray[np.int64]:
@@ -353,7 +334,7 @@ def read(
     shape = tuple(parameters["image_shape"])
     names = ScatteringDPSGDOptions.__dataclass_fields__
     options = ScatteringDPSGDOptions(**{name: parameters[name] for name in names})
-    found = _KEPT.rows(np.asarray(rows, np.float32).reshape(len(rows), *shape), options)
+    found = kept_rows(np.asarray(rows, np.float32).reshape(len(rows), *shape), options)
     labels: NDArray[np.int64] = np.asarray(made.labels)[_best(np.asarray(made.features), found)]
     return labels
 

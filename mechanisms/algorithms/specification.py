@@ -67,7 +67,7 @@ class Mechanism:
     * ``labels``, shape (n,): their classes, integers in [0, ``classes``);
     * ``options``: those of the mechanism;
     * ``scaling``: takes features to the numbers that the mechanism works with, see
-      :mod:`rdpkit.mechanisms.parts.preprocessing`. Without it they are in [-1, 1] or [0, 1], as
+      :mod:`rdpkit.mechanisms.parts.records`. Without it they are in [-1, 1] or [0, 1], as
       ``features`` below says, scaled by constants;
     * ``privacy``: delta and adjacency of the guarantee, the source of subsets and noise, and how
       numbers of records become known;

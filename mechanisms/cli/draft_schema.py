@@ -17,7 +17,7 @@ def write_draft(
     """Draft a schema for a table, and print it or what was read for it."""
     from rdpkit.formats.files import write_whole  # noqa: PLC0415
     from rdpkit.mechanisms.data.tables.drafting import draft_schema  # noqa: PLC0415
-    from rdpkit.mechanisms.data.tables.reading import read  # noqa: PLC0415
+    from rdpkit.mechanisms.data.tables.files import read  # noqa: PLC0415
 
     asked = {name: given[name] for name in ("drop", "keep", "paid", "bins")}
     drafted = draft_schema(read(Path(data)), **asked)

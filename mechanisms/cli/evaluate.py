@@ -169,7 +169,7 @@ def print_summaries(summaries: Sequence[Summary], *, title: str) -> None:
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
 
-    from rdpkit.mechanisms.experiments.summary_table import COLUMNS, cells  # noqa: PLC0415
+    from rdpkit.mechanisms.experiments.rows import COLUMNS, cells  # noqa: PLC0415
 
     table = Table(title=printable(title), title_justify="left", box=None, pad_edge=False)
     for name in COLUMNS:

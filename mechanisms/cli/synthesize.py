@@ -128,7 +128,7 @@ def _saved(
 ) -> Release:
     """Make a release and save it; a ledger is charged before anything of it is on the disk."""
     if charged is None:
-        from rdpkit.mechanisms.releases.checkpoint import Checkpoint  # noqa: PLC0415
+        from rdpkit.mechanisms.releases.computation import Checkpoint  # noqa: PLC0415
 
         checkpoint = Checkpoint(output.with_suffix(".unfinished.npz"), run=cell.release_key(seed))
         made = runner.synthesize(cell, seed, checkpoint=checkpoint)

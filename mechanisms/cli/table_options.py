@@ -169,10 +169,10 @@ def release_table(
     if output is None:
         raise ValueError("Expected --output: a release that is not kept is of no use.")
     from rdpkit.cli.progress import work_shown  # noqa: PLC0415
-    from rdpkit.mechanisms.data.tables.reading import format_of  # noqa: PLC0415
+    from rdpkit.mechanisms.data.tables.files import format_of  # noqa: PLC0415
     from rdpkit.mechanisms.data.tables.schema import load_schema  # noqa: PLC0415
     from rdpkit.mechanisms.experiments.table_release import synthesize_table  # noqa: PLC0415
-    from rdpkit.mechanisms.releases.file_release import check_file_path  # noqa: PLC0415
+    from rdpkit.mechanisms.releases.files import check_file_path  # noqa: PLC0415
     from rdpkit.mechanisms.releases.verdict import verdict_lines  # noqa: PLC0415
 
     check_file_path(output)

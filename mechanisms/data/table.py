@@ -74,8 +74,7 @@ def _ends(
 def _read(
     path: Path, label: str, classes: tuple[str, ...]
 ) -> tuple[list[str], NDArray[np.float64], NDArray[np.int64]]:
-    numbers = {name: i for i, name in enumerate(classes)}
-    values: list[NDArray[np.float64]] = []
+    values: list[list[float]] = []
     labels: list[int] = []
     with path.open(newline="", encoding="utf-8") as file:
         rows = csv.reader(file, strict=True)
@@ -87,35 +86,28 @@ def _read(
                     f"got {how_many(len(header), 'name')}."
                 )
             column = header.index(label)
-            for row in rows:
-                if not row:
-                    continue
+            names = [*header[:column], *header[column + 1 :]]
+            for row in filter(None, rows):
                 where = f"{path}: line {rows.line_num}"
                 if len(row) != len(header):
                     raise ValueError(f"{where}: expected {len(header)} values, got {len(row)}.")
-                if row[column] not in numbers:
+                told = row.pop(column)
+                if told not in classes:
                     accepted = ", ".join(repr(name) for name in classes[:20])
                     raise ValueError(f"{where}: expected {label} to be one of {accepted}.")
-                labels.append(numbers[row[column]])
-                rest = [*row[:column], *row[column + 1 :]]
-                values.append(_numbers(where, [*header[:column], *header[column + 1 :]], rest))
+                labels.append(classes.index(told))
+                values.append([_number(where, *cell) for cell in zip(names, row, strict=True)])
         except csv.Error as error:
             raise ValueError(f"{path}: line {rows.line_num}: {error}.") from None
     if not values:
         raise ValueError(f"{path}: expected at least one record, got none.")
-    return [name for name in header if name != label], np.array(values), np.array(labels)
+    return names, np.array(values), np.array(labels)
 
 
-def _numbers(where: str, header: list[str], fields: list[str]) -> NDArray[np.float64]:
-    numbers = np.array([_number(field) for field in fields])
-    for name, number in zip(header, numbers, strict=True):
-        if not math.isfinite(number):
-            raise ValueError(f"{where}: expected {name} to be a finite number.")
-    return numbers
-
-
-def _number(text: str) -> float:
+def _number(where: str, name: str, text: str) -> float:
     try:
-        return float(text)
+        if math.isfinite(found := float(text)):
+            return found
     except ValueError:
-        return math.nan
+        pass
+    raise ValueError(f"{where}: expected {name} to be a finite number.")

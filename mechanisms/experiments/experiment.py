@@ -29,7 +29,7 @@ from rdpkit.formats.records import (
     table,
 )
 from rdpkit.mechanisms.algorithms import find_mechanism
-from rdpkit.mechanisms.data.registry import DATASETS
+from rdpkit.mechanisms.data.published import DATASETS
 from rdpkit.mechanisms.models import MODELS
 from rdpkit.mechanisms.parts.counts import SHARE_OF_TARGET, NoisyCounts, PublicCounts
 

@@ -16,8 +16,8 @@ from rdpkit.mechanisms.data.images import ImageSet, load_images
 from rdpkit.mechanisms.data.images.image_set import CLASSES
 from rdpkit.mechanisms.experiments.preparation import scales_itself
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import public_scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.parts.records import public_scaling
 from rdpkit.mechanisms.parts.sampling import some_of_each
 from rdpkit.mechanisms.releases.computation import Computation
 from rdpkit.mechanisms.releases.release import Release

@@ -32,8 +32,7 @@ from rdpkit.mechanisms.models import build_model
 from rdpkit.mechanisms.parts.counts import KnownCounts
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.releases.checkpoint import Checkpoint, counts_of_run
-from rdpkit.mechanisms.releases.computation import Computation
+from rdpkit.mechanisms.releases.computation import Checkpoint, Computation, counts_of_run
 from rdpkit.mechanisms.releases.manifest import Manifest
 from rdpkit.mechanisms.releases.release import Release
 

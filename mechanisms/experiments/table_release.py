@@ -16,7 +16,7 @@ from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.sampling import some_of_each
 from rdpkit.mechanisms.releases.computation import Progress
-from rdpkit.mechanisms.releases.file_release import FileRelease, save_file_release
+from rdpkit.mechanisms.releases.files import FileRelease, save_file_release
 from rdpkit.mechanisms.releases.release import guaranteed
 from rdpkit.mechanisms.releases.verdict import delta_check
 
@@ -77,8 +77,7 @@ class TableRelease:
         OSError
             If a file cannot be written.
         """
-        from rdpkit.mechanisms.data.tables.reading import format_of  # noqa: PLC0415
-        from rdpkit.mechanisms.data.tables.writing import write  # noqa: PLC0415
+        from rdpkit.mechanisms.data.tables.files import format_of, write  # noqa: PLC0415
 
         return save_file_release(
             path,
@@ -161,8 +160,8 @@ def synthesize_table(
     """
     from rdpkit.mechanisms.algorithms.marginals import SPEC  # noqa: PLC0415
     from rdpkit.mechanisms.data.tables.encoding import check_columns  # noqa: PLC0415
-    from rdpkit.mechanisms.data.tables.fine_parts import with_fine_parts  # noqa: PLC0415
-    from rdpkit.mechanisms.data.tables.reading import read  # noqa: PLC0415
+    from rdpkit.mechanisms.data.tables.files import read  # noqa: PLC0415
+    from rdpkit.mechanisms.experiments.table_domains import with_fine_parts  # noqa: PLC0415
 
     public = _checked_schema(schema)
     _check_confirmed(public, accept=accept_drafted_schema)
@@ -212,7 +211,7 @@ def _synthetic(
     """Synthetic records, and the noisy number of private ones."""
     from rdpkit.mechanisms.algorithms.marginals import codes_like  # noqa: PLC0415
     from rdpkit.mechanisms.data.tables.encoding import decode, encode  # noqa: PLC0415
-    from rdpkit.mechanisms.data.tables.fine_parts import with_fine_parts  # noqa: PLC0415
+    from rdpkit.mechanisms.experiments.table_domains import with_fine_parts  # noqa: PLC0415
 
     fine, ordered = with_fine_parts(schema) if options.shares.parts else (schema, [])
     made, records = codes_like(

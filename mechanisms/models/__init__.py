@@ -9,7 +9,7 @@ from rdpkit import _validate
 if TYPE_CHECKING:
     from torch import nn
 
-    from rdpkit.mechanisms.models.image_classifier import Size
+    from rdpkit.mechanisms.models.classifiers import Size
 
 MODELS = (
     "dpcda-cnn",
@@ -38,13 +38,9 @@ def build_model(
     """
     _validate.choice("model", name, MODELS)
     # Imported here, because a command that only lists the names does not need torch.
-    if name == "convnet":
-        from rdpkit.mechanisms.models.convnet import ConvNet  # noqa: PLC0415
+    from rdpkit.mechanisms.models.classifiers import built  # noqa: PLC0415
 
-        return ConvNet(channels=channels, size=size, classes=classes)
-    from rdpkit.mechanisms.models.architectures import ARCHITECTURES  # noqa: PLC0415
-
-    return ARCHITECTURES[name].build(name, channels=channels, size=size, classes=classes)
+    return built(name, channels=channels, size=size, classes=classes)
 
 
 __all__ = ["MODELS", "build_model"]

@@ -18,8 +18,8 @@ from rdpkit import Adjacency, Composed, Event, Guarantee, _validate
 from rdpkit.events import CustomProfile
 from rdpkit.guarantee import Enclosure
 from rdpkit.mechanisms.parts.checks import PrivacyCheck, Status
-from rdpkit.mechanisms.parts.discrete_laplace import LARGEST_SCALE, discrete_laplace
 from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.sampling import LARGEST_SCALE, discrete_laplace
 
 Sizes = tuple[int, ...]
 """Numbers of records."""

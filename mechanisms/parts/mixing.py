@@ -11,8 +11,7 @@ import numpy as np
 
 from rdpkit import _validate
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import Array, in_batches
-from rdpkit.mechanisms.parts.records import Records
+from rdpkit.mechanisms.parts.records import Array, Records, in_batches
 from rdpkit.mechanisms.parts.sampling import Indices, subsets
 
 # Bytes of a gathered block on an accelerator, in double precision.

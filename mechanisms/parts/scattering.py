@@ -12,8 +12,10 @@ Morlet wavelets and the reflected border of kymatio 0.3.0 (arXiv 1812.11214v3).
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -36,7 +38,30 @@ _FREQUENCY = 0.75 * math.pi  # Of the finest wave, in radians a pixel
 # Copies of a filter on either side that are added, because pictures are continued periodically.
 _COPIES = range(-2, 3)
 
+Floats = NDArray[np.float32]
 Filters = tuple[tuple[torch.Tensor, ...], ...]
+
+
+class KeptFeatures:
+    """Features of the last images, found again by a hash of these and of the settings.
+
+    The runs of an experiment share their images, and scattering takes most of their time. Two are
+    kept: those of the training records and those of the test records.
+    """
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[tuple[Any, ...], Floats] = OrderedDict()
+
+    def rows(self, images: Floats, settings: Hashable, make: Callable[[], Floats]) -> Floats:
+        """What ``make`` returns, computed once; not to be changed in place."""
+        digest = hashlib.sha256(np.ascontiguousarray(images).data).hexdigest()
+        key = (settings, images.shape, digest)
+        if key not in self._found:
+            while len(self._found) >= 2:
+                self._found.popitem(last=False)
+            self._found[key] = make()
+        self._found.move_to_end(key)
+        return self._found[key]
 
 
 def scattering_channels(*, scales: int = SCALES, angles: int = ANGLES) -> int:

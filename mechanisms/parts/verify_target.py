@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from rdpkit import Adjacency, Event, worst_pair
 from rdpkit.formats.tables import event_to_table
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import public_scaling
-from rdpkit.mechanisms.parts.records import Batch, Records
+from rdpkit.mechanisms.parts.records import Batch, Records, public_scaling
+from rdpkit.mechanisms.parts.threads import torch_threads
 
 Array = NDArray[np.float64]
 LabelledRows = tuple[Array, NDArray[np.int64]]
@@ -121,14 +121,8 @@ def on_one_thread(
     """The same run with one thread of torch, because more threads are slower on tiny arrays."""
 
     def run_once(prepared: Any, noise: NoiseSource) -> Sequence[Batch]:
-        import torch  # noqa: PLC0415 (most mechanisms do not need it)
-
-        before = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
+        with torch_threads(1):
             return run(prepared, noise)
-        finally:
-            torch.set_num_threads(before)
 
     return run_once
 

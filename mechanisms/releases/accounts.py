@@ -25,16 +25,7 @@ _MANY_EVENTS = 50
 
 
 class LedgerRefusalError(ValueError):
-    """A release was refused, and nothing was written down.
-
-    Parameters
-    ----------
-    message : str
-        What was refused, and why.
-    """
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
+    """A release was refused, and nothing was written down; the message says what, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

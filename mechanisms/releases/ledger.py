@@ -343,8 +343,7 @@ class Ledger:
             state = self._set(dataset)
             _check_relation(state, Adjacency.parse(adjacency), of_persons=of_persons)
             charged = _spent(state, event, _validate.target_delta("delta", delta), 0.0, str(path))
-            stated = self._release(Path(path).with_suffix(".json"), event.mechanism, epsilon=None)
-            return self._write({"kind": "charge", "dataset": dataset, **charged, "release": stated})
+            return self._charge(dataset, charged, path, event.mechanism)
 
     def charge_unsaved(self, manifest: Manifest, *, dataset: str, path: str | Path) -> int:
         """Charge a release that is in memory, before anything of it is saved.
@@ -356,10 +355,13 @@ class Ledger:
         _validate.one_of_a_kind("manifest", manifest, Manifest)
         with self._locked(writing=True):
             charged = _charged(self._set(dataset), manifest, str(path))
-            stated = self._release(
-                Path(path).with_suffix(".json"), manifest.mechanism, epsilon=None
-            )
-            return self._write({"kind": "charge", "dataset": dataset, **charged, "release": stated})
+            return self._charge(dataset, charged, path, manifest.mechanism)
+
+    def _charge(
+        self, dataset: str, charged: dict[str, Any], path: str | Path, mechanism: str
+    ) -> int:
+        stated = self._release(Path(path).with_suffix(".json"), mechanism, epsilon=None)
+        return self._write({"kind": "charge", "dataset": dataset, **charged, "release": stated})
 
     def expect(self, dataset: str, adjacency: Adjacency | str) -> None:
         """Say before long work that a release of records could not be charged to a data set.

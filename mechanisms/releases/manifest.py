@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rdpkit import Adjacency, Event, Guarantee, _validate
+from rdpkit.formats.files import write_whole
 from rdpkit.formats.tables import (
     check_keys,
     event_from_table,
@@ -170,6 +171,11 @@ class Manifest:
             "schema": None if self.schema is None else dict(self.schema),
             "files": {name: dict(entry) for name, entry in self.files.items()},
         }
+
+    def write(self, path: Path) -> None:
+        """Write it as JSON, under a temporary name, and move it."""
+        text = json.dumps(self.as_dict(), indent=1, allow_nan=False) + "\n"
+        write_whole(path, text.encode())
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Manifest:

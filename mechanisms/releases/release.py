@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,12 +16,11 @@ import scipy
 import rdpkit
 from rdpkit import Adjacency, Event, Group, Guarantee, _validate
 from rdpkit.events import Composed, EpsilonDelta, Gaussian
-from rdpkit.formats.files import write_whole
 from rdpkit.mechanisms.parts.checks import PrivacyCheck, source_checks
 from rdpkit.mechanisms.parts.counts import KnownCounts
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.releases.arrays import (
+from rdpkit.mechanisms.releases.files import (
     SUFFIXES,
     AnyArray,
     arrays_beside,
@@ -30,6 +28,7 @@ from rdpkit.mechanisms.releases.arrays import (
     file_problems,
     problems,
     read_arrays,
+    refuse_shared,
     write_arrays,
 )
 from rdpkit.mechanisms.releases.manifest import Manifest, load_manifest
@@ -97,8 +96,7 @@ class Release:
         """
         target = check_path(path)
         write_arrays(target, self.arrays)
-        text = json.dumps(self.manifest.as_dict(), indent=1, allow_nan=False) + "\n"
-        write_whole(target.with_suffix(".json"), text.encode())
+        self.manifest.write(target.with_suffix(".json"))
 
 
 def check_path(path: str | Path) -> Path:
@@ -112,13 +110,7 @@ def check_path(path: str | Path) -> Path:
     target = Path(path)
     if target.suffix not in SUFFIXES:
         raise _validate.fail("path", "to end in " + " or ".join(SUFFIXES), str(path))
-    for suffix in SUFFIXES:
-        other = target.with_suffix(suffix)
-        if suffix != target.suffix and other.exists():
-            raise ValueError(
-                f"{other} is there already and would share {target.with_suffix('.json').name} "
-                f"with {target.name}: remove it, or choose another name."
-            )
+    refuse_shared(target)
     return target
 
 
@@ -126,16 +118,8 @@ def release(
     features: AnyArray,
     labels: AnyArray,
     *,
-    event: Event,
-    privacy: Privacy,
-    parameters: Mapping[str, Any],
-    mechanism: str | None = None,
-    notes: tuple[str, ...] = (),
-    checks: tuple[PrivacyCheck, ...] = (),
-    tested_as: str | None = None,
-    device: str | None = None,
-    counts: KnownCounts | None = None,
     others: Mapping[str, AnyArray] = MappingProxyType({}),
+    **made: Any,
 ) -> Release:
     """Put arrays together with the guarantee of the event that produced them.
 
@@ -151,50 +135,17 @@ def release(
         Synthetic records.
     labels : ndarray, shape (n,) or (n, classes)
         Their labels.
-    event : Event
-        What was released of the private records.
-    privacy : Privacy
-        Delta and adjacency of the guarantee, and where the noise came from.
-    parameters : mapping
-        Everything that produced the arrays, as plain JSON values.
-    mechanism : str, optional
-        The mechanism's name, by default the event's.
-    notes : tuple of str
-        What a reader has to know.
-    checks : tuple of PrivacyCheck
-        What the mechanism knows of the numbers that it shows (``public_parameters``), of what the
-        theorem assumes (``preconditions``), or of a public number of records (``delta``).
-    tested_as : str, optional
-        What ``rdpkit verify`` takes to test the code that made the arrays.
-    device : str, optional
-        The device on which the arrays were computed, if it is not the processor.
-    counts : KnownCounts, optional
-        The numbers of records that the event was made with. The release of noisy counts is composed
-        with the event, and the guarantee includes what it cost.
     others : mapping of str to ndarray
         Further arrays that the event describes.
+    **made
+        How the arrays were made: arguments of :func:`guaranteed`.
 
     Returns
     -------
     Release
         The arrays with a manifest.
     """
-    return _described(
-        features,
-        labels,
-        others=others,
-        **guaranteed(
-            event=event,
-            privacy=privacy,
-            parameters=parameters,
-            mechanism=mechanism,
-            notes=notes,
-            checks=checks,
-            tested_as=tested_as,
-            device=device,
-            counts=counts,
-        ),
-    )
+    return _described(features, labels, others=others, **guaranteed(**made))
 
 
 def guaranteed(
@@ -211,7 +162,28 @@ def guaranteed(
 ) -> dict[str, Any]:
     """What a manifest says of how a release was made and what that guarantees.
 
-    Parameters are those of :func:`release`.
+    Parameters
+    ----------
+    event : Event
+        What was released of the private records.
+    privacy : Privacy
+        Delta and adjacency of the guarantee, and where the noise came from.
+    parameters : mapping
+        Everything that produced the data, as plain JSON values.
+    mechanism : str, optional
+        The mechanism's name, by default the event's.
+    notes : tuple of str
+        What a reader has to know.
+    checks : tuple of PrivacyCheck
+        What the mechanism knows of the numbers that it shows (``public_parameters``), of what the
+        theorem assumes (``preconditions``), or of a public number of records (``delta``).
+    tested_as : str, optional
+        What ``rdpkit verify`` takes to test the code that made the data.
+    device : str, optional
+        The device on which the data were computed, if it is not the processor.
+    counts : KnownCounts, optional
+        The numbers of records that the event was made with. The release of noisy counts is composed
+        with the event, and the guarantee includes what it cost.
 
     Returns
     -------

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rdpkit.mechanisms.parts.preprocessing import public_scaling
+from rdpkit.mechanisms.parts.records import public_scaling
 
 BYTES = public_scaling(factor=1 / 255)
 

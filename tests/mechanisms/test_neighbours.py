@@ -15,8 +15,8 @@ from rdpkit import Adjacency
 from rdpkit.mechanisms.algorithms import find_mechanism, mechanism_names
 from rdpkit.mechanisms.parts import counts as counts_module
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import exact_z_score, public_scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.parts.records import exact_z_score, public_scaling
 
 # Tiny data sets, and neighbours are warned of alike.
 pytestmark = pytest.mark.filterwarnings("ignore:too few records")
@@ -115,10 +115,7 @@ def outcome(name, labels, adjacency, counts, *, exact=False, **changes):
             "scaling": scaling,
             "seed": 0,
         }
-        wanted = mechanism.arguments()
-        made = mechanism.synthesize(
-            features, labels, **{key: value for key, value in given.items() if key in wanted}
-        )
+        made = mechanism.run(features, labels, given)
     except (ValueError, ArithmeticError) as error:
         return None, f"{type(error).__name__}: {error}"
     stated = made.manifest.as_dict()

@@ -13,8 +13,8 @@ import rdpkit
 from rdpkit.mechanisms import Ledger, LedgerRefusalError
 from rdpkit.mechanisms.algorithms import find_mechanism
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import public_scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.parts.records import public_scaling
 from rdpkit.mechanisms.releases.manifest import load_manifest
 from rdpkit.mechanisms.releases.release import check_arrays
 from rdpkit.verification.auditing.driver import audit_files, ledger_problems
@@ -42,10 +42,7 @@ def saved(name, folder):
         "scaling": public_scaling(),
         "seed": 0,
     }
-    wanted = mechanism.arguments()
-    made = mechanism.synthesize(
-        features, labels, **{key: value for key, value in given.items() if key in wanted}
-    )
+    made = mechanism.run(features, labels, given)
     made.save(folder / f"{name}.npz")
     return folder / f"{name}.json"
 

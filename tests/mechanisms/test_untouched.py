@@ -32,13 +32,12 @@ from rdpkit.mechanisms.parts import mixing
 from rdpkit.mechanisms.parts.augmentation import draw_augmentation
 from rdpkit.mechanisms.parts.labelled_images import labelled_images
 from rdpkit.mechanisms.parts.marginals import rounds
-from rdpkit.mechanisms.parts.marginals.counting import pairs_of
-from rdpkit.mechanisms.parts.mean_embedding import class_sums
+from rdpkit.mechanisms.parts.marginals.rounds import pairs_of
 from rdpkit.mechanisms.parts.moments.noisy import OF_CLASSES, CentredView, noisy_moments
+from rdpkit.mechanisms.parts.networks import random_convnet
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import public_scaling
-from rdpkit.mechanisms.parts.random_extractor import random_convnet
-from rdpkit.mechanisms.parts.records import Records
+from rdpkit.mechanisms.parts.records import Records, public_scaling
+from rdpkit.mechanisms.releases.mean_embedding import class_sums
 from tests.events import of_papers
 
 COUNT, WIDTH, CLASSES = 90, 12, 3

@@ -7,7 +7,7 @@ from mixture_means import mixture_means
 from rdpkit import DPMix
 from rdpkit.mechanisms.algorithms import dpmix
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import public_scaling
+from rdpkit.mechanisms.parts.records import public_scaling
 from tests.mechanisms.flat import synthesize
 
 SHARES = np.array([0.5, 0.3, 0.2])

@@ -2,15 +2,195 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rdpkit.mechanisms.data.tables.schema import Column, Schema
-from rdpkit.mechanisms.evaluation.utility.cells import MOST_CELLS, cells_of
-from rdpkit.mechanisms.evaluation.utility.marginal_errors import compared_columns
 from rdpkit.mechanisms.evaluation.utility.samples import Sample, SampleColumn
+
+# Values are sorted into cells, which are made of the release alone. What real records add falls
+# into the outer cells of a number, or into the cell of other categories, which the release leaves
+# empty: the distance is then the same as if each unknown category had a cell of its own.
+
+MOST_CELLS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cells:
+    """The cells of one column; there is one more for values that are missing."""
+
+    name: str  # The column
+    edges: NDArray[np.float64] | None
+    """Where a cell of a number ends and the next one begins; None for categories."""
+    labels: tuple[str, ...]
+    """What the cells hold, without the last one; for categories the values themselves, and behind
+    them a cell for all others.
+    """
+
+    @property
+    def size(self) -> int:
+        """How many there are, with that for missing values."""
+        return len(self.labels) + 1
+
+    def codes(self, column: SampleColumn) -> NDArray[np.int64]:
+        """The number of the cell of each value."""
+        if self.edges is not None:
+            found = np.searchsorted(self.edges, column.values, side="right").astype(np.int64)
+            found[np.isnan(column.values)] = len(self.labels)
+            return found
+        place: dict[Any, int] = {label: i for i, label in enumerate(self.labels[:-1])}
+        place[None] = len(self.labels)
+        other = len(self.labels) - 1
+        values = column.values
+        return np.fromiter((place.get(v, other) for v in values), np.int64, len(values))
+
+    def shares(self, column: SampleColumn) -> NDArray[np.float64]:
+        """The share of the records in each cell."""
+        counts = np.bincount(self.codes(column), minlength=self.size)
+        return counts / max(1, len(column.values))
+
+
+def cells_of(column: SampleColumn) -> Cells:
+    """The cells for a column, made of its values in the release.
+
+    A number with few different values gets a cell for each, another one some twenty cells with
+    about as many records each.
+    """
+    if column.kind == "category":
+        known = sorted({v for v in column.values if v is not None})
+        return Cells(name=column.name, edges=None, labels=(*known, "others"))
+    values = column.values[~np.isnan(column.values)]
+    distinct = np.unique(values)
+    if distinct.size <= MOST_CELLS:
+        edges = 0.5 * (distinct[1:] + distinct[:-1])
+    else:
+        shares = np.linspace(0.0, 1.0, MOST_CELLS + 1)[1:-1]
+        edges = np.unique(np.quantile(values, shares, method="higher"))
+        # A value that many records share has a cell of its own, up to the next larger one.
+        repeated = np.quantile(values, shares, method="higher")
+        often = np.unique(repeated[1:][repeated[1:] == repeated[:-1]])
+        after = np.searchsorted(distinct, often, side="right")
+        edges = np.unique(np.concatenate([edges, distinct[after[after < distinct.size]]]))
+        edges = edges[edges > distinct[0]]
+    ends = [column.shown(edge) for edge in edges]
+    if distinct.size <= MOST_CELLS:
+        labels = tuple(column.shown(value) for value in distinct) or ("any",)
+    else:
+        middle = [f"{low} to {high}" for low, high in pairwise(ends)]
+        labels = (f"below {ends[0]}", *middle, f"{ends[-1]} or more")
+    return Cells(name=column.name, edges=edges, labels=labels)
+
+
+def total_variation(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Half of the sum of the differences: the share of records that would have to be moved."""
+    return float(0.5 * np.abs(first - second).sum())
+
+
+# How far the distributions of single columns and of pairs of columns are from the real ones.
+
+MOST_COLUMNS = 40
+"""Pairs are made of at most so many columns."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarginalError:
+    """How far one distribution is from the real one."""
+
+    columns: tuple[str, ...]  # One column, or two
+    error: float  # Total variation distance to the real records, in [0, 1]
+    floor: float | None
+    """The distance between two random halves of the real records; None if it was not measured."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marginals:
+    """Distances of all columns and of pairs of columns."""
+
+    # In the order of the columns.
+    single: tuple[MarginalError, ...]
+    pairs: tuple[MarginalError, ...]
+    left_out: int  # How many columns were not compared, because there are too many
+
+    def worst(self, distances: Sequence[MarginalError], count: int) -> list[MarginalError]:
+        """The largest errors, the largest first."""
+        return sorted(distances, key=lambda one: -one.error)[:count]
+
+
+def mean(values: Sequence[float | None]) -> float | None:
+    """The mean, or None if a value is not known or there is none."""
+    known = [value for value in values if value is not None]
+    return None if not known or len(known) < len(values) else float(np.mean(known))
+
+
+def compared_columns(synthetic: Sample) -> Sample:
+    """The columns that are compared: all, or those that vary most if there are very many.
+
+    It is chosen by the release alone. Columns of categories are always among them.
+    """
+    if len(synthetic.columns) <= MOST_COLUMNS:
+        return synthetic
+    categories = [c for c in synthetic.columns if c.kind == "category"][:MOST_COLUMNS]
+    numbers = [c for c in synthetic.columns if c.kind == "number"]
+    spreads = [-float(np.nanvar(c.values)) for c in numbers]
+    room = min(MOST_COLUMNS // 2, MOST_COLUMNS - len(categories))
+    chosen = {numbers[i].name for i in np.argsort(spreads, kind="stable")[:room]}
+    chosen |= {c.name for c in categories}
+    return Sample(columns=tuple(c for c in synthetic.columns if c.name in chosen))
+
+
+def marginal_errors(
+    # With the same columns.
+    synthetic: Sample,
+    real: Sample,
+    *,
+    # Splits the real records into the two halves whose distance is the floor; None for no floor.
+    rng: np.random.Generator | None,
+) -> Marginals:
+    """Compare all columns and pairs of columns of two samples."""
+    chosen = compared_columns(synthetic)
+    cells = [cells_of(column) for column in chosen.columns]
+    made = [c.codes(column) for c, column in zip(cells, chosen.columns, strict=True)]
+    true = [c.codes(real.column(c.name)) for c in cells]
+    half = None if rng is None else rng.permutation(real.rows) < real.rows // 2
+    single = tuple(
+        _distance((c.name,), m, t, half, c.size) for c, m, t in zip(cells, made, true, strict=True)
+    )
+    pairs = tuple(
+        _distance(
+            (cells[i].name, cells[j].name),
+            made[i] * cells[j].size + made[j],
+            true[i] * cells[j].size + true[j],
+            half,
+            cells[i].size * cells[j].size,
+        )
+        for i, j in combinations(range(len(cells)), 2)
+    )
+    left_out = len(synthetic.columns) - len(chosen.columns)
+    return Marginals(single=single, pairs=pairs, left_out=left_out)
+
+
+def _distance(
+    names: tuple[str, ...],
+    made: NDArray[np.int64],
+    true: NDArray[np.int64],
+    half: NDArray[np.bool_] | None,
+    size: int,
+) -> MarginalError:
+    floor = None
+    if half is not None and 0 < half.sum() < half.size:
+        floor = total_variation(shares(true[half], size), shares(true[~half], size))
+    error = total_variation(shares(made, size), shares(true, size))
+    return MarginalError(columns=names, error=error, floor=floor)
+
+
+def shares(codes: NDArray[np.int64], size: int) -> NDArray[np.float64]:
+    """The share of records in each of ``size`` cells."""
+    return np.bincount(codes, minlength=size) / max(1, codes.size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,10 @@ from rdpkit.mechanisms.evaluation.utility.columns import (
     column_summaries,
     correlations,
     histograms,
+    marginal_errors,
 )
-from rdpkit.mechanisms.evaluation.utility.marginal_errors import marginal_errors
 from rdpkit.mechanisms.evaluation.utility.membership import MembershipTest, membership_test
-from rdpkit.mechanisms.evaluation.utility.pictures import pictures
-from rdpkit.mechanisms.evaluation.utility.private_answers import (
+from rdpkit.mechanisms.evaluation.utility.private import (
     Budget,
     noisy_averages,
     with_errors,
@@ -32,7 +31,7 @@ from rdpkit.mechanisms.evaluation.utility.reading import (
     open_release,
     schema_of,
 )
-from rdpkit.mechanisms.evaluation.utility.report import Cost, ReleaseFacts, UtilityReport
+from rdpkit.mechanisms.evaluation.utility.report import Cost, ReleaseFacts, UtilityReport, pictures
 from rdpkit.mechanisms.evaluation.utility.samples import (
     Sample,
     kinds_of,
@@ -54,15 +53,13 @@ ROWS = 10_000
 _TEST_SHARE = 0.3  # Of the real records, where no test records are given
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Samples:
-    """The release and the real records in one form."""
-
-    synthetic: Sample
-    real: Sample
-    test: Sample | None
-    holdout: Sample | None
-    schema: Schema | None
+# What the parts are called, in errors, too.
+_RELEASE, _REAL, _TEST, _HOLDOUT = (
+    "the release",
+    "the real records",
+    "the test records",
+    "the holdout",
+)
 
 
 def evaluate_release(
@@ -149,32 +146,33 @@ def evaluate_release(
             "Expected a budget alone: public records cost nothing, and the membership test has no "
             "private version."
         )
-    samples = _samples(made, opened, asked, others, schema=stated)
-    plan = TrainingPlan(
-        targets=chosen_targets(samples.synthetic, target),
-        models=tuple(models),
-        seed=seed,
+    samples = _samples(
+        {_RELEASE: made, _REAL: opened, _TEST: asked, _HOLDOUT: others}, schema=stated
     )
+    targets = chosen_targets(samples[_RELEASE], target)
+    plan = TrainingPlan(targets=targets, models=tuple(models), seed=seed)
     names = (opened.name, "30 % of the real records" if asked is None else asked.name)
     if budget is not None:
         return _private(made, samples, plan, budget=budget, rows=rows, names=names)
-    return _open(made, samples, plan, public=public, rows=rows, names=names)
+    described = None if made.table is None else stated
+    return _open(made, samples, plan, schema=described, public=public, rows=rows, names=names)
 
 
 def _open(
     made: Opened,
-    samples: _Samples,
+    samples: dict[str, Sample],
     plan: TrainingPlan,
     *,
+    schema: Schema | None,
     public: bool,
     rows: int,
     names: tuple[str, str],
 ) -> UtilityReport:
     """The report of public records, or one that is not to be published."""
     rng = np.random.default_rng(plan.seed)
-    synthetic, real = samples.synthetic, samples.real
+    synthetic, real = samples[_RELEASE], samples[_REAL]
     facts = _facts(made, synthetic)
-    train, test = real, samples.test
+    train, test = real, samples.get(_TEST)
     if test is None:
         order = rng.permutation(real.rows)
         cut = max(1, round(_TEST_SHARE * real.rows))
@@ -193,11 +191,11 @@ def _open(
         for name in plan.targets
     )
     membership: MembershipTest | None = None
-    if samples.holdout is not None:
+    if _HOLDOUT in samples:
         membership = membership_test(
             synthetic,
             real,
-            samples.holdout,
+            samples[_HOLDOUT],
             guarantee=facts.guarantee,
             rng=rng,
             within=None if made.arrays is None else synthetic.columns[-1].name,
@@ -208,7 +206,7 @@ def _open(
         real_records=real.rows,
         targets=targets,
         marginals=marginal_errors(synthetic, real, rng=rng),
-        columns=column_summaries(synthetic, real, samples.schema),
+        columns=column_summaries(synthetic, real, schema),
         correlations=correlations(synthetic, real),
         histograms=histograms(synthetic, real),
         membership=membership,
@@ -222,7 +220,7 @@ def _open(
 
 def _private(
     made: Opened,
-    samples: _Samples,
+    samples: dict[str, Sample],
     plan: TrainingPlan,
     *,
     budget: Budget,
@@ -231,7 +229,7 @@ def _private(
 ) -> UtilityReport:
     """A report of which every number that depends on real records has noise."""
     rng = np.random.default_rng(plan.seed)
-    synthetic, real = samples.synthetic, samples.real
+    synthetic, real = samples[_RELEASE], samples[_REAL]
     learned = some_rows(synthetic, rows, rng)
     if any(synthetic.column(name).kind == "number" for name in plan.targets):
         raise ValueError(
@@ -276,47 +274,29 @@ def _with_noise(scores: TargetScores, given: Iterator[float]) -> TargetScores:
     return replace(scores, floor=floor, models=models)
 
 
-def _samples(
-    made: Opened,
-    real: Opened,
-    test: Opened | None,
-    holdout: Opened | None,
-    *,
-    schema: Schema | None,
-) -> _Samples:
-    """Everything in one form, which the release decides."""
-    others = {"the real records": real, "the test records": test, "the holdout": holdout}
-    given = {where: opened for where, opened in others.items() if opened is not None}
-    if made.table is not None:
-        for where, opened in given.items():
-            if opened.table is None:
-                raise ValueError(f"Expected {where} to be a table as the release is, got arrays.")
-        tables = {"the release": made.table, **{w: one.table for w, one in given.items()}}
-        if schema is None:
-            kinds = kinds_of(made.table)
-            found = {w: of_table(table, kinds, where=w) for w, table in tables.items()}
-        else:
-            found = {w: of_schema(table, schema, where=w) for w, table in tables.items()}
-        synthetic = found["the release"]
-    else:
-        synthetic, found = _arrays(made, given)
-        same_columns([("the release", synthetic), *found.items()])
-    return _Samples(
-        synthetic=synthetic,
-        real=found["the real records"],
-        schema=None if made.table is None else schema,
-        test=found.get("the test records"),
-        holdout=found.get("the holdout"),
-    )
+def _samples(given: dict[str, Opened | None], *, schema: Schema | None) -> dict[str, Sample]:
+    """Everything that there is in one form, which the release decides."""
+    parts = {where: opened for where, opened in given.items() if opened is not None}
+    made = parts[_RELEASE]
+    if made.table is None:
+        found = _of_arrays(parts)
+        same_columns(list(found.items()))
+        return found
+    for where, opened in parts.items():
+        if opened.table is None:
+            raise ValueError(f"Expected {where} to be a table as the release is, got arrays.")
+    if schema is not None:
+        return {w: of_schema(opened.table, schema, where=w) for w, opened in parts.items()}
+    kinds = kinds_of(made.table)
+    return {w: of_table(opened.table, kinds, where=w) for w, opened in parts.items()}
 
 
-def _arrays(made: Opened, given: dict[str, Opened]) -> tuple[Sample, dict[str, Sample]]:
+def _of_arrays(parts: dict[str, Opened]) -> dict[str, Sample]:
     """Arrays as samples. Images are standardised one by one, because their units may differ."""
-    assert made.arrays is not None
-    features, _ = made.arrays
-    shapes = [made.image, *(opened.image for opened in given.values())]
-    image = next((one for one in shapes if fits(one, features)), None)
-    image = image if image is not None else image_shape(features)
+    made = parts[_RELEASE].arrays
+    assert made is not None
+    image = next((one.image for one in parts.values() if fits(one.image, made[0])), None)
+    image = image if image is not None else image_shape(made[0])
 
     def sample(where: str, opened: Opened) -> Sample:
         if opened.arrays is None:
@@ -327,7 +307,7 @@ def _arrays(made: Opened, given: dict[str, Opened]) -> tuple[Sample, dict[str, S
             rows /= np.maximum(rows.std(axis=1, keepdims=True), 1e-12)
         return of_arrays(rows, np.asarray(opened.arrays[1]), image=image)
 
-    return sample("the release", made), {w: sample(w, opened) for w, opened in given.items()}
+    return {where: sample(where, opened) for where, opened in parts.items()}
 
 
 def _facts(made: Opened, synthetic: Sample) -> ReleaseFacts:

@@ -32,8 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit import Adjacency, Guarantee
-from rdpkit.mechanisms.evaluation.utility.design import encoder_of
-from rdpkit.mechanisms.evaluation.utility.samples import Sample
+from rdpkit.mechanisms.evaluation.utility.samples import Sample, encoder_of
 from rdpkit.numerics.right_guesses import LARGEST_EPSILON, largest_rejected, right_guesses_tail
 
 CONFIDENCE = 0.99

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit import _validate
-from rdpkit.mechanisms.data.registry import DATASETS, load_dataset
-from rdpkit.mechanisms.data.tables.reading import FORMATS, read
+from rdpkit.mechanisms.data.published import DATASETS, load_dataset
+from rdpkit.mechanisms.data.tables.files import FORMATS, read
 from rdpkit.mechanisms.data.tables.schema import Schema
 from rdpkit.mechanisms.evaluation.utility.samples import Image
-from rdpkit.mechanisms.releases.file_release import FileRelease
+from rdpkit.mechanisms.releases.files import FileRelease
 from rdpkit.mechanisms.releases.manifest import Manifest, load_manifest
 from rdpkit.mechanisms.releases.release import Release, check_arrays, load_release
 

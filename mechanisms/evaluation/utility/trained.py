@@ -1,28 +1,205 @@
-"""Train on the release, test on real records; beside it what real training records would give."""
+"""Models trained on the release and tested on real records; beside it what real ones would give."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit import Guarantee
-from rdpkit.mechanisms.evaluation.utility.design import encoder_of
-from rdpkit.mechanisms.evaluation.utility.private_ceiling import private_inputs, private_linear
-from rdpkit.mechanisms.evaluation.utility.samples import Sample, SampleColumn
-from rdpkit.mechanisms.evaluation.utility.standard_models import (
-    CONVNET,
-    FOR_IMAGES,
-    FOR_TABLES,
-    predicted,
-    title_of,
-)
+from rdpkit import Guarantee, _validate
+from rdpkit.mechanisms.evaluation.utility.private import private_inputs, private_linear
+from rdpkit.mechanisms.evaluation.utility.samples import Image, Sample, SampleColumn, encoder_of
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.releases.computation import Progress
+
+_FLOOR = 1e-3  # Of variances, as a share of the mean one
+
+
+class GaussianClasses:
+    """Quadratic discriminant analysis whose covariances lean on that of all classes together.
+
+    The covariance of a class of m records in d dimensions is (m S + d P) / (m + d), with its own
+    covariance S and the pooled one P: a class with few records gets the pooled one, a class with
+    many its own. A thousandth of the mean variance is added to each coordinate.
+    """
+
+    def fit(self, rows: NDArray[np.float64], codes: NDArray[np.int64]) -> GaussianClasses:
+        """Estimate means and covariances; codes are 0, 1, ... without a gap."""
+        n, d = rows.shape
+        counts = np.bincount(codes)
+        self._means = np.stack([rows[codes == c].mean(axis=0) for c in range(len(counts))])
+        centred = rows - self._means[codes]
+        pooled = centred.T @ centred / n
+        floor = _FLOOR * max(float(np.trace(pooled)) / d, 1e-12)
+        self._roots, self._offsets = [], []
+        for c, m in enumerate(counts):
+            own = centred[codes == c]
+            covariance = (own.T @ own + d * pooled) / (m + d)
+            covariance[np.diag_indices(d)] += floor
+            values, vectors = np.linalg.eigh(covariance)
+            values = np.maximum(values, floor)
+            self._roots.append(vectors / np.sqrt(values))
+            self._offsets.append(float(np.log(m / n) - 0.5 * np.log(values).sum()))
+        return self
+
+    def predict(self, rows: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The likeliest class of each row."""
+        scores = [
+            offset - 0.5 * np.square((rows - mean) @ root).sum(axis=1)
+            for mean, root, offset in zip(self._means, self._roots, self._offsets, strict=True)
+        ]
+        return np.asarray(np.argmax(np.stack(scores), axis=0), np.int64)
+
+
+Fitted = tuple[str, Mapping[str, Any]]
+"""A class of scikit-learn, and its settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class StandardModel:
+    """A model for people, for categories and, if there is one, for a column of numbers."""
+
+    title: str
+    classifier: Fitted | None  # None for :class:`GaussianClasses`
+    regressor: Fitted | None = None
+
+    def made(self, numbers: bool, seed: int) -> Any:
+        """The model, untrained, as scikit-learn has them."""
+        if not numbers and self.classifier is None:
+            return GaussianClasses()
+        found = self.regressor if numbers else self.classifier
+        assert found is not None
+        (module, name), settings = found[0].split("."), found[1]
+        model = getattr(import_module(f"sklearn.{module}"), name)(**settings)
+        return model.set_params(random_state=seed) if hasattr(model, "random_state") else model
+
+
+_BOOSTED = {"max_iter": 40, "early_stopping": False}
+_TREES = {"n_estimators": 40, "min_samples_leaf": 3, "n_jobs": 1}
+_NEIGHBOURS = {"n_neighbors": 15}
+_LAYERS = {"hidden_layer_sizes": (128,), "max_iter": 30}
+MODELS = {
+    "logistic": StandardModel(
+        "linear model",
+        ("linear_model.LogisticRegression", {"max_iter": 300}),
+        ("linear_model.Ridge", {}),
+    ),
+    "boosting": StandardModel(
+        "gradient boosting",
+        ("ensemble.HistGradientBoostingClassifier", _BOOSTED),
+        ("ensemble.HistGradientBoostingRegressor", _BOOSTED),
+    ),
+    "forest": StandardModel(
+        "random forest",
+        ("ensemble.RandomForestClassifier", _TREES),
+        ("ensemble.RandomForestRegressor", _TREES),
+    ),
+    "nearest": StandardModel(
+        "nearest neighbours",
+        ("neighbors.KNeighborsClassifier", _NEIGHBOURS),
+        ("neighbors.KNeighborsRegressor", _NEIGHBOURS),
+    ),
+    "perceptron": StandardModel(
+        "small neural network",
+        ("neural_network.MLPClassifier", _LAYERS),
+        ("neural_network.MLPRegressor", _LAYERS),
+    ),
+    "qda": StandardModel("Gaussian classes", None),
+}
+"""All of them, with settings that are never tuned; :data:`CONVNET` is another one, for images."""
+
+CONVNET = "convnet"
+NAMES = (*MODELS, CONVNET)
+FOR_TABLES = ("logistic", "boosting", "forest", "nearest")
+FOR_IMAGES = ("logistic", "perceptron", "qda", "nearest")
+
+
+def predicted(
+    name: str,  # One of :data:`NAMES`
+    # Training records; answers are texts for a classifier and floats for regression.
+    rows: NDArray[Any],
+    answers: NDArray[Any],
+    tests: NDArray[Any],  # Records whose answers are wanted
+    *,
+    seed: int,  # Of everything random in the model
+    image: Image | None = None,  # The shape of an image, which "convnet" needs
+) -> NDArray[Any]:
+    """What a model that is trained on ``rows`` says of ``tests``."""
+    _validate.choice("model", name, NAMES)
+    numbers = answers.dtype.kind == "f"
+    if not numbers and len(set(answers)) < 2:
+        return np.full(len(tests), answers[0], dtype=object)
+    if name == CONVNET:
+        return _by_convnet(rows, answers, tests, seed=seed, image=image)
+    model = MODELS[name]
+    if not numbers:
+        # Labels become plain numbers, because models disagree about texts.
+        values, codes = _coded(answers)
+        said = _fitted(model.made(numbers, seed), rows, codes).predict(tests)
+        return values[np.asarray(said, np.int64)]
+    if model.regressor is None:
+        raise ValueError(f"Expected a column of categories for the model {name!r}, got numbers.")
+    return np.asarray(_fitted(model.made(numbers, seed), rows, answers).predict(tests), np.float64)
+
+
+def _coded(answers: NDArray[Any]) -> tuple[NDArray[np.object_], NDArray[np.int64]]:
+    """The different texts in order, and the place of each answer among them."""
+    values = sorted(set(answers))
+    places = {value: i for i, value in enumerate(values)}
+    codes = np.fromiter((places[a] for a in answers), np.int64, len(answers))
+    return np.array(values, dtype=object), codes
+
+
+def _fitted(model: Any, rows: NDArray[Any], answers: NDArray[Any]) -> Any:
+    if hasattr(model, "n_neighbors"):
+        model.set_params(n_neighbors=min(model.n_neighbors, len(rows)))
+    with warnings.catch_warnings():
+        # Training that stops early and covariances of low rank are part of fixed settings.
+        warnings.simplefilter("ignore")
+        return model.fit(rows, answers)
+
+
+def _by_convnet(
+    rows: NDArray[Any],
+    answers: NDArray[Any],
+    tests: NDArray[Any],
+    *,
+    seed: int,
+    image: Image | None,
+) -> NDArray[Any]:
+    if image is None or answers.dtype.kind == "f":
+        raise ValueError(f"Expected images with labels for the model {CONVNET!r}, got a table.")
+    import torch  # noqa: PLC0415
+
+    from rdpkit.mechanisms.evaluation.training import Training, seeded, train  # noqa: PLC0415
+    from rdpkit.mechanisms.models import build_model  # noqa: PLC0415
+
+    values, codes = _coded(answers)
+    shape = (len(rows), *image)
+    with seeded(seed):
+        model = build_model(CONVNET, image[0], image[1:], len(values))
+        train(
+            model,
+            rows.astype(np.float32).reshape(shape),
+            codes,
+            settings=Training(epochs=8, batch_size=64),
+            classes=len(values),
+            seed=seed,
+        )
+    model.eval()
+    inputs = torch.from_numpy(tests.astype(np.float32).reshape(len(tests), *image))
+    with torch.no_grad():
+        said = torch.cat([model(part) for part in torch.split(inputs, 500)])
+    return np.asarray(values[said.argmax(dim=1).numpy()])
+
+
+# Train on the release, test on real records; beside it what real training records would give.
 
 PROGRESS: ContextVar[Progress | None] = ContextVar("progress of models", default=None)
 """Called with the models that are trained and all of them, for each column that is predicted."""
@@ -37,7 +214,7 @@ class ModelScore:
     """What one model reaches on real test records."""
 
     model: str
-    """Its name, one of :data:`rdpkit.mechanisms.evaluation.utility.standard_models.NAMES`."""
+    """Its name, one of :data:`rdpkit.mechanisms.evaluation.utility.trained.NAMES`."""
     synthetic: float  # Trained on the release alone
     real: float | None
     """The same model trained on real records; None if they may not be used for that."""
@@ -45,7 +222,7 @@ class ModelScore:
     @property
     def title(self) -> str:
         """The model's name for people."""
-        return title_of(self.model)
+        return MODELS[self.model].title if self.model in MODELS else "small convolutional network"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

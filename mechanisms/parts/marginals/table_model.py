@@ -11,30 +11,35 @@ import numpy as np
 from rdpkit import _validate
 from rdpkit.mechanisms.parts.marginals.choosing import (
     chosen_tables,
-    frequent_codes,
-    nearest_probabilities,
-    records_estimate,
-    together,
-)
-from rdpkit.mechanisms.parts.marginals.counting import Codes, Floats, Pair, pairs_of
-from rdpkit.mechanisms.parts.marginals.mixture import MixtureFit, WantedMarginal, fit_mixture
-from rdpkit.mechanisms.parts.marginals.partitions import (
     contiguous_places,
+    frequent_codes,
     in_parts,
+    nearest_probabilities,
     public_groups,
+    records_estimate,
     split_groups,
+    together,
     with_totals,
+)
+from rdpkit.mechanisms.parts.marginals.mixture import (
+    MixtureFit,
+    WantedMarginal,
+    fit_mixture,
+    rows_of_mixture,
 )
 from rdpkit.mechanisms.parts.marginals.rounds import (
     Chosen,
+    Codes,
+    Floats,
     MeasuredCounts,
+    Pair,
     RoundShares,
     measure_chosen,
     measure_one_way,
     measure_scores,
+    pairs_of,
     weights,
 )
-from rdpkit.mechanisms.parts.marginals.rows import rows_of_mixture
 from rdpkit.mechanisms.parts.noise import NoiseSource
 
 # Scores with so much noise, for each record, have never shown a pair worth a measurement.

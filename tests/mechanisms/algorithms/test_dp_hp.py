@@ -9,9 +9,8 @@ from scipy.special import eval_hermite, factorial
 
 import rdpkit
 from rdpkit.mechanisms.algorithms import dp_hp
-from rdpkit.mechanisms.parts import mean_embedding
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.releases import embedding_release
+from rdpkit.mechanisms.releases import mean_embedding
 from tests.mechanisms.flat import synthesize
 
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
@@ -127,7 +126,7 @@ def test_the_data_are_seen_through_noisy_sums_only(monkeypatch):
     means = []
     monkeypatch.setattr(mean_embedding, "class_sums", lambda *a, **k: np.zeros((2, 2000)))
     monkeypatch.setattr(
-        embedding_release,
+        mean_embedding,
         "match_means",
         lambda found, *a, **k: means.append(found) or np.zeros((6, 1, 5, 7)),
     )

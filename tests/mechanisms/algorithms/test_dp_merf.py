@@ -5,9 +5,8 @@ from sklearn.datasets import load_digits
 
 import rdpkit
 from rdpkit.mechanisms.algorithms import dp_merf
-from rdpkit.mechanisms.parts import mean_embedding
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.releases import embedding_release
+from rdpkit.mechanisms.releases import mean_embedding
 from tests.mechanisms.flat import synthesize
 
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
@@ -71,7 +70,7 @@ def test_single_and_double_precision_use_the_same_frequencies():
 def test_the_released_sums_have_the_stated_noise(digits, monkeypatch):
     seen = []
     monkeypatch.setattr(
-        embedding_release,
+        mean_embedding,
         "match_means",
         lambda means, *args, **kwargs: seen.append(means) or np.zeros((50, 1, 8, 8)),
     )

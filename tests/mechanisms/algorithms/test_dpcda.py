@@ -11,8 +11,7 @@ import rdpkit
 from rdpkit.mechanisms.algorithms import dpcda
 from rdpkit.mechanisms.parts.mixing import Mixer
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import exact_z_score, noisy_statistics, public_scaling
-from rdpkit.mechanisms.parts.records import Records
+from rdpkit.mechanisms.parts.records import Records, exact_z_score, noisy_statistics, public_scaling
 from rdpkit.mechanisms.releases.release import load_release
 from tests.events import of_papers
 from tests.mechanisms.flat import synthesize

@@ -8,8 +8,7 @@ import pytest
 import rdpkit
 from rdpkit.mechanisms.algorithms import class_wise_dpmix, dpmix
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import public_scaling
-from rdpkit.mechanisms.parts.records import Records
+from rdpkit.mechanisms.parts.records import Records, public_scaling
 from rdpkit.mechanisms.releases.release import load_release
 from tests.events import of_papers
 from tests.mechanisms.flat import synthesize

@@ -9,8 +9,7 @@ import pytest
 import rdpkit
 from rdpkit.mechanisms.algorithms import gaussian_synthesis
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import public_scaling
-from rdpkit.mechanisms.parts.records import Records
+from rdpkit.mechanisms.parts.records import Records, public_scaling
 from tests.mechanisms.flat import synthesize
 
 

@@ -7,8 +7,7 @@ import numpy as np
 import rdpkit
 from rdpkit.mechanisms.algorithms import ldpdc
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import public_scaling
-from rdpkit.mechanisms.parts.records import Records
+from rdpkit.mechanisms.parts.records import Records, public_scaling
 from tests.events import of_papers
 from tests.mechanisms.flat import synthesize
 from tests.mechanisms.small_data import images

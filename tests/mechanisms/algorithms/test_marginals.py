@@ -9,7 +9,7 @@ from rdpkit.mechanisms.parts.marginals import table_model
 from rdpkit.mechanisms.parts.marginals.mixture import MixtureFit
 from rdpkit.mechanisms.parts.marginals.rounds import RoundShares
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import public_scaling
+from rdpkit.mechanisms.parts.records import public_scaling
 from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.tested_claim import event_claim
 from rdpkit.verification.blackbox.verify import verify

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 import rdpkit
 from rdpkit.mechanisms.algorithms import moments
 from rdpkit.mechanisms.algorithms.moments import MomentsOptions
-from rdpkit.mechanisms.parts.moments.basis import Basis
+from rdpkit.mechanisms.parts.moments.basis import Basis, public_view, random_images
 from rdpkit.mechanisms.parts.moments.discriminant import class_sizes, squares
 from rdpkit.mechanisms.parts.moments.noisy import (
     OF_ALL,
@@ -20,7 +20,6 @@ from rdpkit.mechanisms.parts.moments.noisy import (
     noisy_moments,
     noisy_view,
 )
-from rdpkit.mechanisms.parts.moments.public_images import public_view, random_images
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.release import load_release

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 import rdpkit
 from rdpkit.mechanisms.algorithms import ndpdc
 from rdpkit.mechanisms.parts.augmentation import OPERATIONS, draw_augmentation
+from rdpkit.mechanisms.parts.networks import random_convnet
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.random_extractor import random_convnet
-from rdpkit.mechanisms.releases.checkpoint import Checkpoint
+from rdpkit.mechanisms.releases.computation import Checkpoint
 from tests.mechanisms.flat import synthesize
 
 SHAPE = (1, 8, 8)
@@ -123,28 +123,27 @@ def test_the_data_are_seen_through_noisy_sums_only(monkeypatch):
     assert calls == [0.9] * (2 * 3 * 3)
 
 
-def test_samples_are_poisson_with_the_accounted_probability(monkeypatch):
-    seen = []
+@pytest.fixture
+def seen(monkeypatch):
+    """The sizes of the samples that noisy sums are taken of."""
+    found = []
 
     def watched(images, **options):
-        seen.append(len(images))
+        found.append(len(images))
         return np.zeros(options["extractor"].embedding_size)
 
     monkeypatch.setattr(ndpdc, "noisy_sum", watched)
+    return found
+
+
+def test_samples_are_poisson_with_the_accounted_probability(seen):
     _synthesize(*_data(60), iterations=60, operations=(), noise=NoiseSource.seeded(5))
     # 180 samples of 20 records at q = 1/5: 720 expected, standard deviation 24.
     assert abs(sum(seen) - 720) < 5 * 24
     assert len(set(seen)) > 3
 
 
-def test_public_class_sizes_decide_the_probabilities_and_may_not_be_those_of_the_data(monkeypatch):
-    seen = []
-
-    def watched(images, **options):
-        seen.append(len(images))
-        return np.zeros(options["extractor"].embedding_size)
-
-    monkeypatch.setattr(ndpdc, "noisy_sum", watched)
+def test_public_class_sizes_decide_the_probabilities_and_may_not_be_those_of_the_data(seen):
     features, labels = _data(40, classes=2)
     found = _synthesize(features, labels, counts=[4, 8, 16], iterations=20)
     # Class 0 joins surely, class 1 with 1/2, and class 2 has no records at all.

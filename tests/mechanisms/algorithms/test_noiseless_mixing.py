@@ -3,7 +3,7 @@ import pytest
 
 from rdpkit.mechanisms.algorithms import noiseless_mixing
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import exact_z_score, public_scaling
+from rdpkit.mechanisms.parts.records import exact_z_score, public_scaling
 from tests.mechanisms.flat import synthesize
 
 RNG = np.random.default_rng(0)

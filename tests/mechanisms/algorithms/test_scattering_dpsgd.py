@@ -160,12 +160,11 @@ def test_the_same_seed_gives_the_same_classifier_and_the_data_are_seen_through_s
 
 
 def test_features_are_kept_by_what_the_images_are_and_not_by_which_array():
-    kept = scattering_dpsgd._Kept(1)
     images = _data(20)[0]
-    first = kept.rows(images, OPTIONS)
-    assert kept.rows(images.copy(), OPTIONS) is first
+    first = scattering_dpsgd.kept_rows(images, OPTIONS)
+    assert scattering_dpsgd.kept_rows(images.copy(), OPTIONS) is first
     images[3] += 0.5
-    changed = kept.rows(images, OPTIONS)
+    changed = scattering_dpsgd.kept_rows(images, OPTIONS)
     np.testing.assert_array_equal(changed, scattering_dpsgd.scattering_rows(images, OPTIONS))
     assert not np.array_equal(changed[3], first[3])
     assert np.array_equal(changed[4], first[4])

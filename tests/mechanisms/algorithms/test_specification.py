@@ -8,7 +8,7 @@ import pytest
 from rdpkit import extensions
 from rdpkit.mechanisms.algorithms import find_mechanism, mechanism_names
 from rdpkit.mechanisms.algorithms.specification import options_from
-from rdpkit.mechanisms.releases.parameters import as_parameters
+from rdpkit.mechanisms.releases.streaming import as_parameters
 
 TOY = """
 from dataclasses import dataclass

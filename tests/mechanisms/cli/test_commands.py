@@ -8,7 +8,7 @@ from rdpkit.mechanisms import Ledger
 from rdpkit.mechanisms.cli.evaluate import evaluate
 from rdpkit.mechanisms.cli.synthesize import synthesize
 from rdpkit.mechanisms.experiments.runner import Runner
-from rdpkit.mechanisms.releases.checkpoint import Checkpoint
+from rdpkit.mechanisms.releases.computation import Checkpoint
 from rdpkit.mechanisms.releases.manifest import load_manifest
 from rdpkit.mechanisms.releases.release import check_arrays
 

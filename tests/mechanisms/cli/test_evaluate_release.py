@@ -9,8 +9,8 @@ from pyarrow import csv, parquet
 
 from rdpkit.mechanisms import NoiseSource, Privacy, Release
 from rdpkit.mechanisms.algorithms import dpcda
-from rdpkit.mechanisms.parts.preprocessing import public_scaling
-from rdpkit.mechanisms.releases.arrays import described
+from rdpkit.mechanisms.parts.records import public_scaling
+from rdpkit.mechanisms.releases.files import described
 from tests.browser import assert_usable
 from tests.cli.commands import answer, run
 from tests.mechanisms.evaluation.utility.small_tables import people

@@ -5,8 +5,8 @@ import pytest
 from click.testing import CliRunner
 
 from rdpkit.cli import main
+from rdpkit.mechanisms.data.tables.files import write
 from rdpkit.mechanisms.data.tables.schema import load_schema
-from rdpkit.mechanisms.data.tables.writing import write
 
 
 @pytest.fixture

@@ -16,9 +16,8 @@ from rdpkit.mechanisms.data.images import load_images
 from rdpkit.mechanisms.data.table import load_table
 from rdpkit.mechanisms.data.tables.drafting import draft_schema
 from rdpkit.mechanisms.data.tables.encoding import encode
-from rdpkit.mechanisms.data.tables.reading import read
+from rdpkit.mechanisms.data.tables.files import read, write
 from rdpkit.mechanisms.data.tables.schema import Column, Schema
-from rdpkit.mechanisms.data.tables.writing import write
 
 SECRET = "Zebulon"
 NUMBER = "918273645"

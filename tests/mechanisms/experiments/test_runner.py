@@ -11,7 +11,7 @@ from rdpkit.mechanisms.experiments import runner as runner_module
 from rdpkit.mechanisms.experiments.experiment import load_experiment
 from rdpkit.mechanisms.experiments.runner import Runner
 from rdpkit.mechanisms.parts import counts
-from rdpkit.mechanisms.releases.checkpoint import Checkpoint
+from rdpkit.mechanisms.releases.computation import Checkpoint
 from tests.events import of_papers
 
 # Without calibration, which takes most of the time.

@@ -10,9 +10,8 @@ from click.testing import CliRunner
 
 from rdpkit.mechanisms import Ledger, NoiseSource, check_arrays, load_manifest, synthesize_table
 from rdpkit.mechanisms.cli.synthesize import synthesize
-from rdpkit.mechanisms.data.tables.reading import read
+from rdpkit.mechanisms.data.tables.files import read, write
 from rdpkit.mechanisms.data.tables.schema import Column, Schema
-from rdpkit.mechanisms.data.tables.writing import write
 from rdpkit.mechanisms.experiments.table_release import of_each_person
 from rdpkit.mechanisms.parts.marginals import table_model
 from rdpkit.mechanisms.parts.marginals.mixture import MixtureFit

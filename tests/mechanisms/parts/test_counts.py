@@ -378,3 +378,8 @@ def test_the_stated_epsilon_holds_where_a_record_moves_to_another_class(others):
 @pytest.mark.slow
 def test_a_move_would_not_be_covered_without_the_shortfall_or_the_payment():
     assert excess_of_a_move((2, 2), less=0, paid=0.0) > DELTA
+
+
+def test_mechanisms_are_given_no_special_record():
+    with pytest.raises(ValueError, match="'replace_one', got 'zero_out': mechanisms are given no"):
+        Privacy(delta=1e-5, adjacency="zero_out", noise=NoiseSource.system())

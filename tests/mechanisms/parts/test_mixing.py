@@ -7,8 +7,7 @@ import pytest
 
 from rdpkit.mechanisms.parts.mixing import Mixer, mixed
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import public_scaling
-from rdpkit.mechanisms.parts.records import Records
+from rdpkit.mechanisms.parts.records import Records, public_scaling
 from rdpkit.mechanisms.parts.sampling import subsets
 
 KINDS = (np.uint8, np.int16, np.float32, np.float64)

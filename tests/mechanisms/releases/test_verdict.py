@@ -9,8 +9,8 @@ import pytest
 import rdpkit
 from rdpkit.mechanisms.parts.checks import CHECK_NAMES, PrivacyCheck
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import public_scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.parts.records import public_scaling
 from rdpkit.mechanisms.releases.manifest import Manifest
 from rdpkit.mechanisms.releases.release import release, release_without_guarantee
 from rdpkit.mechanisms.releases.verdict import (

@@ -21,8 +21,8 @@ pytest.importorskip("cryptography", reason="releases draw their noise with it")
 from rdpkit.mechanisms.algorithms import dpcda
 from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.parts.preprocessing import public_scaling
 from rdpkit.mechanisms.parts.privacy import Privacy
+from rdpkit.mechanisms.parts.records import public_scaling
 from rdpkit.mechanisms.releases.release import release, release_without_guarantee
 
 EVENT = Gaussian(noise_std=5.0, record_norm=1.0)

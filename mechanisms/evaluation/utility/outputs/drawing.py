@@ -9,8 +9,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-from rdpkit.mechanisms.evaluation.utility.columns import Histogram
-from rdpkit.mechanisms.evaluation.utility.marginal_errors import MarginalError
+from rdpkit.mechanisms.evaluation.utility.columns import Histogram, MarginalError
 
 _WIDTH, _HEIGHT = 320, 110
 _CELL = 24  # Side of a square of the map

@@ -12,8 +12,7 @@ from rdpkit.mechanisms.evaluation.utility.outputs.drawing import (
     histogram,
 )
 from rdpkit.mechanisms.evaluation.utility.outputs.view import Section, Table, view
-from rdpkit.mechanisms.evaluation.utility.pictures import png
-from rdpkit.mechanisms.evaluation.utility.report import UtilityReport
+from rdpkit.mechanisms.evaluation.utility.report import UtilityReport, png
 
 _STYLE = """
 :root { color-scheme: light dark; --page: #fff; --text: #1b1f24; --soft: #57606a; --line: #d0d7de;

@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdpkit.formats.numbers import as_given, how_many, rounded_down, rounded_up
-from rdpkit.mechanisms.evaluation.utility.columns import ColumnSummary
-from rdpkit.mechanisms.evaluation.utility.marginal_errors import MarginalError
+from rdpkit.mechanisms.evaluation.utility.columns import ColumnSummary, MarginalError
 from rdpkit.mechanisms.evaluation.utility.membership import MembershipTest
 from rdpkit.mechanisms.evaluation.utility.report import UtilityReport
 from rdpkit.mechanisms.evaluation.utility.trained import TargetScores

@@ -4,8 +4,7 @@ import pyarrow as pa
 import pytest
 
 from rdpkit.mechanisms.data.tables.encoding import encode
-from rdpkit.mechanisms.data.tables.reading import read
-from rdpkit.mechanisms.data.tables.writing import write
+from rdpkit.mechanisms.data.tables.files import read, write
 from tests.mechanisms.data.tables.tables import EVERY_KIND, table_of
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from rdpkit.mechanisms.data.tables.drafting import draft_schema
 from rdpkit.mechanisms.data.tables.encoding import decode, encode
-from rdpkit.mechanisms.data.tables.reading import read
-from rdpkit.mechanisms.data.tables.writing import write
+from rdpkit.mechanisms.data.tables.files import read, write
 
 ROWS = 50_000
 _READERS = {".csv": pd.read_csv, ".parquet": pd.read_parquet, ".arrow": pd.read_feather}

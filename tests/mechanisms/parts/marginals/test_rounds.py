@@ -12,14 +12,17 @@ from rdpkit.mechanisms.parts.marginals.choosing import (
     nearest_probabilities,
     together,
 )
-from rdpkit.mechanisms.parts.marginals.counting import checked_codes, one_way, pairs_of, two_way
 from rdpkit.mechanisms.parts.marginals.rounds import (
     MeasuredCounts,
     RoundShares,
+    checked_codes,
     measure_chosen,
     measure_one_way,
     measure_scores,
+    one_way,
+    pairs_of,
     rounds_event,
+    two_way,
     weights,
 )
 from rdpkit.mechanisms.parts.noise import NoiseSource

@@ -1,0 +1,227 @@
+"""What a report pays for with noise: its own numbers, and a classifier to compare with."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+import rdpkit
+from rdpkit import Adjacency, Event, Guarantee, _validate
+from rdpkit.mechanisms.evaluation.utility.columns import MarginalError, Marginals
+from rdpkit.mechanisms.evaluation.utility.samples import Sample, SampleColumn
+from rdpkit.mechanisms.parts.noise import NoiseSource
+from rdpkit.mechanisms.parts.scattering import scattering
+
+# Errors of marginals and accuracies with noise, so that they may be published.
+#
+# Each number is an average over the n real records of something in [0, 1], or a total variation
+# distance to a distribution that the release fixes. To replace a record moves each by 1/n at most,
+# and all K of them together by sqrt(K)/n in the L2 norm. Gaussian noise on all of them is one
+# :class:`rdpkit.Gaussian`.
+
+# What floats may lose in a sum of shares.
+_ROUNDING = 1.0 + 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What the report itself may cost."""
+
+    #: Of the report, beside what the release costs; both above 0.
+    epsilon: float
+    delta: float  #: As ``epsilon``
+    adjacency: Adjacency | str  #: "replace_one": the number of real records stands in the report
+
+    def __post_init__(self) -> None:
+        _validate.positive("epsilon", self.epsilon)
+        _validate.open_probability("delta", self.delta)
+        found = Adjacency.parse(self.adjacency)
+        if found is not Adjacency.REPLACE_ONE:
+            raise _validate.fail(
+                "adjacency",
+                "to be 'replace_one' for a private report, which shows the number of records",
+                found.value,
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Noisy:
+    """Numbers with noise, and what they cost."""
+
+    values: NDArray[np.float64]  # In [0, 1]
+    noise_std: float  # Standard deviation of the noise on each
+    event: Event  # What was released
+    guarantee: Guarantee  # Of all of them together
+
+
+def noisy_averages(
+    values: NDArray[np.float64],  # Averages over ``records`` real records; shape (K,)
+    *,
+    records: int,  # How many there are; public under replace-one
+    budget: Budget,  # What they may cost
+    noise: NoiseSource,  # Where the noise comes from
+) -> Noisy:
+    """Numbers of which each moves by 1/n at most, with noise.
+
+    Guarantee
+    ---------
+    At most the budget's epsilon, at its delta, under replace-one.
+    """
+    _validate.integer("records", records)
+    moved = math.sqrt(len(values)) / records * _ROUNDING
+    found = rdpkit.calibrate(
+        rdpkit.Gaussian(noise_std=1.0, record_norm=moved, record_diameter=moved),
+        parameter="noise_std",
+        target_epsilon=budget.epsilon,
+        delta=budget.delta,
+        adjacency=budget.adjacency,
+    )
+    std = cast(rdpkit.Gaussian, found.event).noise_std
+    answers = np.array(values, dtype=np.float64)
+    noise.add_normal(answers, std=std)
+    return Noisy(
+        values=np.clip(answers, 0.0, 1.0),
+        noise_std=std,
+        event=found.event,
+        guarantee=found.guarantee,
+    )
+
+
+def with_errors(marginals: Marginals, values: NDArray[np.float64]) -> Marginals:
+    """The same marginals with other errors, those of single columns first."""
+    given = iter(float(value) for value in values)
+
+    def replaced(distances: tuple[MarginalError, ...]) -> tuple[MarginalError, ...]:
+        return tuple(
+            MarginalError(columns=d.columns, error=next(given), floor=None) for d in distances
+        )
+
+    single = replaced(marginals.single)
+    return Marginals(single=single, pairs=replaced(marginals.pairs), left_out=marginals.left_out)
+
+
+# A linear classifier trained on the real records with noise, at the epsilon of the release.
+#
+# It is what somebody could have who asks one question of the data, instead of a release that
+# answers many: every step releases the sum of all clipped gradients, with Gaussian noise.
+
+STEPS = 40
+_NORM = 1.0  # To which gradients are clipped
+_FASTEST, _QUIET = 100.0, 0.3  # Largest step, and the noise that a step may have
+_POOLS, _SMALLEST, _PIECE = 3, 8, 2_000  # Pools a side; smallest side of an image; images at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PrivateLinear:
+    """A linear classifier and its guarantee."""
+
+    weights: NDArray[np.float64]  # The last row is the intercept; shape (d + 1, classes)
+    classes: tuple[str, ...]  # In the order of the columns
+    guarantee: Guarantee  # Of the training
+
+    def predicted(self, rows: NDArray[np.float64]) -> NDArray[np.object_]:
+        """The class of each row."""
+        said = (_short(rows) @ self.weights).argmax(axis=1)
+        return np.asarray(np.array(self.classes, dtype=object)[said], np.object_)
+
+
+def noise_for(epsilon: float, delta: float, adjacency: Adjacency) -> tuple[float, Guarantee]:
+    """The noise of one step and the guarantee of all of them.
+
+    Guarantee
+    ---------
+    The sum of clipped gradients has the record norm 1; noise of that size on each of
+    :data:`STEPS` sums, which may depend on each other, costs the guarantee that is returned,
+    ``epsilon`` but for rounding.
+    """
+    once = rdpkit.calibrate(
+        rdpkit.Gaussian(noise_std=1.0, record_norm=_NORM),
+        parameter="noise_std",
+        target_epsilon=epsilon,
+        delta=delta,
+        adjacency=adjacency,
+    )
+    # Gaussian releases add up: as many steps with that much more noise tell as much as one.
+    std = cast(rdpkit.Gaussian, once.event).noise_std * math.sqrt(STEPS)
+    event = rdpkit.Gaussian(noise_std=std, record_norm=_NORM) * STEPS
+    return std, rdpkit.epsilon(event, delta=delta, adjacency=adjacency)
+
+
+def private_linear(
+    rows: NDArray[np.float64],  # Real records; shape (n, d)
+    # Their classes; those of other classes are left out record by record; shape (n,)
+    answers: NDArray[np.object_],
+    *,
+    classes: tuple[str, ...],  # All classes
+    target: Guarantee,  # Of the release
+    noise: NoiseSource,  # Where the noise comes from
+) -> PrivateLinear:
+    """Train a linear classifier with noise, at the guarantee's epsilon, delta and adjacency.
+
+    Assumes
+    -------
+    ``classes`` and the units of ``rows`` are public, or come from the release. The number of
+    records divides the noisy sum and is taken to be public.
+    """
+    std, guarantee = noise_for(target.epsilon, target.delta, target.adjacency)
+    x = _short(rows)
+    hot = (answers[:, None] == np.array(classes, dtype=object)[None, :]).astype(np.float64)
+    weights = np.zeros((x.shape[1], len(classes)))
+    total, average = np.zeros_like(weights), max(1, len(x))
+    # Much noise lowers the learning rate, so that a step moves the weights by little of it.
+    rate = min(_FASTEST, _QUIET * average / std)
+    for step in range(STEPS):
+        scores = x @ weights
+        scores -= scores.max(axis=1, keepdims=True)
+        shares = np.exp(scores)
+        shares /= shares.sum(axis=1, keepdims=True)
+        pull = (hot - shares) * hot.sum(axis=1, keepdims=True)
+        # One record's gradient is an outer product: its norm is that of x times that of pull.
+        norms = np.linalg.norm(x, axis=1) * np.linalg.norm(pull, axis=1)
+        pull *= np.minimum(1.0, _NORM * (1.0 - 1e-12) / np.maximum(norms, 1e-300))[:, None]
+        gradient = np.ascontiguousarray(x.T @ pull)
+        noise.add_normal(gradient, std=std)
+        weights = weights + rate * gradient / average
+        if step >= STEPS // 2:
+            total += weights
+    return PrivateLinear(weights=total / (STEPS - STEPS // 2), classes=classes, guarantee=guarantee)
+
+
+def private_inputs(sample: Sample) -> Sample:
+    """The columns for a private linear model: of images a wavelet scattering, pooled 3 by 3.
+
+    It takes no data, and works on each record by itself. Other records stay as they are.
+    """
+    if sample.image is None or min(sample.image[1:]) < _SMALLEST:
+        return sample
+    grey = sample.pixels().reshape(sample.rows, *sample.image).mean(axis=1).astype(np.float32)
+    pieces = [_pooled(scattering(grey[i : i + _PIECE])) for i in range(0, len(grey), _PIECE)]
+    features = np.concatenate(pieces)
+    return Sample(
+        columns=tuple(
+            SampleColumn(name=f"s{i}", kind="number", values=features[:, i])
+            for i in range(features.shape[1])
+        )
+    )
+
+
+def _pooled(found: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Means over a few parts of the places of each channel, flat."""
+    height, width = found.shape[2:]
+    parts = [
+        found[:, :, rows][:, :, :, columns].mean(axis=(2, 3), dtype=np.float64)
+        for rows in np.array_split(np.arange(height), min(_POOLS, height))
+        for columns in np.array_split(np.arange(width), min(_POOLS, width))
+    ]
+    return np.concatenate(parts, axis=1)
+
+
+def _short(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows with an intercept, of norm 1 at most."""
+    x = np.column_stack([rows, np.ones(len(rows))])
+    short: NDArray[np.float64] = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1.0)
+    return short
