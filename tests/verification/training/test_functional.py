@@ -6,9 +6,9 @@ import pytest
 import rdpkit
 from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.training.checks.step import check_step
-from rdpkit.verification.training.functional import functional_training
 from rdpkit.verification.training.options import TrainingOptions
-from rdpkit.verification.training.targets import training_maker
+from rdpkit.verification.training.trainer import functional_training
+from rdpkit.verification.training.verify_training import training_maker
 
 FEATURES = np.random.default_rng(0).normal(size=(128, 6))
 TARGETS = FEATURES @ np.arange(6.0)

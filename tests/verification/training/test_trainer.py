@@ -12,15 +12,13 @@ pytest.importorskip("torch")
 import torch
 
 from rdpkit.verification.estimators.error_budget import ErrorBudget
-from rdpkit.verification.training.canaries.run import check_run
+from rdpkit.verification.training.checks.run import check_run
 from rdpkit.verification.training.checks.step import _started_anew
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult
-from rdpkit.verification.training.rhythm import rhythm_of
-from rdpkit.verification.training.targets import training_maker
 from rdpkit.verification.training.trainer import as_training
-from rdpkit.verification.training.updates import _unit
-from rdpkit.verification.training.verify_training import _in_time, verify_training
+from rdpkit.verification.training.updates import _unit, rhythm_of
+from rdpkit.verification.training.verify_training import _in_time, training_maker, verify_training
 from tests.verification.training import loops
 
 

@@ -25,20 +25,21 @@ from rdpkit.verification.blackbox.mistakes import (
     mistake_of,
 )
 from rdpkit.verification.estimators.error_budget import ErrorBudget
-from rdpkit.verification.training import real_events
-from rdpkit.verification.training.checks.counting import (
+from rdpkit.verification.training import events
+from rdpkit.verification.training.checks.moment import look_at
+from rdpkit.verification.training.events import FULL, POISSON, TRUNCATED, Told, told
+from rdpkit.verification.training.options import TrainingOptions
+from rdpkit.verification.training.results import CheckResult, TrainingLowerBound
+from rdpkit.verification.training.state import TrainingState, seed_everything
+from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker
+from rdpkit.verification.training.updates import (
     Counted,
+    Rhythm,
     count_steps,
     count_training,
     history_of,
+    rhythm_of,
 )
-from rdpkit.verification.training.checks.moment import look_at
-from rdpkit.verification.training.options import TrainingOptions
-from rdpkit.verification.training.results import CheckResult, TrainingLowerBound
-from rdpkit.verification.training.rhythm import Rhythm, rhythm_of
-from rdpkit.verification.training.state import TrainingState, seed_everything
-from rdpkit.verification.training.told import FULL, POISSON, TRUNCATED, Told, told
-from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker
 
 _SHARE_OF_TIME = 0.07
 _MOST_BATCHES = 100
@@ -223,10 +224,10 @@ def _both(training: PrivateTraining, account: Told, updates: int) -> str:
     """Both epsilons in words, if they can be computed."""
     if account.noise_multiplier is None or account.rate is None or account.sampling != POISSON:
         return ""
-    said = real_events.upper(training.event, delta=training.delta, adjacency=training.adjacency)
-    really = real_events.at_least(
+    said = events.upper(training.event, delta=training.delta, adjacency=training.adjacency)
+    really = events.at_least(
         training,
-        real_events.poisson(account.noise_multiplier, rate=account.rate, updates=updates),
+        events.poisson(account.noise_multiplier, rate=account.rate, updates=updates),
         confidence=1.0,
         given="",
     )
@@ -391,8 +392,8 @@ def _printed_mistakes(
             "prints was not compared"
         )
         return
-    event = real_events.poisson(noise, rate=rate, updates=account.updates)
-    least = real_events.at_least(training, event, confidence=1.0, given="")
+    event = events.poisson(noise, rate=rate, updates=account.updates)
+    least = events.at_least(training, event, confidence=1.0, given="")
     if least is not None and printed < least.epsilon * (1.0 - 1e-4):
         yield mistake_of(
             MistakeKind.CLAIM_TOO_SMALL,
@@ -416,7 +417,7 @@ def _measured(
     if run is not None:
         known = "" if account.updates is None else f"; told {account.updates}"
         yield "whole training", f"{'' if run.whole else 'at least '}{run.updates} updates{known}"
-    upper = real_events.upper(training.event, delta=training.delta, adjacency=training.adjacency)
+    upper = events.upper(training.event, delta=training.delta, adjacency=training.adjacency)
     if upper is not None:
         claimed = "" if training.epsilon is None else f"; claimed {training.epsilon:g}"
         yield "epsilon of the event", f"at most {rounded_up(upper)} (upper bound){claimed}"
@@ -435,10 +436,8 @@ def _bounds(
         and account.noise_multiplier is not None
         and account.rate is not None
     ):
-        event = real_events.poisson(
-            account.noise_multiplier, rate=account.rate, updates=run.updates
-        )
+        event = events.poisson(account.noise_multiplier, rate=account.rate, updates=run.updates)
         given = f"each of {run.updates} updates is what was told"
-    found = real_events.at_least(training, event, confidence=1.0, given=given)
+    found = events.at_least(training, event, confidence=1.0, given=given)
     if found is not None:
         yield found

@@ -7,31 +7,48 @@ batches and the records in them are compared with what the event says.
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 
-from rdpkit.formats.numbers import how_many
+import rdpkit
+from rdpkit import Event
+from rdpkit.formats.numbers import how_many, rounded_down
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.estimators.error_budget import ErrorBudget
-from rdpkit.verification.training.checks.held_out import Contents, look_at_contents
-from rdpkit.verification.training.checks.sampling import inclusion_tests
-from rdpkit.verification.training.checks.sampling.bounds import Found, bounds_of_draws
-from rdpkit.verification.training.checks.sampling.draws import (
+from rdpkit.verification.training import events
+from rdpkit.verification.training.batches import (
+    Key,
+    keys_of_batch,
+    keys_of_records,
+    parts_of,
+    repeated_records,
+)
+from rdpkit.verification.training.checks import draw_tests
+from rdpkit.verification.training.checks.draw_evidence import (
+    TESTS,
+    DrawEvidence,
+    evidence_of,
+    in_order_of_data,
+    mistakes_of_draws,
+)
+from rdpkit.verification.training.checks.draw_tests import Favoured
+from rdpkit.verification.training.checks.draws import (
     BATCH_SAMPLER,
     Draws,
     Positions,
     see_draws,
 )
-from rdpkit.verification.training.checks.sampling.evidence import TESTS, DrawEvidence, evidence_of
-from rdpkit.verification.training.checks.sampling.naming import mistakes_of_draws
+from rdpkit.verification.training.events import FULL, POISSON, UNKNOWN, Told, told
 from rdpkit.verification.training.options import TrainingOptions
-from rdpkit.verification.training.results import CheckResult
-from rdpkit.verification.training.rhythm import Rhythm, rhythm_of
+from rdpkit.verification.training.results import CheckResult, TrainingLowerBound
 from rdpkit.verification.training.state import TrainingState, seed_everything
-from rdpkit.verification.training.told import FULL, POISSON, UNKNOWN, Told, told
-from rdpkit.verification.training.trainer import TrainingMaker
+from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker
+from rdpkit.verification.training.updates import Rhythm, rhythm_of
 
 _SHARE_OF_TIME = 0.06
 _BATCHES_OF_A_START = 60
@@ -173,7 +190,7 @@ def _same_start(
     if other is None or not other.known or other.records != draws.records:
         return None
     in_epochs = seen.once
-    p, same, compared = inclusion_tests.again_at_each_start(
+    p, same, compared = draw_tests.again_at_each_start(
         _independent(draws, in_epochs), _independent(other, in_epochs), draws.records
     )
     if p >= seen.level or same < _MOST * compared:
@@ -216,3 +233,176 @@ def _measured(draws: Draws, seen: DrawEvidence, account: Told) -> Iterator[tuple
     yield "sizes", f"{int(sizes.min())} to {int(sizes.max())}, {float(sizes.mean()):.4g} on average"
     if account.rate is not None and draws.counted:
         yield "sampling rate", f"{seen.rate:.4g} (estimate); told {account.rate:.4g}"
+
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What is known of the content of records."""
+
+    mistakes: tuple[Mistake, ...] = ()  # Held-out records that are trained on
+    measured: tuple[tuple[str, str], ...] = ()  # What was compared
+    notes: tuple[str, ...] = ()  # What could not be compared, and records that are there twice
+
+
+def look_at_contents(
+    training: PrivateTraining,  # Its ``records``, ``held_out`` and ``loader`` are read
+    *,
+    until: float,  # When to stop, by the clock of ``time.perf_counter``
+) -> Contents:
+    """Compare held-out records with training records and with the batches, by their bytes."""
+    if training.records is None:
+        trained: list[Key] | None = None
+        parts = None
+    else:
+        parts = parts_of(training.records)
+        if training.held_out is not None:
+            parts = min(filter(None, (parts, parts_of(training.held_out))), default=None)
+        trained = keys_of_records(training.records, parts=parts, until=until)
+    notes = []
+    again = 0 if trained is None else repeated_records(trained)
+    if trained is not None and again:
+        notes.append(
+            f"{how_many(again, 'record')} of {len(trained)} have the same content as an earlier "
+            "one: who is there several times is protected less, as a group is"
+        )
+    if training.held_out is None:
+        return Contents(notes=tuple(notes))
+    kept = keys_of_records(training.held_out, parts=parts, until=until)
+    if kept is None:
+        notes.append("held-out records could not be read, or not in the time there is")
+        return Contents(notes=tuple(notes))
+    if trained is None and training.records is not None:
+        notes.append("training records could not all be read in the time there is")
+    among = set(kept)
+    places = [place for place, key in enumerate(trained or ()) if key in among]
+    drawn = set(_drawn(training, parts, until))
+    both = among & (set(trained or ()) | drawn)
+    measured = (("held-out records", f"{len(both)} of {len(kept)} are trained on"),)
+    found = tuple(_mistake(len(both), kept, places, trained)) if both else ()
+    return Contents(mistakes=found, measured=measured, notes=tuple(notes))
+
+
+def _drawn(training: PrivateTraining, parts: int | None, until: float) -> Iterator[Key]:
+    """The records of an epoch's batches, as far as there is time."""
+    for batch in training.loader:
+        yield from keys_of_batch(batch, parts=parts)
+        if time.perf_counter() > until:
+            return
+
+
+def _mistake(
+    both: int, kept: list[Key], places: list[int], trained: list[Key] | None
+) -> Iterator[Mistake]:
+    where = "in the batches of the loader"
+    if places:
+        shown = ", ".join(map(str, places[:_SHOWN])) + (", ..." if len(places) > _SHOWN else "")
+        where = f"among the {len(trained or ())} training records, at position {shown}"
+    count = how_many(len(kept), "held-out record")
+    yield mistake_of(MistakeKind.HELD_OUT_IN_TRAINING, both=both, kept=count, where=where)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What the check of the sampler found."""
+
+    seen: DrawEvidence  # What tests say
+    mistakes: tuple[Mistake, ...]  # What was named
+    known: bool  # Whether every start draws the same batches
+
+    @property
+    def kinds(self) -> set[MistakeKind]:
+        """The kinds of mistakes, without held-out records, which change no sampling."""
+        return {one.kind for one in self.mistakes} - {MistakeKind.HELD_OUT_IN_TRAINING}
+
+
+def bounds_of_draws(
+    training: PrivateTraining,  # Its noise and its number of updates are taken from its event
+    found: Found,  # What was found
+    options: TrainingOptions,  # The confidence
+) -> Iterator[TrainingLowerBound]:
+    """A lower bound for the event that the draws show, if the steps are what was told."""
+    account = told(training.event)
+    known = account.parts == 1 and account.sampling != UNKNOWN
+    if account.noise_multiplier is None or not account.updates or not known:
+        return
+    really = _really(training, found, options.confidence)
+    if really is None:
+        return
+    event, given = really
+    bound = events.at_least(
+        training,
+        event,
+        confidence=options.confidence,
+        given=f"{given}, and {events.STEP_AS_TOLD}",
+    )
+    if bound is not None:
+        yield bound
+
+
+def _really(training: PrivateTraining, found: Found, confidence: float) -> tuple[Event, str] | None:
+    """The event that the draws show, and what it takes for granted; None if it has no name."""
+    account, seen = told(training.event), found.seen
+    noise, updates = account.noise_multiplier, account.updates
+    assert noise is not None
+    assert updates is not None
+    sizes = seen.draws.sizes
+    batches = max(1, round(len(sizes) / max(1, len(seen.draws.epochs))))
+    epochs = max(1, updates // batches)
+    kinds = found.kinds
+    if not kinds:
+        if account.sampling != POISSON:
+            return training.event, "batches are drawn as told"
+        return _poisson(noise, seen.least_rate(confidence), updates)
+    if found.known or (in_order_of_data(seen) and seen.once):
+        return events.known(noise, times=epochs), "who attacks knows the batches"
+    if MistakeKind.REPEATED_BATCHES in kinds:
+        # Equal batches with fresh noise are one batch with the mean of the noise.
+        less = noise / math.sqrt(epochs)
+        if seen.once:
+            size = seen.same[1]
+            event = events.shuffled(less, batch=size, records=size * batches, epochs=1)
+        else:
+            event = events.poisson(less, rate=seen.least_rate(confidence), updates=batches)
+        return event, f"all {epochs} epochs have the same batches"
+    if MistakeKind.SHUFFLED in kinds:
+        size = seen.same[1]
+        return (
+            events.shuffled(noise, batch=size, records=size * batches, epochs=epochs),
+            f"every epoch is a shuffled order in {batches} batches",
+        )
+    if MistakeKind.UNEQUAL_RATES in kinds and account.sampling == POISSON:
+        rate = max(_least(one, confidence) for one in seen.favoured)
+        return _poisson(noise, rate, updates)
+    if kinds == {MistakeKind.SAMPLING_RATE} and account.sampling == POISSON:
+        return _poisson(noise, seen.least_rate(confidence), updates)
+    if kinds == {MistakeKind.FIXED_SIZE}:
+        event = rdpkit.DPSGD(
+            noise_multiplier=noise,
+            dataset_size=seen.draws.records,
+            batch_size=max(1, seen.same[1]),
+            steps=updates,
+            sampling="fixed-size",
+        )
+        return event, f"batches are fresh samples of {seen.same[1]} records"
+    return None
+
+
+def _poisson(noise: float, rate: float, updates: int) -> tuple[Event, str] | None:
+    if rate <= 0.0:
+        return None
+    return (
+        events.poisson(noise, rate=rate, updates=updates),
+        f"batches are Poisson samples at a rate of at least {rounded_down(rate)}",
+    )
+
+
+def _least(one: Favoured, confidence: float) -> float:
+    """A lower confidence limit of the rate of some records, for all sets of them together."""
+    trials = one.records * one.batches
+    if one.inclusions == 0:
+        return 0.0
+    failure = (1.0 - confidence) / one.sets
+    return float(stats.beta.ppf(failure, one.inclusions, trials - one.inclusions + 1))

@@ -25,19 +25,20 @@ from rdpkit.verification.blackbox.mistakes import (
     mistake_of,
 )
 from rdpkit.verification.estimators.error_budget import ErrorBudget
-from rdpkit.verification.training import real_events
+from rdpkit.verification.training import events
 from rdpkit.verification.training.batches import size
-from rdpkit.verification.training.checks.after_noise import (
-    Changed,
-    bends_sometimes,
-    changed_after_noise,
-)
-from rdpkit.verification.training.checks.carried import carried_mistakes
-from rdpkit.verification.training.checks.moment import Moment, look_at
-from rdpkit.verification.training.checks.naming import (
+from rdpkit.verification.training.checks.clipping import (
     StepEvidence,
     clipping_mistakes,
     dependence_mistakes,
+)
+from rdpkit.verification.training.checks.moment import (
+    Changed,
+    Moment,
+    bends_sometimes,
+    carried_mistakes,
+    changed_after_noise,
+    look_at,
 )
 from rdpkit.verification.training.checks.noise import (
     NoiseMeasured,
@@ -48,17 +49,22 @@ from rdpkit.verification.training.checks.noise import (
     shared_noise,
 )
 from rdpkit.verification.training.checks.trials import Trials
+from rdpkit.verification.training.events import UNKNOWN
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult, TrainingLowerBound
-from rdpkit.verification.training.rhythm import Rhythm, rhythm_of, splits_batches
 from rdpkit.verification.training.state import (
     TrainingState,
     random_numbers_kept,
     seed_everything,
 )
-from rdpkit.verification.training.told import UNKNOWN
 from rdpkit.verification.training.trainer import Batch, PrivateTraining, TrainingMaker
-from rdpkit.verification.training.updates import Vector, uses_sums_alone
+from rdpkit.verification.training.updates import (
+    Rhythm,
+    Vector,
+    rhythm_of,
+    splits_batches,
+    uses_sums_alone,
+)
 
 _PAIRS_LATER, _TRIED_LATER = 24, 2
 _PAIRS_BESIDE = 2
@@ -563,7 +569,7 @@ def _bounds(evidence: StepEvidence, options: TrainingOptions) -> Iterator[Traini
     if multiplier < _LEAST_MULTIPLIER:
         return
     training = evidence.training
-    found = real_events.at_least(
+    found = events.at_least(
         training,
         with_noise(training.event, multiplier / account.noise_multiplier),
         confidence=options.confidence,

@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit.formats.numbers import how_many
-from rdpkit.verification.training.batches import size
-from rdpkit.verification.training.checks.records import (
+from rdpkit.verification.training.batches import (
     Key,
     keys_of_batch,
     keys_of_records,
     parts_of,
+    size,
 )
-from rdpkit.verification.training.rhythm import splits_batches
-from rdpkit.verification.training.told import Told, told
+from rdpkit.verification.training.events import Told, told
 from rdpkit.verification.training.trainer import PrivateTraining
+from rdpkit.verification.training.updates import splits_batches
 
 Positions = NDArray[np.int64]
 BATCH_SAMPLER = "the loader's batch sampler"

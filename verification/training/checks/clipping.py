@@ -12,7 +12,8 @@ import numpy as np
 
 from rdpkit.formats.numbers import how_many
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
-from rdpkit.verification.training.checks.effects import (
+from rdpkit.verification.training.checks.noise import NoiseMeasured
+from rdpkit.verification.training.checks.trials import (
     CLEAR,
     MOVED,
     ROUNDED,
@@ -20,8 +21,7 @@ from rdpkit.verification.training.checks.effects import (
     Effect,
     Effects,
 )
-from rdpkit.verification.training.checks.noise import NoiseMeasured
-from rdpkit.verification.training.told import Told
+from rdpkit.verification.training.events import Told
 from rdpkit.verification.training.trainer import PrivateTraining
 
 # Two differences are the same up to this part of them. Clipped gradients of one record are, but for

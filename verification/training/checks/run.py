@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
+from typing import Any
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
+import rdpkit
 from rdpkit import DPSGD, Event, Repeated
+from rdpkit.accountants import profiles
 from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
-from rdpkit.verification.estimators.one_run.families import GAUSSIAN
+from rdpkit.verification.estimators.one_run.families import GAUSSIAN, ProfileCurve
 from rdpkit.verification.estimators.one_run.guesses import one_run_audit
 from rdpkit.verification.estimators.one_run.independent import RankTest
 from rdpkit.verification.estimators.one_run.tradeoff import one_run_tradeoff_audit
-from rdpkit.verification.training import real_events
-from rdpkit.verification.training.canaries.black_box import BlackBoxRun, black_box_run
-from rdpkit.verification.training.canaries.joining import CanaryRun
-from rdpkit.verification.training.canaries.leaks import EventLeaks
-from rdpkit.verification.training.canaries.noisy_sum import noisy_sum_run
-from rdpkit.verification.training.canaries.opacus import takes_gradient_canaries
-from rdpkit.verification.training.canaries.white_box import WhiteBoxRun, white_box_run
+from rdpkit.verification.training import events
+from rdpkit.verification.training.checks.canaries import (
+    BlackBoxRun,
+    CanaryRun,
+    WhiteBoxRun,
+    black_box_run,
+    noisy_sum_run,
+    white_box_run,
+)
+from rdpkit.verification.training.checks.step import with_noise
+from rdpkit.verification.training.events import ALLOCATED, SHUFFLE, UNKNOWN, Told, told
+from rdpkit.verification.training.opacus import takes_gradient_canaries
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CanaryScores, CheckResult, TrainingLowerBound
-from rdpkit.verification.training.told import ALLOCATED, SHUFFLE, UNKNOWN, Told, told
 from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker
+from rdpkit.verification.training.updates import Vector
 
 # Of the time: until the training ends, and until bounds are no longer made sharper.
 _TRAINED, _SHARPENED = 0.3, 0.45
@@ -195,7 +205,7 @@ def _of_black_box(run: BlackBoxRun, options: TrainingOptions, began: float) -> C
     training = run.training
     stricter = _by_guesses(run, training, options, confidence=1.0 - options.rate_of_a_check)
     event = of_updates(training.event, told(training.event), run.updates)
-    proven = real_events.upper(event, delta=training.delta, adjacency=training.adjacency)
+    proven = events.upper(event, delta=training.delta, adjacency=training.adjacency)
     upper = math.inf if proven is None else proven
     more = stricter.epsilon > min(upper, math.inf if training.epsilon is None else training.epsilon)
     leak = _leaks_more(stricter.epsilon, upper, training, run.updates) if more else None
@@ -260,7 +270,7 @@ def _leaks_more(shown: float, accounted: float, training: PrivateTraining, updat
 
 
 def of_updates(
-    event: Event,  # An event that :func:`rdpkit.verification.training.told.told` reads
+    event: Event,  # An event that :func:`rdpkit.verification.training.events.told` reads
     account: Told,  # What it reads
     updates: int,  # How many updates were made
 ) -> Event:
@@ -272,3 +282,61 @@ def of_updates(
     if account.sampling in (SHUFFLE, ALLOCATED):
         count = math.ceil(updates * (account.rate or 1.0) - 1e-9)
     return Repeated(event=inner, count=max(1, count))
+
+
+_GRID = 50_000
+_SLACK = 1e-12
+_KEPT = 64
+# Rates below this are not met among some thousands of scores.
+_SMALLEST_DELTA = 1e-7
+
+
+class EventLeaks:
+    """The told event with its noise divided by a number, the leak; 1 is the event as told."""
+
+    def __init__(
+        self,
+        event: Event,  # What was told, for the updates that were made
+        adjacency: Adjacency,  # The neighbouring relation
+    ) -> None:
+        self.event, self.adjacency = event, adjacency
+        self._table = functools.lru_cache(_KEPT)(self._tabulated)
+
+    name = "the told event, with its noise divided by the leak"
+
+    def member(self, leak: float) -> Event:
+        """The event with this leak."""
+        return self.event if leak == 1.0 else with_noise(self.event, 1.0 / leak)
+
+    def rates(self, leak: float, found: Vector) -> Vector:
+        """The least false positive rate at each true positive rate, or less.
+
+        Guarantee
+        ---------
+        No attack on two neighbours has a smaller false positive rate, if the event with this leak
+        is what was released.
+        """
+        if leak <= 0.0:
+            return np.asarray(found, dtype=np.float64)
+        table = self._table(leak)
+        if isinstance(table, float):
+            return np.asarray(ndtr(ndtri(found) - table) * (1.0 - _SLACK))
+        # The curve increases, so that the point of the table below is on the safe side.
+        return np.asarray(table[np.floor(np.asarray(found) * _GRID).astype(np.int64)])
+
+    def epsilon(self, leak: float, delta: float) -> float:
+        """A lower bound on the epsilon of the event with this leak."""
+        if leak <= 0.0:
+            return 0.0
+        found, _ = rdpkit.lower_bound(self.member(leak), adjacency=self.adjacency, delta=delta)
+        return found.epsilon
+
+    def _tabulated(self, leak: float) -> Any:
+        event = self.member(leak)
+        gaussian = profiles.gaussian_mu(event, self.adjacency)
+        if gaussian is not None:
+            return float(gaussian.upper)
+        profile = profiles.proven(event, self.adjacency, smallest=_SMALLEST_DELTA)
+        rates = np.arange(_GRID + 1) / _GRID
+        epsilons, deltas = np.array(profile.epsilons), np.array(profile.deltas)
+        return ProfileCurve(epsilons, deltas).rates(rates)
