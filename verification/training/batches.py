@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -232,11 +231,6 @@ def _read(records: Any, place: int) -> Any:
             return records[place]
         except (TypeError, LookupError, AttributeError, NotImplementedError):
             return None
-
-
-def repeated_records(keys: list[Key]) -> int:
-    """How many records are the same as an earlier one."""
-    return len(keys) - len(Counter(keys))
 
 
 def ordered(batch: Batch) -> list[Any]:

@@ -111,14 +111,8 @@ def _of(inner: Any, sampling: str, rate: float, count: int) -> Told:
     if norm is None:
         norm = inner.record_diameter / 2.0
     return Told(
-        sampling=sampling,
-        noise_multiplier=inner.noise_std / norm,
-        rate=rate,
-        updates=count,
+        sampling=sampling, noise_multiplier=inner.noise_std / norm, rate=rate, updates=count
     )
-
-
-STEP_AS_TOLD = "each update adds noise as told"
 
 
 def poisson(noise_multiplier: float, *, rate: float, updates: int) -> Event:

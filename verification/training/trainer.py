@@ -105,10 +105,7 @@ class PrivateTraining:
     def described(self) -> tuple[str, ...]:
         """What was said of the training, in words."""
         claim = "" if self.epsilon is None else f"epsilon {self.epsilon:g} at "
-        return (
-            described_event(self.event),
-            f"{claim}delta {self.delta:g}, {self.adjacency.value}",
-        )
+        return (described_event(self.event), f"{claim}delta {self.delta:g}, {self.adjacency.value}")
 
 
 def described_event(event: Event) -> str:

@@ -159,12 +159,7 @@ def _cost(seconds: float, options: TrainingOptions) -> str:
 
 def checks() -> dict[str, Check]:
     """Every check by its name, in the order in which they are made."""
-    from rdpkit.verification.training.checks import (  # noqa: PLC0415
-        accountant,
-        run,
-        sampler,
-        step,
-    )
+    from rdpkit.verification.training.checks import accountant, run, sampler, step  # noqa: PLC0415
 
     return {
         "step": step.check_step,

@@ -109,11 +109,7 @@ def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckRes
 
 
 def _share_of_updates(
-    maker: TrainingMaker,
-    rhythm: Rhythm,
-    account: Told,
-    options: TrainingOptions,
-    notes: list[str],
+    maker: TrainingMaker, rhythm: Rhythm, account: Told, options: TrainingOptions, notes: list[str]
 ) -> float:
     """How many of the updates of optimisers are counted, where a batch makes several.
 
@@ -410,10 +406,7 @@ def _measured(
     training: PrivateTraining, account: Told, steps: Counted, run: Counted | None
 ) -> Iterator[tuple[str, str]]:
     said = "no history" if history_of(training) is None else f"{steps.told} in the history"
-    yield (
-        "updates",
-        f"{steps.updates} from {how_many(steps.batches, 'batch', 'batches')}, {said}",
-    )
+    yield ("updates", f"{steps.updates} from {how_many(steps.batches, 'batch', 'batches')}, {said}")
     if run is not None:
         known = "" if account.updates is None else f"; told {account.updates}"
         yield "whole training", f"{'' if run.whole else 'at least '}{run.updates} updates{known}"

@@ -28,12 +28,7 @@ from rdpkit.verification.training.events import ALLOCATED, FULL, SHUFFLE, Told
 from rdpkit.verification.training.opacus import Coordinates, OpacusCanaries, trainable
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.state import TrainingState, seed_everything
-from rdpkit.verification.training.trainer import (
-    Batch,
-    PrivateTraining,
-    TrainingMaker,
-    as_training,
-)
+from rdpkit.verification.training.trainer import Batch, PrivateTraining, TrainingMaker, as_training
 from rdpkit.verification.training.updates import Vector, observe, parameters_of
 
 Mask = NDArray[np.bool_]
@@ -235,9 +230,7 @@ def _measured(
     noise = measure_noise(trials, batch, pairs=_PAIRS, seed=seed, until=math.inf)
     count = len(parameters)
     one_each = Coordinates(
-        parameters=parameters,
-        which=np.arange(count),
-        offsets=np.zeros(count, dtype=np.int64),
+        parameters=parameters, which=np.arange(count), offsets=np.zeros(count, dtype=np.int64)
     )
     found: list[tuple[Vector, Vector]] = []
 
@@ -248,10 +241,7 @@ def _measured(
         trials.state.restore()
         trials.state.reseed(seed)
         watching = OpacusCanaries(
-            training,
-            one_each,
-            who=functools.partial(_all_of, places),
-            seen=seen,
+            training, one_each, who=functools.partial(_all_of, places), seen=seen
         )
         with watching.open():
             training.step(batch)
@@ -269,9 +259,7 @@ def _measured(
         return None
     scale = float(np.median(changes[sums > 0.0] / sums[sums > 0.0]))
     return _Measured(
-        effects=np.maximum(changes, 0.0),
-        scales=np.full(count, scale),
-        noise=noise.typical,
+        effects=np.maximum(changes, 0.0), scales=np.full(count, scale), noise=noise.typical
     )
 
 
@@ -280,10 +268,7 @@ def _all_of(places: NDArray[np.int64]) -> tuple[NDArray[np.int64], Vector]:
 
 
 def _how_many(
-    parameters: tuple[Any, ...],
-    usable: NDArray[np.bool_],
-    account: Told,
-    options: TrainingOptions,
+    parameters: tuple[Any, ...], usable: NDArray[np.bool_], account: Told, options: TrainingOptions
 ) -> tuple[int, list[str]]:
     """As many canaries as were asked for, unless the model is too small or too large for them."""
     sizes = np.array([p.numel() for p in parameters])
@@ -298,10 +283,7 @@ def _how_many(
 
 
 def _drawn(
-    parameters: tuple[Any, ...],
-    usable: NDArray[np.bool_],
-    count: int,
-    rng: np.random.Generator,
+    parameters: tuple[Any, ...], usable: NDArray[np.bool_], count: int, rng: np.random.Generator
 ) -> Coordinates:
     """Random coordinates of the parameters, each at most once."""
     sizes = np.array([p.numel() if use else 0 for p, use in zip(parameters, usable, strict=True)])

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,31 +19,39 @@ from scipy import sparse, special, stats
 
 from rdpkit.verification.training.checks.draws import Draws, Positions
 
-Integers = NDArray[np.int64]
-_SIMULATED_SIZES = 256
+Epochs = Sequence[Sequence[Positions]]
+COMPARED_EPOCHS = 4
+_COMPARED, _PAIRED, _PAIRS = 400, 1500, 30
+_SIMULATED_SIZES, _SIMULATED, _MOST_SIMULATIONS = 256, 128, 40_000
+_SHARES = (0.5, 0.1, 0.01, 0.0)
 
 
-def log_choose(
-    n: NDArray[np.float64] | float, k: NDArray[np.float64] | float
-) -> NDArray[np.float64]:
+def log_choose(n: Any, k: Any) -> NDArray[np.float64]:
     """The logarithm of a binomial coefficient."""
-    found: NDArray[np.float64] = np.asarray(
+    return np.asarray(
         special.gammaln(np.add(n, 1.0))
         - special.gammaln(np.add(k, 1.0))
         - special.gammaln(np.subtract(n, k) + 1.0)
     )
-    return found
 
 
-def same_size(sizes: Integers, records: int) -> tuple[float, int, int]:
+def _simulations(level: float) -> int:
+    return min(_MOST_SIMULATIONS, math.ceil(2.0 / level))
+
+
+def _p(extreme: NDArray[np.bool_]) -> float:
+    """The p-value of what is as extreme in these simulations."""
+    return (1 + int(extreme.sum())) / (extreme.size + 1)
+
+
+def same_size(sizes: Positions, records: int) -> tuple[float, int, int]:
     """How likely it is that so many Poisson samples have one and the same size.
 
     At least the probability that any size comes as often as the most frequent one did; the
     most frequent size; how often it came.
     """
     values, counts = np.unique(sizes, return_counts=True)
-    times = int(counts.max())
-    mode = int(values[counts.argmax()])
+    times, mode = int(counts.max()), int(values[counts.argmax()])
     batches, total = len(sizes), int(sizes.sum())
     if batches < 2 or total == 0:
         return 1.0, mode, times
@@ -59,7 +67,7 @@ def same_size(sizes: Integers, records: int) -> tuple[float, int, int]:
     return min(1.0, math.exp(min(0.0, float(special.logsumexp(logs))))), mode, times
 
 
-def capped(sizes: Integers, records: int) -> tuple[float, int, int]:
+def capped(sizes: Positions, records: int) -> tuple[float, int, int]:
     """How likely it is that so many Poisson samples have the largest size.
 
     At least the probability that the largest size comes so often; the largest size; how
@@ -87,7 +95,7 @@ def capped(sizes: Integers, records: int) -> tuple[float, int, int]:
 
 
 def excess(
-    sizes: Integers, records: int, rate: float, *, level: float, rng: np.random.Generator
+    sizes: Positions, records: int, rate: float, *, level: float, rng: np.random.Generator
 ) -> float:
     """A p-value of large batches, where every record joins each batch with at most some rate.
 
@@ -97,17 +105,15 @@ def excess(
     some = sizes[:_SIMULATED_SIZES]
     if len(some) < 2 or not 0.0 < rate < 1.0:
         return 1.0
-    simulations = min(_MOST_SIMULATIONS, math.ceil(2.0 / level))
-    drawn = np.zeros(simulations)
-    for _ in range(len(some)):
-        batch = rng.binomial(records, rate, simulations)
+    drawn = np.zeros(_simulations(level))
+    for _ in some:
+        batch = rng.binomial(records, rate, drawn.size)
         drawn += np.maximum(batch - records * rate, 0.0) ** 2
-    seen = float((np.maximum(some - records * rate, 0.0) ** 2).sum())
-    return (1 + int((drawn >= seen).sum())) / (simulations + 1)
+    return _p(drawn >= float((np.maximum(some - records * rate, 0.0) ** 2).sum()))
 
 
 def dispersion(
-    sizes: Integers, records: int, *, level: float, rng: np.random.Generator
+    sizes: Positions, records: int, *, level: float, rng: np.random.Generator
 ) -> tuple[float, float, float]:
     """Whether sizes vary as much as those of Poisson samples with the same sum.
 
@@ -119,28 +125,15 @@ def dispersion(
     rate = total / (records * batches) if batches else 0.0
     if batches < 2 or not 0.0 < rate < 1.0 or records * batches >= 1_000_000_000:
         return 1.0, 1.0, 1.0
-    simulations = min(_MOST_SIMULATIONS, math.ceil(2.0 / level))
-    left = np.full(simulations, total, dtype=np.int64)
-    squares = np.zeros(simulations)
-    for place in range(batches):
-        remaining = batches - place - 1
+    left = np.full(_simulations(level), total, dtype=np.int64)
+    squares = np.zeros(left.size)
+    for remaining in reversed(range(batches)):
         drawn = rng.hypergeometric(records, records * remaining, left) if remaining else left
         squares += drawn.astype(np.float64) ** 2
         left = left - drawn
     seen = float((some.astype(np.float64) ** 2).sum())
-    below = (1 + int((squares <= seen).sum())) / (simulations + 1)
-    above = (1 + int((squares >= seen).sum())) / (simulations + 1)
-    variance = float(some.var(ddof=1))
-    return below, above, variance / (records * rate * (1.0 - rate))
-
-
-_COMPARED = 400
-COMPARED_EPOCHS = 4
-_PAIRED = 1500
-_PAIRS = 30
-_MOST_SIMULATIONS = 40_000
-_SIMULATED = 128
-_SHARES = (0.5, 0.1, 0.01, 0.0)
+    variance = float(some.var(ddof=1)) / (records * rate * (1.0 - rate))
+    return _p(squares <= seen), _p(squares >= seen), variance
 
 
 def tail(seen: float, draws: float, mean: float) -> float:
@@ -160,20 +153,38 @@ def tail(seen: float, draws: float, mean: float) -> float:
     return math.exp(-draws * distance)
 
 
-def windows(epochs: Sequence[Sequence[Positions]], length: int) -> list[list[Positions]]:
-    """Epochs, or parts of a given length of such as are longer than one and a half of it."""
-    found: list[list[Positions]] = []
-    for epoch in epochs:
-        if len(epoch) <= 1.5 * length:
-            found.append(list(epoch))
-            continue
-        whole = len(epoch) // length * length
-        found += [list(epoch[begin : begin + length]) for begin in range(0, whole, length)]
-    return found
+def _at_rate(seen: int, trials: int, most: float, together: int = 1) -> float:
+    """The probability of so many among records that join independently at a rate up to ``most``.
+
+    Zero where nothing is said of rates: with a p-value for uniform batches, the larger of the two
+    is then valid for both.
+    """
+    return float(stats.binom.sf(seen - 1, trials, most**together)) if most < 1.0 else 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Distinct:
+def windows(epochs: Epochs, rate: float) -> list[Epochs]:
+    """Epochs as they are or as long as the rate says they should be, in one or two ways.
+
+    An epoch that is longer than one and a half of that is cut.
+    """
+    if not 0.0 < rate < 1.0:
+        return [epochs]
+    lengths = {max(1, math.floor(1.0 / rate + 1e-9)), max(1, math.ceil(1.0 / rate - 1e-9))}
+    return [
+        [
+            epoch[begin : begin + (len(epoch) if len(epoch) <= 1.5 * length else length)]
+            for epoch in epochs
+            for begin in (
+                [0]
+                if len(epoch) <= 1.5 * length
+                else range(0, len(epoch) // length * length, length)
+            )
+        ]
+        for length in sorted(lengths)
+    ]
+
+
+class Distinct(NamedTuple):
     """How many different records the epochs have."""
 
     apart: float  # p-value of batches that overlap less than independent ones
@@ -183,7 +194,7 @@ class Distinct:
 
 
 def distinct(
-    epochs: list[list[Positions]],
+    ways: Sequence[Epochs],  # Ways to cut the same batches into epochs
     records: int,
     *,
     most: float,
@@ -193,12 +204,22 @@ def distinct(
     """Whether records come again within an epoch as often as in independent batches.
 
     Where records may be drawn at different rates, they come again more often; too often is more
-    than at the largest rate, ``most``.
+    than at the largest rate, ``most``. The most telling way is returned, with p-values for all.
     """
+    found = [_distinct(epochs, records, most, level / len(ways), rng) for epochs in ways]
+    best = min(found, key=lambda one: one.apart)
+    return best._replace(
+        apart=min(1.0, len(found) * best.apart),
+        alike=min(1.0, len(found) * min(one.alike for one in found)),
+    )
+
+
+def _distinct(
+    epochs: Epochs, records: int, most: float, level: float, rng: np.random.Generator
+) -> Distinct:
     found = _overlap(epochs, records)
     if found.overlap == 0:
         return found
-    simulations = min(_MOST_SIMULATIONS, math.ceil(2.0 / level))
     # Simulated are the first epochs, or what there is of the first.
     some, left = [], _SIMULATED
     for epoch in epochs:
@@ -206,26 +227,19 @@ def distinct(
             some.append(epoch[:left])
             left -= len(epoch)
     seen = _overlap(some, records)
-    again = np.zeros(simulations)
+    again = np.zeros(_simulations(level))
     for epoch in some:
-        union = np.zeros(simulations, dtype=np.int64)
+        union = np.zeros(again.size, dtype=np.int64)
         for batch in epoch:
             size = len(batch)
             common = rng.hypergeometric(union, records - union, size) if size else 0 * union
             again += common
             union = union + size - common
-    return Distinct(
-        apart=(1 + int((again <= seen.overlap).sum())) / (simulations + 1),
-        alike=max(
-            (1 + int((again >= seen.overlap).sum())) / (simulations + 1),
-            _again_at(most, epochs, records, found.overlap),
-        ),
-        overlap=seen.overlap,
-        expected=seen.expected,
-    )
+    alike = max(_p(again >= seen.overlap), _again_at(most, epochs, records, found.overlap))
+    return seen._replace(apart=_p(again <= seen.overlap), alike=alike)
 
 
-def _again_at(rate: float, epochs: list[list[Positions]], records: int, seen: int) -> float:
+def _again_at(rate: float, epochs: Epochs, records: int, seen: int) -> float:
     """At least the probability that records come again so often at a rate (Bernstein)."""
     if rate >= 1.0:
         return 0.0
@@ -243,45 +257,44 @@ def _again_at(rate: float, epochs: list[list[Positions]], records: int, seen: in
     return math.exp(-(over**2) / (2.0 * (variance + longest * over / 3.0)))
 
 
-def _overlap(epochs: list[list[Positions]], records: int) -> Distinct:
+def _overlap(epochs: Epochs, records: int) -> Distinct:
     """How often records come again, and how likely it is that none does."""
-    overlap = 0
-    logs = 0.0
-    means = 0.0
+    overlap, logs, means = 0, 0.0, 0.0
     for epoch in epochs:
         seen: NDArray[np.bool_] = np.zeros(records, dtype=bool)
         missed = 1.0
         for batch in epoch:
-            there = int(seen.sum())
+            there, size = int(seen.sum()), len(batch)
             overlap += int(seen[batch].sum())
             seen[batch] = True
-            if there + len(batch) > records:
+            if there + size > records:
                 logs = -math.inf
             else:
-                logs += float(
-                    log_choose(float(records - there), float(len(batch)))
-                    - log_choose(float(records), float(len(batch)))
-                )
-            means += len(batch) * (1.0 - missed)
-            missed *= 1.0 - len(batch) / records
+                left = log_choose(float(records - there), float(size))
+                logs += float(left - log_choose(float(records), float(size)))
+            means += size * (1.0 - missed)
+            missed *= 1.0 - size / records
     apart = math.exp(logs) if overlap == 0 and logs > -math.inf else 1.0
     return Distinct(apart=apart, alike=1.0, overlap=overlap, expected=means)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repeats:
+class Repeats(NamedTuple):
     """Batches that have too much in common with earlier ones."""
 
     pairs: tuple[tuple[int, int, int, int], ...]
     """Epoch and place of the earlier batch, and of the later one."""
     identical: int  # How many of them are exactly the same
-    batches: int  # How many later batches there are in these pairs
     compared: int  # How many batches were compared
 
     @property
-    def again(self) -> bool:
-        """Whether batches come again; otherwise they have groups of records in common."""
-        return bool(self.pairs) and 2 * self.identical >= len(self.pairs)
+    def later(self) -> set[tuple[int, int]]:
+        """Epoch and place of each batch that comes again.
+
+        None do where pairs are mostly not the same: they have groups of records in common.
+        """
+        if 2 * self.identical < len(self.pairs):
+            return set()
+        return {(number, place) for _, _, number, place in self.pairs}
 
 
 def repeats(draws: Draws, *, level: float, most: float = 1.0) -> Repeats:
@@ -300,8 +313,6 @@ def repeats(draws: Draws, *, level: float, most: float = 1.0) -> Repeats:
     common = np.asarray((matrix @ matrix.T).todense(), dtype=np.float64)
     sizes = np.array([len(batch) for batch in chosen], dtype=np.float64)
     limit = math.log(level) - math.log(max(1, len(places) * (len(places) - 1) / 2))
-    found = []
-    identical = 0
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(sizes[:, None] > 0, common / np.maximum(sizes[:, None], 1.0), 0.0)
         mean = np.broadcast_to(sizes[None, :] / draws.records, share.shape)
@@ -310,83 +321,66 @@ def repeats(draws: Draws, *, level: float, most: float = 1.0) -> Repeats:
         right = np.where(share < 1, (1 - share) * np.log((1 - share) / (1 - mean)), 0.0)
         logs = np.where(share > mean, -sizes[:, None] * (left + right), 0.0)
     alike = (np.nan_to_num(logs) < limit) & (share > 0.5)
-    for first, second in zip(*np.nonzero(np.triu(alike, k=1)), strict=True):
-        found.append((*places[first], *places[second]))
-        identical += bool(np.array_equal(chosen[first], chosen[second]))
+    pairs = list(zip(*np.nonzero(np.triu(alike, k=1)), strict=True))
     return Repeats(
-        pairs=tuple(found),
-        identical=identical,
-        batches=len({(number, place) for _, _, number, place in found}),
+        pairs=tuple((*places[first], *places[second]) for first, second in pairs),
+        identical=sum(np.array_equal(chosen[first], chosen[second]) for first, second in pairs),
         compared=len(places),
     )
 
 
-def halves(draws: Draws, *, by_batch: bool) -> tuple[list[Positions], list[Positions]]:
+def _halves(draws: Draws, *, by_batch: bool) -> tuple[list[Positions], list[Positions]]:
     """Two parts of the draws that are independent: epochs, or else batches."""
-    if len(draws.epochs) >= 2:
-        middle = len(draws.epochs) // 2
-        return (
-            [batch for epoch in draws.epochs[:middle] for batch in epoch],
-            [batch for epoch in draws.epochs[middle:] for batch in epoch],
-        )
     everything = draws.batches
     middle = len(everything) // 2 if by_batch else len(everything)
+    if len(draws.epochs) >= 2:
+        middle = sum(map(len, draws.epochs[: len(draws.epochs) // 2]))
     return everything[:middle], everything[middle:]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Favoured:
+class Favoured(NamedTuple):
     """Records that were chosen by the first half of the draws, and counted in the second."""
 
     records: int  # How many they are
     inclusions: int  # How often they are in batches of the second half
     batches: int  # How many batches that has
     unequal: float  # At least the probability of so many, given the sizes, if all records are alike
-    sets: int  # How many sets were chosen
 
     @property
     def rate(self) -> float:
         """How often one of them is in a batch."""
         return self.inclusions / (self.records * self.batches)
 
-    def above(self, rate: float) -> float:
-        """The probability of so many inclusions, or more, at a given rate."""
-        return float(stats.binom.sf(self.inclusions - 1, self.records * self.batches, rate))
-
     def p(self, rate: float) -> float:
         """A p-value for all sets together, of records that are alike or have at most this rate.
 
         At a rate of 1 nothing is said of it.
         """
-        above = 0.0 if rate >= 1.0 else self.above(rate)
-        return min(1.0, self.sets * max(self.unequal, above))
+        above = _at_rate(self.inclusions, self.records * self.batches, rate)
+        return min(1.0, len(_SHARES) * max(self.unequal, above))
+
+    def least_rate(self, confidence: float) -> float:
+        """A lower confidence limit of the rate, for all sets together."""
+        if self.inclusions == 0:
+            return 0.0
+        others = self.records * self.batches - self.inclusions + 1
+        return float(stats.beta.ppf((1.0 - confidence) / len(_SHARES), self.inclusions, others))
 
 
-def favoured(draws: Draws, *, by_batch: bool) -> list[Favoured]:
+def favoured(draws: Draws, *, by_batch: bool) -> Iterator[Favoured]:
     """Sets of records that might be drawn more often than others."""
-    first, second = halves(draws, by_batch=by_batch)
+    first, second = _halves(draws, by_batch=by_batch)
     if not first or not second:
-        return []
+        return
     counts = _counts(first, draws.records).astype(np.float64)
     counts[list(draws.several)] = -1.0
     order = np.argsort(-counts, kind="stable")
-    later = _counts(second, draws.records)
-    draws_there = sum(len(batch) for batch in second)
-    found = []
+    later, drawn = _counts(second, draws.records), sum(map(len, second))
     for share in _SHARES:
         many = max(1, int(share * draws.records))
-        chosen = order[:many]
-        included = int(later[chosen].sum())
-        found.append(
-            Favoured(
-                records=many,
-                inclusions=included,
-                batches=len(second),
-                unequal=tail(included, draws_there, many / draws.records),
-                sets=len(_SHARES),
-            )
-        )
-    return found
+        included = int(later[order[:many]].sum())
+        unequal = tail(included, drawn, many / draws.records)
+        yield Favoured(records=many, inclusions=included, batches=len(second), unequal=unequal)
 
 
 def adjacent(batches: list[Positions], records: int, *, most: float) -> tuple[float, float]:
@@ -395,56 +389,43 @@ def adjacent(batches: list[Positions], records: int, *, most: float) -> tuple[fl
     The p-value is valid for uniform batches and, where ``most`` is below 1, also for records that
     join independently with different rates up to that. Every second pair is then independent.
     """
-    joined = total = 0
-    mean = 0.0
-    halves_joined = [0, 0]
+    total, mean, joined = 0, 0.0, [0, 0]
     for batch in batches:
         places = np.unique(batch)
         first = places[:-1][np.diff(places) == 1]
-        joined += len(first)
-        halves_joined[1] += int((first % 2).sum())
-        halves_joined[0] += len(first) - int((first % 2).sum())
+        odd = int((first % 2).sum())
+        joined = [joined[0] + len(first) - odd, joined[1] + odd]
         total += len(places)
         mean += len(places) * max(0, len(places) - 1) / records
     if total == 0:
         return 1.0, 0.0
-    p = tail(joined, total, mean / total)
-    if most < 1.0:
-        counts = (records // 2, (records - 1) // 2)
-        at_rate = min(
-            float(stats.binom.sf(seen - 1, count * len(batches), most**2))
-            for seen, count in zip(halves_joined, counts, strict=True)
-        )
-        p = max(p, min(1.0, 2.0 * at_rate))
-    return p, joined / total
+    counts = (records // 2, (records - 1) // 2)
+    at_rate = min(
+        _at_rate(seen, count * len(batches), most, 2)
+        for seen, count in zip(joined, counts, strict=True)
+    )
+    p = max(tail(sum(joined), total, mean / total), min(1.0, 2.0 * at_rate))
+    return p, sum(joined) / total
 
 
-def ordered_in_time(
-    epochs: list[list[Positions]], records: int, *, most: float
-) -> tuple[float, float]:
+def ordered_in_time(epochs: Epochs, records: int, *, most: float) -> tuple[float, float]:
     """Whether records of the first half of the data come in the first half of an epoch.
 
     As in :func:`adjacent`, records may have different rates up to ``most``. Returns the p-value,
     for more as well as for fewer than half of them; which share of the first halves' records they
     are.
     """
-    early = total = batches = 0
     half = records // 2
-    for epoch in epochs:
-        for batch in epoch[: len(epoch) // 2]:
-            early += int((batch < half).sum())
-            total += len(batch)
-            batches += 1
+    batches = [batch for epoch in epochs for batch in epoch[: len(epoch) // 2]]
+    early, total = sum(int((batch < half).sum()) for batch in batches), sum(map(len, batches))
     if total == 0 or half == 0:
         return 1.0, 0.5
-    mean = half / records
-    sides = [
-        (tail(early, total, mean), early, half),
-        (tail(total - early, total, 1.0 - mean), total - early, records - half),
-    ]
     both = min(
-        max(p, float(stats.binom.sf(seen - 1, count * batches, most)) if most < 1.0 else 0.0)
-        for p, seen, count in sides
+        max(tail(seen, total, mean), _at_rate(seen, count * len(batches), most))
+        for seen, mean, count in (
+            (early, half / records, half),
+            (total - early, 1.0 - half / records, records - half),
+        )
     )
     return min(1.0, 2.0 * both), early / total
 
@@ -458,7 +439,7 @@ def together(
     the two records; in how many batches of the second half both are; in how many they would be on
     average.
     """
-    first, second = halves(draws, by_batch=by_batch)
+    first, second = _halves(draws, by_batch=by_batch)
     if len(first) < 2 or len(second) < 2 or draws.records < 3:
         return 1.0, (0, 0), 0, 0.0
     some = np.setdiff1d(np.arange(draws.records), np.array(sorted(draws.several), dtype=np.int64))
@@ -475,17 +456,14 @@ def together(
     for place in flat:
         one, other = divmod(int(place), len(some))
         both = int(after[:, one].multiply(after[:, other]).sum())
-        p = tail(both, len(second), mean / len(second))
-        if most < 1.0:
-            p = max(p, float(stats.binom.sf(both - 1, len(second), most**2)))
-        p = min(1.0, _PAIRS * p)
-        if p < best[0]:
-            best = (p, (int(some[one]), int(some[other])), both, mean)
+        p = max(tail(both, len(second), mean / len(second)), _at_rate(both, len(second), most, 2))
+        if min(1.0, _PAIRS * p) < best[0]:
+            best = (_PAIRS * p, (int(some[one]), int(some[other])), both, mean)
     return best
 
 
 def again_at_each_start(
-    first: list[Positions], second: list[Positions], records: int
+    first: Iterable[Positions], second: Iterable[Positions], records: int
 ) -> tuple[float, int, int]:
     """Whether two trainings draw the same batches.
 
@@ -500,25 +478,22 @@ def again_at_each_start(
         common += len(np.intersect1d(left, right, assume_unique=True))
         total += len(left)
         mean += len(left) * len(right) / records
-    if total == 0:
-        return 1.0, same, compared
-    return tail(common, total, mean / total), same, compared
+    return (tail(common, total, mean / total) if total else 1.0), same, compared
 
 
-def twice(draws: Draws) -> tuple[int, int]:
-    """In how many batches some record is more than once, and how often one is at most."""
-    batches, most = 0, 1
-    for batch in draws.batches:
+def twice(batches: Iterable[Positions], several: frozenset[int]) -> list[int]:
+    """How often a record is in a batch at most, for each batch that has one more than once."""
+    found = []
+    for batch in batches:
         values, counts = np.unique(batch, return_counts=True)
+        often = counts > 1
         kept = [
             int(count)
-            for value, count in zip(values[counts > 1], counts[counts > 1], strict=True)
-            if int(value) not in draws.several
+            for value, count in zip(values[often], counts[often], strict=True)
+            if int(value) not in several
         ]
-        if kept:
-            batches += 1
-            most = max(most, *kept)
-    return batches, most
+        found += [max(kept)] if kept else []
+    return found
 
 
 def _matrix(batches: list[Positions], records: int) -> sparse.csr_matrix:
@@ -530,6 +505,5 @@ def _matrix(batches: list[Positions], records: int) -> sparse.csr_matrix:
     )
 
 
-def _counts(batches: list[Positions], records: int) -> NDArray[np.int64]:
-    everything = np.concatenate(batches) if batches else np.zeros(0, dtype=np.int64)
-    return np.bincount(everything, minlength=records)[:records].astype(np.int64)
+def _counts(batches: list[Positions], records: int) -> Positions:
+    return np.bincount(np.concatenate(batches), minlength=records)[:records].astype(np.int64)

@@ -52,11 +52,7 @@ from rdpkit.verification.training.checks.trials import Trials
 from rdpkit.verification.training.events import UNKNOWN
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult, TrainingLowerBound
-from rdpkit.verification.training.state import (
-    TrainingState,
-    random_numbers_kept,
-    seed_everything,
-)
+from rdpkit.verification.training.state import TrainingState, random_numbers_kept, seed_everything
 from rdpkit.verification.training.trainer import Batch, PrivateTraining, TrainingMaker
 from rdpkit.verification.training.updates import (
     Rhythm,
@@ -475,13 +471,7 @@ def _law_mistakes(noise: NoiseMeasured, rate: float) -> Iterator[Mistake]:
 
 
 def _repetition_mistakes(
-    maker: TrainingMaker,
-    moment: Moment,
-    rate: float,
-    seed: int,
-    notes: list[str],
-    *,
-    until: float,
+    maker: TrainingMaker, moment: Moment, rate: float, seed: int, notes: list[str], *, until: float
 ) -> Iterator[Mistake]:
     """Noise that comes again in another step, or when training is started again."""
     runs: list[list[tuple[Vector, NoiseMeasured]]] = []
