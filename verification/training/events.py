@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +18,7 @@ from rdpkit import (
     PoissonSampledGaussian,
     Repeated,
     ShuffledGaussian,
+    _validate,
 )
 from rdpkit.adjacency import Adjacency
 from rdpkit.events import RandomAllocationGaussian, TruncatedPoissonGaussian
@@ -169,3 +172,33 @@ def at_least(
     return TrainingLowerBound(
         epsilon=found.epsilon, delta=training.delta, confidence=confidence, given=given
     )
+
+
+def with_noise(event: Event, factor: float) -> Event:
+    """The same event with all noise multiplied."""
+    for name in ("noise_std", "noise_multiplier"):
+        if hasattr(event, name):
+            changed = {name: getattr(event, name) * factor}
+            return dataclasses.replace(event, **changed)
+    if isinstance(event, Repeated):
+        return dataclasses.replace(event, event=with_noise(event.event, factor))
+    if isinstance(event, Composed):
+        return dataclasses.replace(
+            event, events=tuple(with_noise(part, factor) for part in event.events)
+        )
+    raise _validate.fail("event", "to describe DP-SGD", event)
+
+
+def of_updates(
+    event: Event,  # An event that :func:`told` reads
+    account: Told,  # What it reads
+    updates: int,  # How many updates were made
+) -> Event:
+    """The same event with as many updates as were made; whole epochs where batches are of one."""
+    inner = event.expand() if isinstance(event, DPSGD) else event
+    while isinstance(inner, Repeated):
+        inner = inner.event
+    count = updates
+    if account.sampling in (SHUFFLE, ALLOCATED):
+        count = math.ceil(updates * (account.rate or 1.0) - 1e-9)
+    return Repeated(event=inner, count=max(1, count))

@@ -150,7 +150,7 @@ def _norm(value: Any) -> float | None:
         return None
 
 
-_HUGE = 1e6
+HUGE = 1e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,30 +161,38 @@ class Coordinates:
     which: NDArray[np.int64]  # For each coordinate, the place of its parameter
     offsets: NDArray[np.int64]  # For each coordinate, its place in that parameter
 
-    @property
-    def count(self) -> int:
-        """How many there are."""
-        return int(self.which.size)
-
-    def of_each_parameter(self) -> Iterator[tuple[int, Any, NDArray[np.int64]]]:
-        """For each parameter that has some: its place, itself, and which coordinates it has."""
-        for place, parameter in enumerate(self.parameters):
-            mine = np.flatnonzero(self.which == place)
-            if mine.size:
-                yield place, parameter, mine
-
-    def taken(self, values: list[Any]) -> Vector:
-        """The entries of tensors, one for each parameter, at the coordinates; 0 where none is."""
+    def taken(self, name: str) -> Vector:
+        """The entries of such tensors of the parameters at the coordinates; 0 where none is."""
         import torch  # noqa: PLC0415 - Opacus is for torch, this module is imported without it
 
-        found = np.zeros(self.count)
-        for place, _, mine in self.of_each_parameter():
-            value = values[place]
-            if value is not None:
+        found = np.zeros(self.which.size)
+        for place, parameter in enumerate(self.parameters):
+            mine, value = np.flatnonzero(self.which == place), getattr(parameter, name, None)
+            if mine.size and value is not None:
                 index = torch.as_tensor(self.offsets[mine], device=value.device)
                 picked = value.detach().reshape(-1)[index]
                 found[mine] = picked.double().cpu().numpy()
         return found
+
+    def append(self, optimizer: Any, places: NDArray[np.int64], signs: Vector) -> None:
+        """Append a row for each of some coordinates to the gradients of records."""
+        import torch  # noqa: PLC0415 - as above
+
+        mine = {id(p): place for place, p in enumerate(self.parameters)}
+        for p in optimizer.params:
+            samples = p.grad_sample
+            last = samples[-1] if isinstance(samples, list) else samples
+            if last is None:
+                continue
+            rows = torch.zeros((places.size, *p.shape), dtype=last.dtype, device=last.device)
+            here = np.flatnonzero(self.which[places] == mine.get(id(p), -1))
+            if here.size:
+                offsets = torch.as_tensor(self.offsets[places[here]])
+                values = torch.as_tensor(HUGE * signs[here], dtype=last.dtype)
+                flat = rows.reshape(places.size, -1)
+                flat[torch.as_tensor(here), offsets] = values.to(last.device)
+            joined = torch.cat([last.detach(), rows])
+            p.grad_sample = [*samples[:-1], joined] if isinstance(samples, list) else joined
 
 
 def takes_gradient_canaries(training: PrivateTraining) -> bool:
@@ -196,117 +204,74 @@ def takes_gradient_canaries(training: PrivateTraining) -> bool:
     )
 
 
-def trainable(training: PrivateTraining) -> tuple[Any, ...]:
-    """The parameters that the optimiser trains."""
-    return tuple(p for p in training.optimizer.params if p.requires_grad)
+@contextlib.contextmanager
+def canaries_join(
+    training: PrivateTraining,  # With an optimiser of Opacus
+    coordinates: Coordinates,  # Of canaries, and after them others to compare with
+    *,
+    # ``who()`` returns who joins the next update, as places in ``coordinates`` and signs.
+    who: Callable[[], tuple[NDArray[np.int64], Vector]],
+    # ``seen(gradients, records, canaries)`` is called at each update with the noisy gradients at
+    # all coordinates, and with what the records of the training and the canaries contributed before
+    # the update was scaled.
+    seen: Callable[[Vector, Vector, Vector], None],
+) -> Iterator[None]:
+    """Put canaries into updates while the block runs, and see what becomes of them."""
+    optimizer = training.optimizer
+    clip = optimizer.clip_and_accumulate
+    own = "clip_and_accumulate" in vars(optimizer)
+    joined = False
+    contributed = np.zeros((2, coordinates.which.size))
 
-
-class OpacusCanaries:
-    """Puts canaries into updates, and sees what becomes of them."""
-
-    def __init__(
-        self,
-        training: PrivateTraining,  # With an optimiser of Opacus
-        coordinates: Coordinates,  # Of canaries, and after them others to compare with
-        *,
-        # ``who()`` returns who joins the next update, as places in ``coordinates`` and signs.
-        who: Callable[[], tuple[NDArray[np.int64], Vector]],
-        # ``seen(gradients, records)`` is called at each update with the noisy gradients at all
-        # coordinates, and with what the records of the training contributed before the update was
-        # scaled.
-        seen: Callable[[Vector, Vector, Vector], None],
-    ) -> None:
-        self.optimizer = training.optimizer
-        self.coordinates = coordinates
-        self.who, self.seen = who, seen
-        self._joined = False
-        self._records = np.zeros(coordinates.count)
-        self._canaries = np.zeros(coordinates.count)
-
-    @contextlib.contextmanager
-    def open(self) -> Iterator[None]:
-        """Canaries join updates while the block runs."""
-        clip = self.optimizer.clip_and_accumulate
-        own = "clip_and_accumulate" in vars(self.optimizer)
-        self.optimizer.clip_and_accumulate = lambda: self._clipped(clip)
-        try:
-            with optimizer_hooks(self._updated):
-                yield
-        finally:
-            if own:
-                self.optimizer.clip_and_accumulate = clip
-            else:
-                del self.optimizer.clip_and_accumulate
-
-    def _clipped(self, clip: Callable[[], Any]) -> Any:
+    def clipped() -> Any:
         """What the optimiser's own clipping does, with canaries among the records."""
-        before = self._sums()
-        records = self._without_canaries(clip)
-        self._records += records - before
-        if not self._joined:
-            self._joined = True
-            places, signs = self.who()
+        nonlocal joined
+        before = coordinates.taken("summed_grad")
+        records = _without_canaries(optimizer, clip, coordinates)
+        contributed[0] += records - before
+        if not joined:
+            joined = True
+            places, signs = who()
             if places.size:
-                self._append(places, signs)
+                coordinates.append(optimizer, places, signs)
         result = clip()
-        self._canaries += self._sums() - records
+        contributed[1] += coordinates.taken("summed_grad") - records
         return result
 
-    def _without_canaries(self, clip: Callable[[], Any]) -> Vector:
-        """The sum as it would be without them; nothing else is changed."""
-        parameters = self.optimizer.params
-        kept = [(p.grad_sample, p.summed_grad) for p in parameters]
-        numbers = {
-            name: value
-            for name, value in vars(self.optimizer).items()
-            if isinstance(value, bool | int | float)
-        }
-        for p in parameters:
-            p.grad_sample = _fresh(p.grad_sample)
-            p.summed_grad = None if p.summed_grad is None else p.summed_grad.clone()
-        clip()
-        found = self._sums()
-        for p, (samples, total) in zip(parameters, kept, strict=True):
-            p.grad_sample, p.summed_grad = samples, total
-        vars(self.optimizer).update(numbers)
-        return found
+    def updated(updating: Any, args: Any, kwargs: Any) -> None:
+        nonlocal joined
+        if updating is optimizer.original_optimizer and joined:
+            gradients, (records, canaries) = coordinates.taken("grad"), contributed.copy()
+            joined = False
+            contributed[:] = 0.0
+            seen(gradients, records, canaries)
 
-    def _sums(self) -> Vector:
-        sums = [getattr(p, "summed_grad", None) for p in self.coordinates.parameters]
-        return self.coordinates.taken(sums)
-
-    def _append(self, places: NDArray[np.int64], signs: Vector) -> None:
-        import torch  # noqa: PLC0415 - as above
-
-        mine = {id(p): place for place, p in enumerate(self.coordinates.parameters)}
-        for p in self.optimizer.params:
-            samples = p.grad_sample
-            last = samples[-1] if isinstance(samples, list) else samples
-            if last is None:
-                continue
-            rows = torch.zeros((places.size, *p.shape), dtype=last.dtype, device=last.device)
-            here = np.flatnonzero(self.coordinates.which[places] == mine.get(id(p), -1))
-            if here.size:
-                offsets = torch.as_tensor(self.coordinates.offsets[places[here]])
-                values = torch.as_tensor(_HUGE * signs[here], dtype=last.dtype)
-                flat = rows.reshape(places.size, -1)
-                flat[torch.as_tensor(here), offsets] = values.to(last.device)
-            joined = torch.cat([last.detach(), rows])
-            p.grad_sample = [*samples[:-1], joined] if isinstance(samples, list) else joined
-
-    def _updated(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        if optimizer is not self.optimizer.original_optimizer or not self._joined:
-            return
-        gradients = self.coordinates.taken([p.grad for p in self.coordinates.parameters])
-        records, canaries = self._records, self._canaries
-        self._joined = False
-        self._records = np.zeros(self.coordinates.count)
-        self._canaries = np.zeros(self.coordinates.count)
-        self.seen(gradients, records, canaries)
+    optimizer.clip_and_accumulate = clipped
+    try:
+        with optimizer_hooks(updated):
+            yield
+    finally:
+        if own:
+            optimizer.clip_and_accumulate = clip
+        else:
+            del optimizer.clip_and_accumulate
 
 
-def _fresh(samples: Any) -> Any:
-    """The same gradients, as tensors that no flag of Opacus is on."""
-    if isinstance(samples, list):
-        return [one.detach() for one in samples]
-    return None if samples is None else samples.detach()
+def _without_canaries(optimizer: Any, clip: Callable[[], Any], coordinates: Coordinates) -> Vector:
+    """The sum as it would be without them; nothing else is changed."""
+    kept = [(p, p.grad_sample, p.summed_grad) for p in optimizer.params]
+    plain = bool | int | float
+    numbers = {name: one for name, one in vars(optimizer).items() if isinstance(one, plain)}
+    for p, samples, total in kept:
+        # The same gradients, as tensors that no flag of Opacus is on.
+        if isinstance(samples, list):
+            p.grad_sample = [one.detach() for one in samples]
+        else:
+            p.grad_sample = None if samples is None else samples.detach()
+        p.summed_grad = None if total is None else total.clone()
+    clip()
+    found = coordinates.taken("summed_grad")
+    for p, samples, total in kept:
+        p.grad_sample, p.summed_grad = samples, total
+    vars(optimizer).update(numbers)
+    return found

@@ -11,29 +11,26 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 import rdpkit
-from rdpkit import DPSGD, Event, Repeated
+from rdpkit import Event
 from rdpkit.accountants import profiles
 from rdpkit.adjacency import Adjacency
-from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
+from rdpkit.verification.blackbox.mistakes import MistakeKind, mistake_of
 from rdpkit.verification.estimators.one_run.families import GAUSSIAN, ProfileCurve
 from rdpkit.verification.estimators.one_run.guesses import one_run_audit
 from rdpkit.verification.estimators.one_run.independent import RankTest
 from rdpkit.verification.estimators.one_run.tradeoff import one_run_tradeoff_audit
 from rdpkit.verification.training import events
 from rdpkit.verification.training.checks.canaries import (
-    BlackBoxRun,
     CanaryRun,
-    WhiteBoxRun,
     black_box_run,
     noisy_sum_run,
     white_box_run,
 )
-from rdpkit.verification.training.checks.step import with_noise
-from rdpkit.verification.training.events import ALLOCATED, SHUFFLE, UNKNOWN, Told, told
+from rdpkit.verification.training.events import UNKNOWN, Told, of_updates, told, with_noise
 from rdpkit.verification.training.opacus import takes_gradient_canaries
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CanaryScores, CheckResult, TrainingLowerBound
-from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker
+from rdpkit.verification.training.trainer import TrainingMaker
 from rdpkit.verification.training.updates import Vector
 
 # Of the time: until the training ends, and until bounds are no longer made sharper.
@@ -75,18 +72,30 @@ def check_run(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         return _skipped(
             options, began, "the event does not say how each update is made; see the other checks"
         )
+    white = None
     if takes_gradient_canaries(training):
         white = white_box_run(maker, account, options, until=until)
-        if white is not None:
-            return _of_white_box(white, training, account, options, began)
-    if training.noisy_sum is not None:
+    if white is None and training.noisy_sum is not None:
         white = noisy_sum_run(maker, account, options, until=until)
-        if white is not None:
-            return _of_white_box(white, training, account, options, began)
+    if white is not None:
+        return _of_white_box(white, account, options, began)
     black = black_box_run(maker, account, options, until=until)
     if isinstance(black, str):
         return _skipped(options, began, black)
-    return _of_black_box(black, options, began)
+    training = black.training
+    stricter = _by_guesses(black, options, confidence=1.0 - options.rate_of_a_check)
+    event = of_updates(training.event, told(training.event), black.updates)
+    proven = events.upper(event, delta=training.delta, adjacency=training.adjacency)
+    upper = math.inf if proven is None else proven
+    more = stricter.epsilon > min(upper, math.inf if training.epsilon is None else training.epsilon)
+    return _result(
+        black,
+        options,
+        began,
+        test="guesses of who is in",
+        shown=stricter.epsilon if more else None,
+        accounted=upper,
+    )
 
 
 def _skipped(options: TrainingOptions, began: float, why: str) -> CheckResult:
@@ -99,14 +108,11 @@ def _skipped(options: TrainingOptions, began: float, why: str) -> CheckResult:
 
 
 def _of_white_box(
-    run: WhiteBoxRun,
-    training: PrivateTraining,
-    account: Told,
-    options: TrainingOptions,
-    began: float,
+    run: CanaryRun, account: Told, options: TrainingOptions, began: float
 ) -> CheckResult:
-    event = of_updates(training.event, account, run.updates)
-    leaks = EventLeaks(event, training.adjacency)
+    training = run.training
+    assert run.others is not None
+    leaks = EventLeaks(of_updates(training.event, account, run.updates), training.adjacency)
     signed = training.adjacency is Adjacency.REPLACE_ONE
     test = RankTest(
         run.inside,
@@ -129,15 +135,20 @@ def _of_white_box(
         mu=mu,
     )
     as_told = leaks.epsilon(1.0, training.delta)
-    shown = _shown(test, leaks, training, options, as_told=as_told, until=until)
+    claimed = math.inf if training.epsilon is None else training.epsilon
+    rate, shown = options.rate_of_a_check, None
+    more = test.p_value(leaks, 1.0) <= rate
+    # Nothing below the told leak is of interest, unless less was claimed.
+    if more or claimed < as_told:
+        leak = test.lower_bound(leaks, failure=rate, most=_LARGEST_LEAK, until=until)
+        shown = leaks.epsilon(max(leak, 1.0) if more else leak, training.delta)
     return _result(
         run,
-        training,
         options,
         began,
         test="leak of the run",
-        kind="white box",
-        mistake=None if shown is None else _leaks_more(shown, as_told, training, run.updates),
+        shown=shown if shown is not None and (more or shown > claimed) else None,
+        accounted=as_told,
         measured=(
             ("noise multiplier", f"{run.multiplier:.4g} (estimate, beside one canary)"),
             ("epsilon as told", f"{as_told:.4g} for {made} (lower)"),
@@ -149,28 +160,51 @@ def _of_white_box(
 
 def _result(
     run: CanaryRun,
-    training: PrivateTraining,
     options: TrainingOptions,
     began: float,
     *,
     test: str,
-    kind: str,
-    mistake: Mistake | None,
+    shown: float | None,  # The epsilon that is shown, if it is more than told or claimed
+    accounted: float,
     measured: tuple[tuple[str, str], ...] = (),
     bounds: tuple[TrainingLowerBound, ...] = (),
     notes: tuple[str, ...] = (),
 ) -> CheckResult:
     """What every run with canaries shows, and what this one shows besides."""
+    training, mistakes = run.training, []
+    if shown is not None:
+        epsilon = training.epsilon
+        more = mistake_of(
+            MistakeKind.LEAKS_MORE,
+            updates=run.updates,
+            shown=shown,
+            delta=training.delta,
+            accounted=accounted,
+            claimed="" if epsilon is None else f" and {epsilon:.4g} was claimed",
+        )
+        mistakes.append(more)
+    # By right guesses, against whole trade-off curves of Gaussian differential privacy.
+    guessed = one_run_tradeoff_audit(
+        run.scores, run.coins, delta=training.delta, confidence=options.confidence
+    )
+    by_tradeoff = TrainingLowerBound(
+        epsilon=guessed.epsilon,
+        delta=training.delta,
+        confidence=options.confidence,
+        given=f"for {run.updates} updates, and nothing is assumed about scores",
+        family="the training leaks as two Gaussians at some distance do",
+        mu=guessed.leak,
+    )
     return CheckResult(
         name="run",
         false_alarm_rate=options.rate_of_a_check,
-        mistakes=() if mistake is None else (mistake,),
+        mistakes=tuple(mistakes),
         measured=(
-            ("canaries", f"{run.coins.size}, of which {int(run.coins.sum())} were in; {kind}"),
+            ("canaries", f"{run.coins.size}, of which {int(run.coins.sum())} were in; {run.kind}"),
             ("updates", str(run.updates)),
             *measured,
         ),
-        bounds=(*bounds, _by_tradeoff(run, training, options), _by_guesses(run, training, options)),
+        bounds=(*bounds, by_tradeoff, _by_guesses(run, options, confidence=options.confidence)),
         notes=(*run.notes, *notes),
         spent={test: options.rate_of_a_check},
         scores=CanaryScores(
@@ -180,108 +214,26 @@ def _result(
     )
 
 
-def _shown(
-    test: RankTest,
-    leaks: EventLeaks,
-    training: PrivateTraining,
-    options: TrainingOptions,
-    *,
-    as_told: float,
-    until: float,
-) -> float | None:
-    """The epsilon that is shown at the check's error rate, if it is more than told or claimed."""
-    claimed = math.inf if training.epsilon is None else training.epsilon
-    rate = options.rate_of_a_check
-    more = test.p_value(leaks, 1.0) <= rate
-    # Nothing below the told leak is of interest, unless less was claimed.
-    if not more and claimed >= as_told:
-        return None
-    leak = test.lower_bound(leaks, failure=rate, most=_LARGEST_LEAK, until=until)
-    shown = leaks.epsilon(max(leak, 1.0) if more else leak, training.delta)
-    return shown if more or shown > claimed else None
-
-
-def _of_black_box(run: BlackBoxRun, options: TrainingOptions, began: float) -> CheckResult:
-    training = run.training
-    stricter = _by_guesses(run, training, options, confidence=1.0 - options.rate_of_a_check)
-    event = of_updates(training.event, told(training.event), run.updates)
-    proven = events.upper(event, delta=training.delta, adjacency=training.adjacency)
-    upper = math.inf if proven is None else proven
-    more = stricter.epsilon > min(upper, math.inf if training.epsilon is None else training.epsilon)
-    leak = _leaks_more(stricter.epsilon, upper, training, run.updates) if more else None
-    test = "guesses of who is in"
-    return _result(run, training, options, began, test=test, kind=run.kind, mistake=leak)
-
-
-def _by_tradeoff(
-    run: CanaryRun, training: PrivateTraining, options: TrainingOptions
-) -> TrainingLowerBound:
-    """By right guesses, against whole trade-off curves of Gaussian differential privacy."""
-    found = one_run_tradeoff_audit(
-        run.scores, run.coins, delta=training.delta, confidence=options.confidence
-    )
-    return TrainingLowerBound(
-        epsilon=found.epsilon,
-        delta=training.delta,
-        confidence=options.confidence,
-        given=f"for {run.updates} updates, and nothing is assumed about scores",
-        family="the training leaks as two Gaussians at some distance do",
-        mu=found.leak,
-    )
-
-
 def _by_guesses(
-    run: CanaryRun,
-    training: PrivateTraining,
-    options: TrainingOptions,
-    *,
-    confidence: float | None = None,
+    run: CanaryRun, options: TrainingOptions, *, confidence: float
 ) -> TrainingLowerBound:
     """By right guesses of who is in, for a number of guesses that was fixed beforehand."""
     each = max(1, int(_GUESSED * run.coins.size))
-    level = options.confidence if confidence is None else confidence
     found = one_run_audit(
         run.scores,
         run.coins,
         guess_in=each,
         guess_out=min(each, run.coins.size - each),
-        delta=training.delta,
-        confidence=level,
+        delta=run.training.delta,
+        confidence=confidence,
     )
     return TrainingLowerBound(
         epsilon=found.epsilon,
-        delta=training.delta,
-        confidence=level,
+        delta=run.training.delta,
+        confidence=confidence,
         given=f"nothing is assumed about scores; for {run.updates} updates, by right guesses of "
         "who is in",
     )
-
-
-def _leaks_more(shown: float, accounted: float, training: PrivateTraining, updates: int) -> Mistake:
-    claimed = "" if training.epsilon is None else f" and {training.epsilon:.4g} was claimed"
-    return mistake_of(
-        MistakeKind.LEAKS_MORE,
-        updates=updates,
-        shown=shown,
-        delta=training.delta,
-        accounted=accounted,
-        claimed=claimed,
-    )
-
-
-def of_updates(
-    event: Event,  # An event that :func:`rdpkit.verification.training.events.told` reads
-    account: Told,  # What it reads
-    updates: int,  # How many updates were made
-) -> Event:
-    """The same event with as many updates as were made; whole epochs where batches are of one."""
-    inner = event.expand() if isinstance(event, DPSGD) else event
-    while isinstance(inner, Repeated):
-        inner = inner.event
-    count = updates
-    if account.sampling in (SHUFFLE, ALLOCATED):
-        count = math.ceil(updates * (account.rate or 1.0) - 1e-9)
-    return Repeated(event=inner, count=max(1, count))
 
 
 _GRID = 50_000

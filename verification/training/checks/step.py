@@ -15,8 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import rdpkit
-from rdpkit import Event, _validate
 from rdpkit.formats.numbers import how_many
 from rdpkit.verification.blackbox.mistakes import (
     Mistake,
@@ -561,24 +559,9 @@ def _bounds(evidence: StepEvidence, options: TrainingOptions) -> Iterator[Traini
     training = evidence.training
     found = events.at_least(
         training,
-        with_noise(training.event, multiplier / account.noise_multiplier),
+        events.with_noise(training.event, multiplier / account.noise_multiplier),
         confidence=options.confidence,
         given="every step is like the one that was measured, and batches are drawn as told",
     )
     if found is not None:
         yield found
-
-
-def with_noise(event: Event, factor: float) -> Event:
-    """The same event with all noise multiplied."""
-    for name in ("noise_std", "noise_multiplier"):
-        if hasattr(event, name):
-            changed = {name: getattr(event, name) * factor}
-            return dataclasses.replace(event, **changed)
-    if isinstance(event, rdpkit.Repeated):
-        return dataclasses.replace(event, event=with_noise(event.event, factor))
-    if isinstance(event, rdpkit.Composed):
-        return dataclasses.replace(
-            event, events=tuple(with_noise(part, factor) for part in event.events)
-        )
-    raise _validate.fail("event", "to describe DP-SGD", event)

@@ -10,8 +10,8 @@ import pytest
 import rdpkit
 from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.training import zoo
-from rdpkit.verification.training.checks.run import check_run, of_updates
-from rdpkit.verification.training.events import told
+from rdpkit.verification.training.checks.run import check_run
+from rdpkit.verification.training.events import of_updates, told
 from rdpkit.verification.training.opacus import opacus_training
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.verify_training import training_maker
