@@ -15,7 +15,7 @@ import random
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class TrainingState:
 
     def __init__(self, training: PrivateTraining) -> None:
         self._put_back: list[Callable[[], None]] = []
-        self._generators: list[Any] = []
+        self._generators: list[_Generator] = []
         self._seen: set[int] = set()
         self._holders: list[tuple[str, Callable[[], Any], Callable[[Any], Any]]] = []
         model = training.model
@@ -72,7 +72,7 @@ class TrainingState:
         """Seed the global generators and those that were found, each in its own way."""
         seed_everything(seed)
         for place, generator in enumerate(self._generators):
-            _seed_generator(generator, seed + 1 + place)
+            generator.seed(seed + 1 + place)
         if self._own is not None:
             self._own(seed)
 
@@ -82,7 +82,7 @@ class TrainingState:
         torch = _torch()
         if torch is not None:
             parts.append(torch.get_rng_state().numpy().tobytes())
-        states = map(_generator_state, self._generators)
+        states = (generator.state() for generator in self._generators)
         parts += [one.numpy().tobytes() if hasattr(one, "numpy") else one for one in states]
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
@@ -90,16 +90,17 @@ class TrainingState:
         if id(thing) in self._seen or isinstance(thing, _PLAIN):
             return
         self._seen.add(id(thing))
-        for keeper in (_keep_module, _keep_generator, _keep_optimizer):
-            action = keeper(thing)
-            if action is not None:
-                self._put_back.append(action)
-                if keeper is _keep_generator:
-                    self._generators.append(thing)
-                elif keeper is _keep_optimizer:
-                    self._keep_attributes(thing, depth)
-                return
-        if depth < _DEEPEST:
+        generator, torch = _generator(thing), _torch()
+        if generator is not None:
+            state = copy.deepcopy(generator.state())
+            self._generators.append(generator)
+            self._put_back.append(lambda: generator.put(copy.deepcopy(state)))
+        elif torch is not None and isinstance(thing, torch.nn.Module):
+            self._put_back.append(_module_kept(torch, thing))
+        elif torch is not None and isinstance(thing, torch.optim.Optimizer):
+            self._put_back.append(_optimizer_kept(thing))
+            self._keep_attributes(thing, depth)
+        elif depth < _DEEPEST:
             self._keep_attributes(thing, depth)
 
     def _keep_variables(self, function: Any) -> None:
@@ -381,10 +382,7 @@ def _relisted(held: Any, kept: list[Any]) -> Any:
     return held
 
 
-def _keep_module(thing: Any) -> Callable[[], None] | None:
-    torch = _torch()
-    if torch is None or not isinstance(thing, torch.nn.Module):
-        return None
+def _module_kept(torch: Any, thing: Any) -> Callable[[], None]:
     tensors = [*thing.parameters(), *thing.buffers()]
     kept = [tensor.detach().clone() for tensor in tensors]
     training = thing.training
@@ -399,44 +397,7 @@ def _keep_module(thing: Any) -> Callable[[], None] | None:
     return put_back
 
 
-def _keep_generator(thing: Any) -> Callable[[], None] | None:
-    torch = _torch()
-    of_torch = () if torch is None else (torch.Generator,)
-    kinds = (np.random.Generator, np.random.RandomState, random.Random, *of_torch)
-    if not isinstance(thing, kinds) or isinstance(thing, random.SystemRandom):
-        return None
-    state = copy.deepcopy(_generator_state(thing))
-    return lambda: _set_generator_state(thing, copy.deepcopy(state))
-
-
-def _generator_state(generator: Any) -> Any:
-    if isinstance(generator, np.random.Generator):
-        return generator.bit_generator.state
-    return generator.getstate() if hasattr(generator, "getstate") else generator.get_state()
-
-
-def _set_generator_state(generator: Any, state: Any) -> None:
-    if isinstance(generator, np.random.Generator):
-        generator.bit_generator.state = state
-    elif hasattr(generator, "setstate"):
-        generator.setstate(state)
-    else:
-        generator.set_state(state)
-
-
-def _seed_generator(generator: Any, seed: int) -> None:
-    if isinstance(generator, np.random.Generator):
-        generator.bit_generator.state = type(generator.bit_generator)(seed).state
-    elif isinstance(generator, np.random.RandomState | random.Random):
-        generator.seed(seed % 2**32 if isinstance(generator, np.random.RandomState) else seed)
-    else:
-        generator.manual_seed(seed)
-
-
-def _keep_optimizer(thing: Any) -> Callable[[], None] | None:
-    torch = _torch()
-    if torch is None or not isinstance(thing, torch.optim.Optimizer):
-        return None
+def _optimizer_kept(thing: Any) -> Callable[[], None]:
     kept = copy.deepcopy(thing.state_dict())
 
     def put_back() -> None:
@@ -444,6 +405,30 @@ def _keep_optimizer(thing: Any) -> Callable[[], None] | None:
         thing.zero_grad()
 
     return put_back
+
+
+class _Generator(NamedTuple):
+    """How to read, set and seed a random generator."""
+
+    state: Callable[[], Any]
+    put: Callable[[Any], Any]
+    seed: Callable[[int], Any]
+
+
+def _generator(thing: Any) -> _Generator | None:  # None if it is none, or cannot be set
+    if isinstance(thing, np.random.Generator):
+        bits: Any = thing.bit_generator
+        put = functools.partial(setattr, bits, "state")
+        return _Generator(lambda: bits.state, put, lambda seed: put(type(bits)(seed).state))
+    if isinstance(thing, np.random.RandomState):
+        seed_of = lambda seed: thing.seed(seed % 2**32)  # noqa: E731
+        return _Generator(thing.get_state, thing.set_state, seed_of)
+    if isinstance(thing, random.Random) and not isinstance(thing, random.SystemRandom):
+        return _Generator(thing.getstate, thing.setstate, thing.seed)
+    torch = _torch()
+    if torch is not None and isinstance(thing, torch.Generator):
+        return _Generator(thing.get_state, thing.set_state, thing.manual_seed)
+    return None
 
 
 def _torch() -> Any:

@@ -68,50 +68,37 @@ def optimizer_hooks(
             handle.remove()
 
 
-class UpdateRecorder:
-    """Sees the gradients of every torch optimiser while it is open."""
+@contextlib.contextmanager
+def gradients_handed(
+    training: PrivateTraining,  # Whose parameters are looked for
+    see: Callable[[dict[str, Any]], None],
+    after: Callable[[Any, Any, Any], None] | None = None,
+) -> Iterator[None]:
+    """Call a function with the gradients that each torch optimiser is handed, by their names."""
+    if training.model is None:
+        yield
+        return
+    names = {id(one): name for name, one in training.model.named_parameters()}
 
-    def __init__(
-        self,
-        training: PrivateTraining,  # Whose parameters are looked for
-        *,
-        # Whether parameters are put back after each update, so that none depends on another.
-        held: bool = False,
-    ) -> None:
-        self.training = training
-        self._kept = (
-            [(one, one.detach().clone()) for one in training.model.parameters()]
-            if held and training.model is not None
-            else []
-        )
-        self.found: list[dict[str, Any]] = []
-        model = training.model
-        self._names: dict[int, str] = (
-            {} if model is None else {id(p): name for name, p in model.named_parameters()}
-        )
-
-    def open(self) -> contextlib.AbstractContextManager[None]:
-        """Record while the block runs."""
-        if self.training.model is None:
-            return contextlib.nullcontext()
-        return optimizer_hooks(self._before, self._after)
-
-    def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        for parameter, kept in self._kept:
-            parameter.detach().copy_(kept)
-
-    def _before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        # Opacus's optimiser wraps another one, which sees the noisy gradient.
+    def before(optimizer: Any, args: Any, kwargs: Any) -> None:
+        # Opacus's optimiser wraps another one, which sees the noisy gradient and moves parameters.
         if hasattr(optimizer, "original_optimizer"):
             return
-        seen = {}
-        for group in optimizer.param_groups:
-            for parameter in group["params"]:
-                name = self._names.get(id(parameter))
-                if name is not None and parameter.grad is not None:
-                    seen[name] = parameter.grad.detach().double().cpu().numpy().ravel().copy()
-        if seen:
-            self.found.append(seen)
+        found = {
+            names[id(one)]: one.grad
+            for group in optimizer.param_groups
+            for one in group["params"]
+            if one.grad is not None and id(one) in names
+        }
+        if found:
+            see(found)
+
+    with optimizer_hooks(before, after):
+        yield
+
+
+def _array(gradient: Any) -> Vector:
+    return np.asarray(gradient.detach().double().cpu().numpy().ravel().copy())
 
 
 def observe(
@@ -124,8 +111,11 @@ def observe(
 ) -> Update:
     """Call ``step`` with each batch, one after the other, and return the updates that it made."""
     before = parameters_of(training)
-    recorder = UpdateRecorder(training)
+    found: list[dict[str, Vector]] = []
     released: list[Vector] = []
+
+    def see(gradients: dict[str, Any]) -> None:
+        found.append({name: _array(one) for name, one in gradients.items()})
 
     def collected(gradients: Any) -> Any:
         assert training.noisy_sum is not None
@@ -135,12 +125,12 @@ def observe(
 
     with (
         _validate.ErrorsOf(f"{training.name}: step(batch)"),
-        recorder.open(),
+        gradients_handed(training, see),
         _noisy_sums(training, collected if sums else None),
     ):
         for batch in batches:
             training.step(batch)
-    steps = [one for place, one in enumerate(_rounds(recorder.found)) if place not in public]
+    steps = [one for place, one in enumerate(_rounds(found)) if place not in public]
     seen = steps
     handed = bool(steps)
     if not steps:
@@ -214,13 +204,26 @@ def public_updates(training: PrivateTraining, one: Batch, other: Batch) -> froze
     """
     found = []
     state = TrainingState(training)
+    parameters = [] if training.model is None else list(training.model.parameters())
+    kept = [(one, one.detach().clone()) for one in parameters]
+
+    def put_back(*_: Any) -> None:
+        for parameter, value in kept:
+            parameter.detach().copy_(value)
+
     for batch in (one, other):
         state.reseed(_SEED)
-        recorder = UpdateRecorder(training, held=True)
-        with recorder.open():
+        seen: list[dict[str, Vector]] = []
+        with gradients_handed(
+            training,
+            lambda gradients, seen=seen: seen.append(  # type: ignore[misc]
+                {name: _array(one) for name, one in gradients.items()}
+            ),
+            put_back,
+        ):
             training.step(batch)
         state.restore()
-        found.append(_rounds(recorder.found))
+        found.append(_rounds(seen))
     first, second = found
     if len(first) != len(second):
         return frozenset()
@@ -383,53 +386,32 @@ class UpdateCounter:
     count: int = field(default=0, init=False)
     multipliers: list[float] = field(default_factory=list, init=False)
     ended: bool = field(default=True, init=False)
-    _moved: set[int] = field(default_factory=set, init=False)
-    _known: set[int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        model = self.training.model
-        self._known = set() if model is None else {id(one) for one in model.parameters()}
+    _moved: set[str] = field(default_factory=set, init=False)
 
     @contextlib.contextmanager
-    def open(self) -> Iterator[UpdateCounter]:
+    def open(self) -> Iterator[None]:
         """Count while the block runs; it may be ended early."""
         try:
-            with optimizer_hooks(self._before):
-                yield self
+            with gradients_handed(self.training, self._see):
+                yield
         except _EnoughError:
             self.ended = False
 
-    def _before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        # Opacus's optimiser wraps another one, which alone moves parameters.
-        if hasattr(optimizer, "original_optimizer"):
-            return
-        moved = {
-            id(parameter)
-            for group in optimizer.param_groups
-            for parameter in group["params"]
-            if parameter.grad is not None and id(parameter) in self._known
-        }
-        if not moved:
-            return
+    def _see(self, gradients: dict[str, Any]) -> None:
         if time.perf_counter() > self.until or self.count == self.most:
             raise _EnoughError
         if self.count == self.before:
             # What the first update is made from; a fixed seed makes it the same again.
-            self.first += b"".join(
-                parameter.grad.detach().cpu().double().numpy().tobytes()
-                for group in optimizer.param_groups
-                for parameter in group["params"]
-                if id(parameter) in moved
-            )
+            self.first += b"".join(_array(one).tobytes() for one in gradients.values())
         # Optimisers of different parameters make one update together.
-        if self.count == 0 or moved & self._moved:
+        if self.count == 0 or gradients.keys() & self._moved:
             self.count += 1
             self._moved = set()
             # As it is for this update; a schedule changes it afterwards.
             own = getattr(self.training.optimizer, "noise_multiplier", None)
             if isinstance(own, int | float):
                 self.multipliers.append(float(own))
-        self._moved |= moved
+        self._moved |= gradients.keys()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -477,8 +459,7 @@ def count_steps(training: PrivateTraining, *, most: int, calls: int, until: floa
     multipliers: list[float] = []
     for batch in training.loader:
         counter = UpdateCounter(training, until=math.inf)
-        watched = contextlib.nullcontext() if training.model is None else counter.open()
-        with _validate.ErrorsOf(f"{training.name}: step(batch)"), watched:
+        with _validate.ErrorsOf(f"{training.name}: step(batch)"), counter.open():
             training.step(batch)
         multipliers += counter.multipliers
         batches += 1

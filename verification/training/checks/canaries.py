@@ -43,9 +43,7 @@ class CanaryRun:
     kind: str  # What the canaries are, in words
     notes: tuple[str, ...]  # Remarks
     training: PrivateTraining  # With the canaries among its records, where they are records
-    others: Vector | None = (
-        None  # Scores of coordinates without, where these are gradients
-    )
+    others: Vector | None = None  # Scores of coordinates without, where these are gradients
     multiplier: float = math.nan
     """The noise's standard deviation over the largest effect of a canary, as it was measured."""
 

@@ -11,7 +11,6 @@ import dataclasses
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -52,13 +51,7 @@ from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult, TrainingLowerBound
 from rdpkit.verification.training.state import TrainingState, random_numbers_kept, seed_everything
 from rdpkit.verification.training.trainer import Batch, PrivateTraining, TrainingMaker
-from rdpkit.verification.training.updates import (
-    Rhythm,
-    Vector,
-    rhythm_of,
-    splits_batches,
-    uses_sums_alone,
-)
+from rdpkit.verification.training.updates import Vector, rhythm_of, splits_batches, uses_sums_alone
 
 _PAIRS_LATER, _TRIED_LATER = 24, 2
 _PAIRS_BESIDE = 2
@@ -102,6 +95,10 @@ _BENEATH = (
     "updates are changed after noise was added, so what noisy_sum() returned to the step was "
     "looked at in their place; nothing else of a batch is in the first update"
 )
+_IRREGULAR = (
+    "updates come after different numbers of calls of step(batch), so only updates that the first "
+    "call makes were looked at"
+)
 _CURVED = (
     "updates are a curved function of the sum with noise in some batches, so the law of the noise "
     "was not held against a Gaussian's"
@@ -130,7 +127,13 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     budget = ErrorBudget(options.rate_of_a_check)
     later = (f"{test} {place + 1}" for test in LATER for place in range(len(_MOMENTS)))
     level = budget.equally(*TESTS, *later)
-    notes = [*_dropout_off(training), *_rhythm_notes(rhythm)]
+    notes = _dropout_off(training)
+    if not rhythm.regular:
+        notes.append(_IRREGULAR)
+    elif rhythm.calls > 1:
+        notes.append(
+            f"an update is made from {rhythm.calls} calls of step(batch), and seen as a whole"
+        )
     moment = look_at(training, rhythm, options, notes, until=until)
     if moment.noise.nowhere:
         found = _without_noise(maker, moment, options, began, notes)
@@ -144,21 +147,18 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
             notes.append(_BENEATH)
             moment, changed = beneath, None
     scaled = changed is Changed.SCALED
-    scale = None
+    scale, divided = None, False
     if changed is None or scaled:
-        scale = _other_scale(
+        scale, divided = _other_scale(
             moment, seed=options.known_seed, rate=level, scaled=scaled, until=until
         )
-    evidence = _evidence(moment, level, divided=scale is not None and scale.divided)
-    mistakes = [*_carried(moment, options.known_seed)]
-    if scale is not None:
-        drowned = MistakeKind.CLIPPED_AFTER_NOISE
-        mistakes.append(mistake_of(drowned, ratio=scale.ratio) if scaled else _scale_mistake(scale))
+    evidence = _evidence(moment, level, divided=divided)
+    mistakes = [*_carried(moment, options.known_seed), *filter(None, [scale])]
     if changed is None:
         mistakes += [
             *dependence_mistakes(evidence),
             *clipping_mistakes(evidence),
-            *(laws := _laws(moment, level, options.known_seed, notes)),
+            *(laws := list(_law_mistakes(moment, level, options.known_seed, notes))),
         ]
         # Entries that are the same noise are no independent evidence of what comes again.
         if MistakeKind.NOISE_SHARED not in {one.kind for one in laws}:
@@ -205,17 +205,6 @@ def _evidence(moment: Moment, level: float, *, divided: bool = False) -> StepEvi
         probe=moment.effects,
         divided=divided,
     )
-
-
-def _rhythm_notes(rhythm: Rhythm) -> list[str]:
-    if not rhythm.regular:
-        return [
-            "updates come after different numbers of calls of step(batch), so only updates that "
-            "the first call makes were looked at"
-        ]
-    if rhythm.calls == 1:
-        return []
-    return [f"an update is made from {rhythm.calls} calls of step(batch), and seen as a whole"]
 
 
 def _carried(moment: Moment, seed: int) -> Iterator[Mistake]:
@@ -394,19 +383,13 @@ def _noise_of_another_start(
     return float(np.linalg.norm(trials.update(_of_width(trials, 0, width), 0).vector - vector))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Scale:
-    """Noise whose standard deviation depends on the batch: how, and for which two batches."""
-
-    ratio: float
-    batches: str
-    divided: bool
-
-
 def _other_scale(
     moment: Moment, *, seed: int, rate: float, scaled: bool, until: float
-) -> _Scale | None:
-    """A batch for which the noise has another standard deviation; None if it has one."""
+) -> tuple[Mistake | None, bool]:
+    """What is wrong if the noise has another standard deviation for another batch.
+
+    And whether it is divided by the number of records in the batch.
+    """
     trials, noise, effects, joins = moment.trials, moment.noise, moment.effects, moment.joins
     few, many = (len(base) for base in effects.bases)
     others = [("a batch with a record of 100 times the features", moment.strongest)]
@@ -426,45 +409,34 @@ def _other_scale(
         # A normal variable is beyond this root with probability at most a quarter of the rate;
         # twice, because the logarithm of a ratio of estimates is only nearly normal.
         limit = max(_OTHER_SCALE, 2.0 * spread * math.sqrt(2.0 * math.log(8.0 / rate)))
-        if abs(math.log(max(ratio, 1e-300))) > limit + drowned:
-            divided = joins and not scaled and abs(ratio * many / few - 1.0) < 0.1
-            return _Scale(
-                ratio=ratio, batches=f"{words} that it has for one of {few}", divided=divided
-            )
-    return None
+        if abs(math.log(max(ratio, 1e-300))) <= limit + drowned:
+            continue
+        if scaled:
+            return mistake_of(MistakeKind.CLIPPED_AFTER_NOISE, ratio=ratio), False
+        divided = joins and abs(ratio * many / few - 1.0) < 0.1
+        cause = "divided by the number of records in the batch" if divided else "not constant"
+        batches = f"{words} that it has for one of {few}"
+        kind = MistakeKind.BATCH_DEPENDENT_SCALE
+        return mistake_of(kind, "noise", ratio=ratio, batches=batches, cause=cause), divided
+    return None, False
 
 
-def _scale_mistake(scale: _Scale) -> Mistake:
-    cause = "divided by the number of records in the batch" if scale.divided else "not constant"
-    return mistake_of(
-        MistakeKind.BATCH_DEPENDENT_SCALE,
-        "noise",
-        ratio=scale.ratio,
-        batches=scale.batches,
-        cause=cause,
-    )
-
-
-def _laws(moment: Moment, level: float, seed: int, notes: list[str]) -> tuple[Mistake, ...]:
+def _law_mistakes(moment: Moment, rate: float, seed: int, notes: list[str]) -> Iterator[Mistake]:
     """What is wrong with the law of the noise, where it is that of the noise that was added."""
-    found = tuple(_law_mistakes(moment.noise, level))
-    of_another_law = any(one.kind is MistakeKind.NOISE_NOT_GAUSSIAN for one in found)
-    if of_another_law and bends_sometimes(moment, seed):
-        notes.append(_CURVED)
-        return ()
-    return found
-
-
-def _law_mistakes(noise: NoiseMeasured, rate: float) -> Iterator[Mistake]:
+    noise, kind = moment.noise, MistakeKind.NOISE_NOT_GAUSSIAN
     alike = shared_noise(noise, between=rate, within=rate)
     if alike is not None:
         yield mistake_of(MistakeKind.NOISE_SHARED, alike=alike)
         return
-    kind = MistakeKind.NOISE_NOT_GAUSSIAN
     distance = not_gaussian(noise, rate)
-    if distance is not None:
+    largest = cut_off(noise, rate) if distance is None else None
+    if distance is None and largest is None:
+        return
+    if bends_sometimes(moment, seed):
+        notes.append(_CURVED)
+    elif distance is not None:
         yield mistake_of(kind, "distance", distance=distance)
-    elif (largest := cut_off(noise, rate)) is not None:
+    else:
         yield mistake_of(kind, "cut_off", draws=noise.draws.size, largest=largest)
 
 
