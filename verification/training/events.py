@@ -50,6 +50,9 @@ class Told:
     """
 
 
+_NOTHING = Told(sampling=UNKNOWN, noise_multiplier=None, rate=None, updates=None)
+
+
 def told(event: Event) -> Told:
     """Read an event of DP-SGD."""
     if isinstance(event, DPSGD):
@@ -64,25 +67,26 @@ def told(event: Event) -> Told:
         q = inner.sampling_probability
         return _of(inner, FULL if q == 1.0 else POISSON, q, count)
     if isinstance(inner, TruncatedPoissonGaussian):
-        found = _of(inner, TRUNCATED, inner.sampling_probability, count)
-        return replace(found, largest_batch=inner.max_batch_size)
+        rate, most = inner.sampling_probability, inner.max_batch_size
+        return _of(inner, TRUNCATED, rate, count, largest_batch=most)
     if isinstance(inner, FixedSizeSampledGaussian):
-        rate = inner.sample_size / inner.population_size
-        found = _of(inner, FIXED, rate, count)
-        return replace(found, records=inner.population_size)
+        there = inner.population_size
+        return _of(inner, FIXED, inner.sample_size / there, count, records=there)
     if isinstance(inner, ShuffledGaussian):
-        rate = inner.batch_size / inner.dataset_size
-        found = _of(inner, SHUFFLE, rate, count * inner.batches)
-        return replace(found, epochs=count, records=inner.dataset_size)
+        rate, there = inner.batch_size / inner.dataset_size, inner.dataset_size
+        return _of(inner, SHUFFLE, rate, count * inner.batches, epochs=count, records=there)
     if isinstance(inner, RandomAllocationGaussian) and inner.batches_per_record == 1:
-        found = _of(inner, ALLOCATED, 1.0 / inner.batches, count * inner.batches)
-        return replace(found, epochs=count)
-    if isinstance(inner, Composed):
-        return _of_parts(inner.events, count)
-    return _NOTHING
+        batches = inner.batches
+        return _of(inner, ALLOCATED, 1.0 / batches, count * batches, epochs=count)
+    return _of_parts(inner.events, count) if isinstance(inner, Composed) else _NOTHING
 
 
-_NOTHING = Told(sampling=UNKNOWN, noise_multiplier=None, rate=None, updates=None)
+def _of(inner: Any, sampling: str, rate: float, count: int, **more: int) -> Told:
+    # How far a record that comes or goes moves the sum, which is what the step check measures.
+    norm = getattr(inner, "record_norm", None)
+    norm = inner.record_diameter / 2.0 if norm is None else norm
+    noise = inner.noise_std / norm
+    return Told(sampling=sampling, noise_multiplier=noise, rate=rate, updates=count, **more)
 
 
 def _of_parts(events: Sequence[Event], count: int) -> Told:
@@ -91,12 +95,11 @@ def _of_parts(events: Sequence[Event], count: int) -> Told:
     Which part comes when is not said, so the noise is the smallest and the rate the largest.
     """
     parts = [told(event) for event in events]
-    if len({part.sampling for part in parts}) != 1:
-        return _NOTHING
     noise = [part.noise_multiplier for part in parts if part.noise_multiplier is not None]
     rates = [part.rate for part in parts if part.rate is not None]
     updates = [part.updates for part in parts if part.updates is not None]
-    if not len(noise) == len(rates) == len(updates) == len(parts):
+    one_kind = len({part.sampling for part in parts}) == 1
+    if not one_kind or not len(noise) == len(rates) == len(updates) == len(parts):
         return _NOTHING
     return replace(
         parts[0],
@@ -108,49 +111,29 @@ def _of_parts(events: Sequence[Event], count: int) -> Told:
     )
 
 
-def _of(inner: Any, sampling: str, rate: float, count: int) -> Told:
-    # How far a record that comes or goes moves the sum, which is what the step check measures.
-    norm = getattr(inner, "record_norm", None)
-    if norm is None:
-        norm = inner.record_diameter / 2.0
-    return Told(
-        sampling=sampling, noise_multiplier=inner.noise_std / norm, rate=rate, updates=count
-    )
+def _gaussian(kind: type[Any], noise_multiplier: float, count: int, **fields: Any) -> Event:
+    """So many updates with noise beside records that come or go by 1, and change by 2."""
+    inner = kind(noise_std=noise_multiplier, record_norm=1.0, record_diameter=2.0, **fields)
+    return Repeated(event=inner, count=max(1, count))
 
 
 def poisson(noise_multiplier: float, *, rate: float, updates: int) -> Event:
     """Poisson samples with another rate or another number of updates."""
-    return rdpkit.Repeated(
-        event=rdpkit.PoissonSampledGaussian(
-            noise_std=noise_multiplier,
-            record_norm=1.0,
-            record_diameter=2.0,
-            sampling_probability=min(1.0, rate),
-        ),
-        count=max(1, updates),
+    probability = min(1.0, rate)
+    return _gaussian(
+        PoissonSampledGaussian, noise_multiplier, updates, sampling_probability=probability
     )
 
 
 def shuffled(noise_multiplier: float, *, batch: int, records: int, epochs: int) -> Event:
     """Shuffled batches."""
-    return rdpkit.Repeated(
-        event=rdpkit.ShuffledGaussian(
-            noise_std=noise_multiplier,
-            record_norm=1.0,
-            record_diameter=2.0,
-            batch_size=batch,
-            dataset_size=max(batch, records),
-        ),
-        count=max(1, epochs),
-    )
+    sizes = {"batch_size": batch, "dataset_size": max(batch, records)}
+    return _gaussian(ShuffledGaussian, noise_multiplier, epochs, **sizes)
 
 
 def known(noise_multiplier: float, *, times: int) -> Event:
     """A record that is in ``times`` batches which everybody knows."""
-    return rdpkit.Repeated(
-        event=rdpkit.Gaussian(noise_std=noise_multiplier, record_norm=1.0, record_diameter=2.0),
-        count=max(1, times),
-    )
+    return _gaussian(Gaussian, noise_multiplier, times)
 
 
 def upper(event: Event, *, delta: float, adjacency: Adjacency) -> float | None:

@@ -42,7 +42,7 @@ class TrainingState:
         self._put_back: list[Callable[[], None]] = []
         self._generators: list[_Generator] = []
         self._seen: set[int] = set()
-        self._holders: list[tuple[str, Callable[[], Any], Callable[[Any], Any]]] = []
+        self._holders: list[tuple[str, Callable[[], Iterator[tuple[str, Any, Any]]]]] = []
         model = training.model
         self._released = set() if model is None else {id(one) for one in model.parameters()}
         self._own = training.reseed
@@ -62,8 +62,8 @@ class TrainingState:
         Parameters of a model are left out: they are what is released.
         """
         found: dict[str, Held] = {}
-        for owner, values, put in self._holders:
-            for path, value, setter in _entries(values(), put):
+        for owner, entries in self._holders:
+            for path, value, setter in entries():
                 if id(value) not in self._released:
                     found[f"{owner}{path}"] = Held(value=_copied(value), setter=setter)
         return found
@@ -105,30 +105,25 @@ class TrainingState:
 
     def _keep_variables(self, function: Any) -> None:
         """Keep what a function counts in variables outside of it, by nonlocal or global."""
-        names = getattr(getattr(function, "__code__", None), "co_freevars", ())
-        for name, cell in zip(names, getattr(function, "__closure__", None) or (), strict=False):
+        code, scope = getattr(function, "__code__", None), getattr(function, "__globals__", {})
+        closure = getattr(function, "__closure__", None) or ()
+        for name, cell in zip(getattr(code, "co_freevars", ()), closure, strict=False):
+            get = functools.partial(getattr, cell, "cell_contents")
+            put = functools.partial(setattr, cell, "cell_contents")
             with contextlib.suppress(ValueError):
-                self._keep_value(cell.cell_contents, functools.partial(_set_cell, cell))
-                if _is_plain(cell.cell_contents):
-                    self._holders.append(
-                        (
-                            name,
-                            functools.partial(getattr, cell, "cell_contents"),
-                            functools.partial(_set_cell, cell),
-                        )
-                    )
-        scope = getattr(function, "__globals__", {})
-        for name in _assigned(getattr(function, "__code__", None)):
+                if _is_plain(get()):
+                    self._keep_variable(name, get, put)
+        for name in _assigned(code):
             if name in scope:
-                put = functools.partial(scope.__setitem__, name)
-                self._keep_value(scope[name], put)
-                self._holders.append((name, functools.partial(scope.get, name), put))
+                get = functools.partial(scope.get, name)
+                self._keep_variable(name, get, functools.partial(scope.__setitem__, name))
 
-    def _keep_value(self, value: Any, put: Callable[[Any], Any]) -> None:
+    def _keep_variable(self, name: str, get: Callable[[], Any], put: Callable[[Any], Any]) -> None:
         """Keep a plain value; what is changed in place is also put back in place."""
-        if _is_plain(value):
-            keeper = _kept(value)
+        if _is_plain(get()):
+            keeper = _kept(get())
             self._put_back.append(lambda: put(keeper()))
+        self._holders.append((name, lambda: _entries(get(), put)))
 
     def _keep_attributes(self, thing: Any, depth: int) -> None:
         # Classes, modules and functions are code, and what they hold is no state of one training.
@@ -148,9 +143,15 @@ class TrainingState:
                 if name not in before:
                     del held[name]
 
+        def entries() -> Iterator[tuple[str, Any, Any]]:
+            # Attributes that a step makes only later are looked at as well.
+            for name, value in [one for one in held.items() if _is_plain(one[1])]:
+                put = functools.partial(held.__setitem__, name)
+                for path, found, setter in _entries(value, put):
+                    yield f"[{name!r}]{path}", found, setter
+
         self._put_back.append(put_back)
-        # Attributes that a step makes only later are looked at as well.
-        self._holders.append((type(thing).__name__, lambda: _Attributes(held), held.update))
+        self._holders.append((type(thing).__name__, entries))
         for name, value in held.items():
             if name not in plain:
                 for part in value if isinstance(value, list | tuple) else (value,):
@@ -236,10 +237,6 @@ def _assigned(code: Any) -> set[str]:
     return {one.argval for one in dis.get_instructions(code) if one.opname == "STORE_GLOBAL"}
 
 
-def _set_cell(cell: Any, value: Any) -> None:
-    cell.cell_contents = value
-
-
 def _has_state(thing: Any) -> bool:
     """Whether something is an instance of a class of somebody's own."""
     return (
@@ -309,17 +306,6 @@ class Held:
         except (TypeError, ValueError, RuntimeError):
             return False
         return True
-
-
-class _Attributes(dict[str, Any]):
-    """The plain attributes of an object, by their names; what is set is set in the object."""
-
-    def __init__(self, held: dict[str, Any]) -> None:
-        super().__init__({name: value for name, value in held.items() if _is_plain(value)})
-        self._held = held
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        self._held[name] = value
 
 
 def _entries(value: Any, put: Callable[[Any], Any]) -> Iterator[tuple[str, Any, Any]]:

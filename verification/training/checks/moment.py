@@ -67,11 +67,6 @@ class Moment:
             return self.small
         return effects.together(effects.bases[0][1:], joining)
 
-    @property
-    def handed(self) -> bool:
-        """Whether an optimiser was seen that is handed the noisy gradient."""
-        return self.noise.handed
-
 
 def look_at(
     training: PrivateTraining,
@@ -198,7 +193,7 @@ def _scaled_after_noise(moment: Moment, seed: int) -> bool:
     entries = np.abs(np.concatenate(updates[:2]))
     typical = float(np.median(entries))
     near = np.abs(entries - typical) < _EQUAL * typical
-    return not moment.handed and bool(near.mean() > 0.5)
+    return not moment.noise.handed and bool(near.mean() > 0.5)
 
 
 def bends_sometimes(moment: Moment, seed: int) -> bool:
@@ -216,10 +211,14 @@ def _bends(moment: Moment, other: Batch, seed: int, *, pairs: int) -> bool:
     Differences of two seeds are compared for several pairs of seeds. Whatever a batch does to the
     scale of each entry is the same for all; only a curved function of the sum with noise is not.
     """
-    small, large = (
-        [_between_seeds(moment.trials, batch, seed + 2 * pair) for pair in range(pairs)]
-        for batch in (moment.small, other)
-    )
+
+    def differences(batch: Batch) -> Iterator[tuple[Vector, float]]:
+        """What two seeds change, and its rounding errors."""
+        for place in range(pairs):
+            one, two = (moment.trials.update(batch, seed + 2 * place + more) for more in (0, 1))
+            yield one.vector - two.vector, one.rounding + two.rounding
+
+    small, large = list(differences(moment.small)), list(differences(other))
     (first, rounding), (third, more) = small[0], large[0]
     apart = 0.0
     for (second, _), (fourth, _) in zip(small[1:], large[1:], strict=True):
@@ -229,39 +228,37 @@ def _bends(moment: Moment, other: Batch, seed: int, *, pairs: int) -> bool:
     return apart > max(_BENT_BY * moment.farthest, CLEAR * (rounding + more))
 
 
-def _between_seeds(trials: Trials, batch: Batch, seed: int) -> tuple[Vector, float]:
-    """The difference that two seeds make, and its rounding errors."""
-    first, second = trials.update(batch, seed), trials.update(batch, seed + 1)
-    return first.vector - second.vector, first.rounding + second.rounding
-
-
 _DIFFERS = 1e-5
 _SHOWN = 3
 
 
 def carried_mistakes(trials: Trials, one: Batch, other: Batch, *, seed: int) -> Iterator[Mistake]:
-    """State that changes with the batch, not with the noise, and that the next update shows."""
-    after = {}
-    for name, batch, noise in (
-        ("one", one, seed),
-        ("noise", one, seed + 1),
-        ("other", other, seed),
-        # The last one shows what is not put back between trials.
-        ("again", one, seed),
-    ):
+    """State that changes with the batch, not with the noise, and that the next update shows.
+
+    After one step, every array that the training holds is compared between two seeds and between
+    two batches. What is the same for both seeds and differs between the batches has no noise. If
+    the next update changes when that alone is exchanged, it releases the batch before it without
+    noise. Lists of losses for a plot change with the batch as well, but no update does with them.
+    """
+
+    def held(batch: Batch, noise: int) -> dict[str, Held]:
         trials.update(batch, noise)
-        after[name] = trials.state.held()
-    first, again = after["one"], after["again"]
+        return trials.state.held()
+
+    first, noise, changed = held(one, seed), held(one, seed + 1), held(other, seed)
+    # This shows what is not put back between trials.
+    again = held(one, seed)
     if first.keys() != again.keys() or any(first[place].differs(again[place]) for place in first):
         return
     clean = [
         place
-        for place in after["one"]
-        if all(place in found for found in after.values())
-        and after["one"][place].differs(after["other"][place])
-        and not after["one"][place].differs(after["noise"][place])
+        for place in first
+        if place in noise
+        and place in changed
+        and first[place].differs(changed[place])
+        and not first[place].differs(noise[place])
     ]
-    shown = [place for place in clean if _shows(trials, one, place, after["other"][place], seed)]
+    shown = [place for place in clean if _shows(trials, one, place, changed[place], seed)]
     if shown:
         names = ", ".join(shown[:_SHOWN]) + (" and others" if len(shown) > _SHOWN else "")
         yield mistake_of(MistakeKind.STATE_HOLDS_DATA, names=names)

@@ -74,8 +74,6 @@ TESTS = (
 LATER = ("limits of the noise later,", "noise along what records change later,")
 _CONSECUTIVE, _FEWEST_CONSECUTIVE = 12, 3
 _SHARE_OF_TIME = 0.3
-# Rounding and the small constants that libraries add to norms; a mistake is larger than this.
-_TOLERANCE = 2e-3
 _LEAST_MULTIPLIER = 0.05
 # Updates that are equal for all seeds are a gradient, unless they are this many times as long as
 # what records change in them, in this part of their entries: then they are noise from a fixed seed.
@@ -136,8 +134,17 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         )
     moment = look_at(training, rhythm, options, notes, until=until)
     if moment.noise.nowhere:
-        found = _without_noise(maker, moment, options, began, notes)
-        return dataclasses.replace(found, spent=budget.spent)
+        mistakes, inconclusive = _without_noise(maker, moment, options)
+        return CheckResult(
+            name="step",
+            false_alarm_rate=options.rate_of_a_check,
+            mistakes=tuple(mistakes),
+            measured=(("trials", str(moment.trials.made)),),
+            notes=tuple(notes),
+            inconclusive=inconclusive,
+            spent=budget.spent,
+            seconds=time.perf_counter() - began,
+        )
     if moment.noise.uneven:
         notes.append(_UNEVEN)
     changed = changed_after_noise(moment, options.known_seed)
@@ -195,14 +202,10 @@ def _beneath(moment: Moment, options: TrainingOptions, *, until: float) -> Momen
 
 def _evidence(moment: Moment, level: float, *, divided: bool = False) -> StepEvidence:
     return StepEvidence(
+        moment=moment,
         effects=moment.found,
-        noise=moment.noise,
-        account=moment.account,
-        training=moment.trials.training,
         limits=moment.noise.upper(level),
         failure=level / max(1, len(moment.found)),
-        tolerance=_TOLERANCE,
-        probe=moment.effects,
         divided=divided,
     )
 
@@ -330,9 +333,9 @@ def _dropout_off(training: PrivateTraining) -> list[str]:
 
 
 def _without_noise(
-    maker: TrainingMaker, moment: Moment, options: TrainingOptions, began: float, notes: list[str]
-) -> CheckResult:
-    """Updates that are the same for all seeds."""
+    maker: TrainingMaker, moment: Moment, options: TrainingOptions
+) -> tuple[list[Mistake], str]:
+    """What is wrong with updates that are the same for all seeds, or why that is not known."""
     trials, width = moment.trials, moment.width or 1
     batches = [_of_width(trials, place, width) for place in range(4)]
     vectors = [trials.update(batch, 0).vector for batch in batches]
@@ -341,25 +344,14 @@ def _without_noise(
     entries = vectors[0] / max(float(np.abs(vectors[0]).max()), 1e-300)
     trials.state.restore()
     first, second = (trials.observed(batches[0]).vector for _ in range(2))
-    mistakes, inconclusive = [], ""
     if length <= _DROWNS * moved or float((np.abs(entries) > 1e-6).mean()) <= _FILLED:
-        mistakes.append(mistake_of(MistakeKind.NO_NOISE, "updates"))
-    else:
-        if float(np.linalg.norm(first - second)) < 0.5 * length:
-            mistakes.append(mistake_of(MistakeKind.NOISE_REPEATED, "all"))
-        if _noise_of_another_start(maker, moment, vectors[0], options) <= 0.5 * length:
-            mistakes.append(mistake_of(MistakeKind.NOISE_FIXED_SEED, "update"))
-        elif not mistakes:
-            inconclusive = _DRAWN_BEFORE
-    return CheckResult(
-        name="step",
-        false_alarm_rate=options.rate_of_a_check,
-        mistakes=tuple(mistakes),
-        measured=(("trials", str(trials.made)),),
-        notes=tuple(notes),
-        inconclusive=inconclusive,
-        seconds=time.perf_counter() - began,
-    )
+        return [mistake_of(MistakeKind.NO_NOISE, "updates")], ""
+    mistakes = []
+    if float(np.linalg.norm(first - second)) < 0.5 * length:
+        mistakes.append(mistake_of(MistakeKind.NOISE_REPEATED, "all"))
+    if _noise_of_another_start(maker, moment, vectors[0], options) <= 0.5 * length:
+        mistakes.append(mistake_of(MistakeKind.NOISE_FIXED_SEED, "update"))
+    return mistakes, "" if mistakes else _DRAWN_BEFORE
 
 
 def _of_width(trials: Trials, place: int, width: int) -> Batch:
@@ -504,10 +496,9 @@ def _consecutive(
 
 
 def _measured(evidence: StepEvidence, trials: Trials) -> Iterator[tuple[str, str]]:
-    account = evidence.account
-    distance = evidence.distance()
+    distance, told = evidence.distance(), evidence.told
     if distance > 0.0:
-        said = "" if account.noise_multiplier is None else f"; told {account.noise_multiplier:.4g}"
+        said = f"; told {told:.4g}" if told else ""
         yield "noise multiplier", f"at most {1.0 / distance:.4g} (upper limit{said})"
     std = evidence.noise.typical
     parameters = how_many(len(evidence.noise.std), "parameter")
@@ -520,18 +511,15 @@ def _measured(evidence: StepEvidence, trials: Trials) -> Iterator[tuple[str, str
 
 def _bounds(evidence: StepEvidence, options: TrainingOptions) -> Iterator[TrainingLowerBound]:
     """What the training leaks at least, if every step is like this one."""
-    account = evidence.account
+    told, training = evidence.told, evidence.moment.trials.training
     limits = evidence.noise.upper(1.0 - options.confidence)
     distance = dataclasses.replace(evidence, limits=limits).distance()
-    if account.noise_multiplier is None or distance <= 0.0:
+    multiplier = 1.0 / distance if distance > 0.0 else 0.0
+    if not told or multiplier < _LEAST_MULTIPLIER:
         return
-    multiplier = 1.0 / distance
-    if multiplier < _LEAST_MULTIPLIER:
-        return
-    training = evidence.training
     found = events.at_least(
         training,
-        events.with_noise(training.event, multiplier / account.noise_multiplier),
+        events.with_noise(training.event, multiplier / told),
         confidence=options.confidence,
         given="every step is like the one that was measured, and batches are drawn as told",
     )

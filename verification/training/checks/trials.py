@@ -60,10 +60,6 @@ class Trials:
         """Records as a batch, by their places."""
         return rows(self.records, which)
 
-    def large(self, place: int, factor: float) -> Batch | None:
-        """One record with features that are multiplied; None if they are no real numbers."""
-        return scaled(self.batch(place), factor)
-
     def update(self, batch: Batch, seed: int) -> Update:
         """The update from the state at the beginning, with all generators seeded."""
         self.state.restore()
@@ -125,11 +121,6 @@ class Effect:
         """How far the update moved."""
         return float(np.linalg.norm(self.change))
 
-    @property
-    def usable(self) -> bool:
-        """Whether all numbers are finite."""
-        return bool(np.isfinite(self.change).all())
-
 
 @dataclass(slots=True, eq=False)
 class Effects:
@@ -157,23 +148,17 @@ class Effects:
         self.records = [one for one in reversed(range(there)) if one not in large] or [there - 1]
 
     def of(self, record: int, factor: float, base: int) -> Effect | None:
-        """One effect; None if features cannot be multiplied."""
+        """The effect of one record that joins a base, or takes the last one's place.
+
+        None if its features cannot be multiplied.
+        """
         joining = self.record(record, factor)
         if joining is None:
             return None
-        return self.of_batch(joining, self.bases[base], record=record, factor=factor, base=base)
-
-    def record(self, place: int, factor: float) -> Batch | None:
-        """One record, with its features multiplied."""
-        if factor == 1.0:
-            return self.trials.batch(place)
-        return self.trials.large(place, factor)
-
-    def of_batch(
-        self, joining: Batch, others: list[int], *, record: int, factor: float, base: int
-    ) -> Effect:
-        """The effect of one record that joins the others, or takes the last one's place."""
-        before = self._base(base, others)
+        others = self.bases[base]
+        if base not in self._before:
+            self._before[base] = self.trials.update(self.trials.batch(*others), self.seed)
+        before = self._before[base]
         around = others if self.joins else others[:-1]
         after = self.trials.update(joined([self.trials.batch(*around), joining]), self.seed)
         share = 1.0 if self.joins else 0.5
@@ -186,6 +171,11 @@ class Effects:
             buffers=float(np.abs(buffers).max()) if buffers.size else 0.0,
             rounding=share * (after.rounding + before.rounding),
         )
+
+    def record(self, place: int, factor: float) -> Batch | None:
+        """One record, with its features multiplied; None if they are no real numbers."""
+        one = self.trials.batch(place)
+        return one if factor == 1.0 else scaled(one, factor)
 
     def together(self, places: list[int], other: Batch) -> Batch:
         """Records by their places and one more, as a batch."""
@@ -227,10 +217,5 @@ class Effects:
                     return
                 for base in range(2):
                     found = self.of(record, factor, base)
-                    if found is not None and found.usable:
+                    if found is not None and np.isfinite(found.change).all():
                         yield found
-
-    def _base(self, base: int, others: list[int]) -> Update:
-        if base not in self._before:
-            self._before[base] = self.trials.update(self.trials.batch(*others), self.seed)
-        return self._before[base]
