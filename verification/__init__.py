@@ -10,10 +10,9 @@ if TYPE_CHECKING:
     from rdpkit.verification.evidence.decorator import verifies
     from rdpkit.verification.evidence.replays import verify_by_replay
     from rdpkit.verification.replay.agent.primitives import primitive
-    from rdpkit.verification.training.functional import functional_training
     from rdpkit.verification.training.opacus import opacus_training
     from rdpkit.verification.training.options import TrainingOptions
-    from rdpkit.verification.training.trainer import PrivateTraining
+    from rdpkit.verification.training.trainer import PrivateTraining, functional_training
     from rdpkit.verification.training.verify_training import verify_training
 
 __all__ = [
@@ -32,7 +31,7 @@ _PLACES = {
     "PrivateTraining": "rdpkit.verification.training.trainer",
     "TrainingOptions": "rdpkit.verification.training.options",
     "audit_files": "rdpkit.verification.auditing.driver",
-    "functional_training": "rdpkit.verification.training.functional",
+    "functional_training": "rdpkit.verification.training.trainer",
     "opacus_training": "rdpkit.verification.training.opacus",
     "primitive": "rdpkit.verification.replay.agent.primitives",
     "verifies": "rdpkit.verification.evidence.decorator",

@@ -16,12 +16,11 @@ from rdpkit.formats.text import rounded_up
 from rdpkit.verification.auditing.findings import REPEAT
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
 from rdpkit.verification.claims.claim import Claim
+from rdpkit.verification.training.events import UNKNOWN, Told, told
 from rdpkit.verification.training.options import TrainingOptions, replay_of
 from rdpkit.verification.training.results import CheckResult, TrainingVerification
-from rdpkit.verification.training.targets import training_maker
-from rdpkit.verification.training.told import UNKNOWN, Told, told
 from rdpkit.verification.training.trainer import PrivateTraining
-from rdpkit.verification.training.verify_training import verify_training
+from rdpkit.verification.training.verify_training import training_maker, verify_training
 
 CLAIM = "claim"
 """The name of the check that compares the claim with what the training says of itself."""

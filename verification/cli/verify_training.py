@@ -90,7 +90,7 @@ def _checked(
         view_of_failure,
         view_of_training,
     )
-    from rdpkit.verification.training.targets import training_maker  # noqa: PLC0415
+    from rdpkit.verification.training.verify_training import training_maker  # noqa: PLC0415
     from rdpkit.verification.training.verify_training import (  # noqa: PLC0415
         verify_training as verified,
     )

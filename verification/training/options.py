@@ -54,9 +54,7 @@ class TrainingOptions:
         None, integer(1), "How many steps the run makes.", usual="all, or what the time allows"
     )
     seconds: float = option(
-        60.0,
-        number("> 0", above=0.0, maximum=1e9),
-        "About how long all checks may take.",
+        60.0, number("> 0", above=0.0, maximum=1e9), "About how long all checks may take."
     )
     seed: int | None = option(
         None,

@@ -15,7 +15,7 @@ import random
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,9 +40,9 @@ class TrainingState:
 
     def __init__(self, training: PrivateTraining) -> None:
         self._put_back: list[Callable[[], None]] = []
-        self._generators: list[Any] = []
+        self._generators: list[_Generator] = []
         self._seen: set[int] = set()
-        self._holders: list[tuple[str, Callable[[], Any], Callable[[Any], Any]]] = []
+        self._holders: list[tuple[str, Callable[[], Iterator[tuple[str, Any, Any]]]]] = []
         model = training.model
         self._released = set() if model is None else {id(one) for one in model.parameters()}
         self._own = training.reseed
@@ -62,8 +62,8 @@ class TrainingState:
         Parameters of a model are left out: they are what is released.
         """
         found: dict[str, Held] = {}
-        for owner, values, put in self._holders:
-            for path, value, setter in _entries(values(), put):
+        for owner, entries in self._holders:
+            for path, value, setter in entries():
                 if id(value) not in self._released:
                     found[f"{owner}{path}"] = Held(value=_copied(value), setter=setter)
         return found
@@ -72,7 +72,7 @@ class TrainingState:
         """Seed the global generators and those that were found, each in its own way."""
         seed_everything(seed)
         for place, generator in enumerate(self._generators):
-            _seed_generator(generator, seed + 1 + place)
+            generator.seed(seed + 1 + place)
         if self._own is not None:
             self._own(seed)
 
@@ -82,7 +82,7 @@ class TrainingState:
         torch = _torch()
         if torch is not None:
             parts.append(torch.get_rng_state().numpy().tobytes())
-        states = map(_generator_state, self._generators)
+        states = (generator.state() for generator in self._generators)
         parts += [one.numpy().tobytes() if hasattr(one, "numpy") else one for one in states]
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
@@ -90,44 +90,40 @@ class TrainingState:
         if id(thing) in self._seen or isinstance(thing, _PLAIN):
             return
         self._seen.add(id(thing))
-        for keeper in (_keep_module, _keep_generator, _keep_optimizer):
-            action = keeper(thing)
-            if action is not None:
-                self._put_back.append(action)
-                if keeper is _keep_generator:
-                    self._generators.append(thing)
-                elif keeper is _keep_optimizer:
-                    self._keep_attributes(thing, depth)
-                return
-        if depth < _DEEPEST:
+        generator, torch = _generator(thing), _torch()
+        if generator is not None:
+            state = copy.deepcopy(generator.state())
+            self._generators.append(generator)
+            self._put_back.append(lambda: generator.put(copy.deepcopy(state)))
+        elif torch is not None and isinstance(thing, torch.nn.Module):
+            self._put_back.append(_module_kept(torch, thing))
+        elif torch is not None and isinstance(thing, torch.optim.Optimizer):
+            self._put_back.append(_optimizer_kept(thing))
+            self._keep_attributes(thing, depth)
+        elif depth < _DEEPEST:
             self._keep_attributes(thing, depth)
 
     def _keep_variables(self, function: Any) -> None:
         """Keep what a function counts in variables outside of it, by nonlocal or global."""
-        names = getattr(getattr(function, "__code__", None), "co_freevars", ())
-        for name, cell in zip(names, getattr(function, "__closure__", None) or (), strict=False):
+        code, scope = getattr(function, "__code__", None), getattr(function, "__globals__", {})
+        closure = getattr(function, "__closure__", None) or ()
+        for name, cell in zip(getattr(code, "co_freevars", ()), closure, strict=False):
+            get = functools.partial(getattr, cell, "cell_contents")
+            put = functools.partial(setattr, cell, "cell_contents")
             with contextlib.suppress(ValueError):
-                self._keep_value(cell.cell_contents, functools.partial(_set_cell, cell))
-                if _is_plain(cell.cell_contents):
-                    self._holders.append(
-                        (
-                            name,
-                            functools.partial(getattr, cell, "cell_contents"),
-                            functools.partial(_set_cell, cell),
-                        )
-                    )
-        scope = getattr(function, "__globals__", {})
-        for name in _assigned(getattr(function, "__code__", None)):
+                if _is_plain(get()):
+                    self._keep_variable(name, get, put)
+        for name in _assigned(code):
             if name in scope:
-                put = functools.partial(scope.__setitem__, name)
-                self._keep_value(scope[name], put)
-                self._holders.append((name, functools.partial(scope.get, name), put))
+                get = functools.partial(scope.get, name)
+                self._keep_variable(name, get, functools.partial(scope.__setitem__, name))
 
-    def _keep_value(self, value: Any, put: Callable[[Any], Any]) -> None:
+    def _keep_variable(self, name: str, get: Callable[[], Any], put: Callable[[Any], Any]) -> None:
         """Keep a plain value; what is changed in place is also put back in place."""
-        if _is_plain(value):
-            keeper = _kept(value)
+        if _is_plain(get()):
+            keeper = _kept(get())
             self._put_back.append(lambda: put(keeper()))
+        self._holders.append((name, lambda: _entries(get(), put)))
 
     def _keep_attributes(self, thing: Any, depth: int) -> None:
         # Classes, modules and functions are code, and what they hold is no state of one training.
@@ -147,9 +143,15 @@ class TrainingState:
                 if name not in before:
                     del held[name]
 
+        def entries() -> Iterator[tuple[str, Any, Any]]:
+            # Attributes that a step makes only later are looked at as well.
+            for name, value in [one for one in held.items() if _is_plain(one[1])]:
+                put = functools.partial(held.__setitem__, name)
+                for path, found, setter in _entries(value, put):
+                    yield f"[{name!r}]{path}", found, setter
+
         self._put_back.append(put_back)
-        # Attributes that a step makes only later are looked at as well.
-        self._holders.append((type(thing).__name__, lambda: _Attributes(held), held.update))
+        self._holders.append((type(thing).__name__, entries))
         for name, value in held.items():
             if name not in plain:
                 for part in value if isinstance(value, list | tuple) else (value,):
@@ -235,10 +237,6 @@ def _assigned(code: Any) -> set[str]:
     return {one.argval for one in dis.get_instructions(code) if one.opname == "STORE_GLOBAL"}
 
 
-def _set_cell(cell: Any, value: Any) -> None:
-    cell.cell_contents = value
-
-
 def _has_state(thing: Any) -> bool:
     """Whether something is an instance of a class of somebody's own."""
     return (
@@ -310,17 +308,6 @@ class Held:
         return True
 
 
-class _Attributes(dict[str, Any]):
-    """The plain attributes of an object, by their names; what is set is set in the object."""
-
-    def __init__(self, held: dict[str, Any]) -> None:
-        super().__init__({name: value for name, value in held.items() if _is_plain(value)})
-        self._held = held
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        self._held[name] = value
-
-
 def _entries(value: Any, put: Callable[[Any], Any]) -> Iterator[tuple[str, Any, Any]]:
     """The numbers and arrays in a plain value, each with its path and what sets it."""
     if isinstance(value, dict):
@@ -381,10 +368,7 @@ def _relisted(held: Any, kept: list[Any]) -> Any:
     return held
 
 
-def _keep_module(thing: Any) -> Callable[[], None] | None:
-    torch = _torch()
-    if torch is None or not isinstance(thing, torch.nn.Module):
-        return None
+def _module_kept(torch: Any, thing: Any) -> Callable[[], None]:
     tensors = [*thing.parameters(), *thing.buffers()]
     kept = [tensor.detach().clone() for tensor in tensors]
     training = thing.training
@@ -399,44 +383,7 @@ def _keep_module(thing: Any) -> Callable[[], None] | None:
     return put_back
 
 
-def _keep_generator(thing: Any) -> Callable[[], None] | None:
-    torch = _torch()
-    of_torch = () if torch is None else (torch.Generator,)
-    kinds = (np.random.Generator, np.random.RandomState, random.Random, *of_torch)
-    if not isinstance(thing, kinds) or isinstance(thing, random.SystemRandom):
-        return None
-    state = copy.deepcopy(_generator_state(thing))
-    return lambda: _set_generator_state(thing, copy.deepcopy(state))
-
-
-def _generator_state(generator: Any) -> Any:
-    if isinstance(generator, np.random.Generator):
-        return generator.bit_generator.state
-    return generator.getstate() if hasattr(generator, "getstate") else generator.get_state()
-
-
-def _set_generator_state(generator: Any, state: Any) -> None:
-    if isinstance(generator, np.random.Generator):
-        generator.bit_generator.state = state
-    elif hasattr(generator, "setstate"):
-        generator.setstate(state)
-    else:
-        generator.set_state(state)
-
-
-def _seed_generator(generator: Any, seed: int) -> None:
-    if isinstance(generator, np.random.Generator):
-        generator.bit_generator.state = type(generator.bit_generator)(seed).state
-    elif isinstance(generator, np.random.RandomState | random.Random):
-        generator.seed(seed % 2**32 if isinstance(generator, np.random.RandomState) else seed)
-    else:
-        generator.manual_seed(seed)
-
-
-def _keep_optimizer(thing: Any) -> Callable[[], None] | None:
-    torch = _torch()
-    if torch is None or not isinstance(thing, torch.optim.Optimizer):
-        return None
+def _optimizer_kept(thing: Any) -> Callable[[], None]:
     kept = copy.deepcopy(thing.state_dict())
 
     def put_back() -> None:
@@ -444,6 +391,30 @@ def _keep_optimizer(thing: Any) -> Callable[[], None] | None:
         thing.zero_grad()
 
     return put_back
+
+
+class _Generator(NamedTuple):
+    """How to read, set and seed a random generator."""
+
+    state: Callable[[], Any]
+    put: Callable[[Any], Any]
+    seed: Callable[[int], Any]
+
+
+def _generator(thing: Any) -> _Generator | None:  # None if it is none, or cannot be set
+    if isinstance(thing, np.random.Generator):
+        bits: Any = thing.bit_generator
+        put = functools.partial(setattr, bits, "state")
+        return _Generator(lambda: bits.state, put, lambda seed: put(type(bits)(seed).state))
+    if isinstance(thing, np.random.RandomState):
+        seed_of = lambda seed: thing.seed(seed % 2**32)  # noqa: E731
+        return _Generator(thing.get_state, thing.set_state, seed_of)
+    if isinstance(thing, random.Random) and not isinstance(thing, random.SystemRandom):
+        return _Generator(thing.getstate, thing.setstate, thing.seed)
+    torch = _torch()
+    if torch is not None and isinstance(thing, torch.Generator):
+        return _Generator(thing.get_state, thing.set_state, thing.manual_seed)
+    return None
 
 
 def _torch() -> Any:

@@ -1,4 +1,4 @@
-"""The noisy gradients of a training, seen as they reach the optimiser.
+"""The noisy gradients of a training, seen and counted as they reach the optimiser.
 
 Where a torch optimiser makes the step, its gradients are read just before it does. They are what
 DP-SGD releases; momentum, Adam and learning rates come afterwards and need not be undone. Where no
@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import itertools
 import math
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit import _validate
-from rdpkit.verification.training.batches import array_of
+from rdpkit.verification.training.batches import array_of, size
 from rdpkit.verification.training.state import TrainingState
 from rdpkit.verification.training.trainer import Batch, PrivateTraining
 
@@ -66,50 +68,37 @@ def optimizer_hooks(
             handle.remove()
 
 
-class UpdateRecorder:
-    """Sees the gradients of every torch optimiser while it is open."""
+@contextlib.contextmanager
+def gradients_handed(
+    training: PrivateTraining,  # Whose parameters are looked for
+    see: Callable[[dict[str, Any]], None],
+    after: Callable[[Any, Any, Any], None] | None = None,
+) -> Iterator[None]:
+    """Call a function with the gradients that each torch optimiser is handed, by their names."""
+    if training.model is None:
+        yield
+        return
+    names = {id(one): name for name, one in training.model.named_parameters()}
 
-    def __init__(
-        self,
-        training: PrivateTraining,  # Whose parameters are looked for
-        *,
-        # Whether parameters are put back after each update, so that none depends on another.
-        held: bool = False,
-    ) -> None:
-        self.training = training
-        self._kept = (
-            [(one, one.detach().clone()) for one in training.model.parameters()]
-            if held and training.model is not None
-            else []
-        )
-        self.found: list[dict[str, Any]] = []
-        model = training.model
-        self._names: dict[int, str] = (
-            {} if model is None else {id(p): name for name, p in model.named_parameters()}
-        )
-
-    def open(self) -> contextlib.AbstractContextManager[None]:
-        """Record while the block runs."""
-        if self.training.model is None:
-            return contextlib.nullcontext()
-        return optimizer_hooks(self._before, self._after)
-
-    def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        for parameter, kept in self._kept:
-            parameter.detach().copy_(kept)
-
-    def _before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        # Opacus's optimiser wraps another one, which sees the noisy gradient.
+    def before(optimizer: Any, args: Any, kwargs: Any) -> None:
+        # Opacus's optimiser wraps another one, which sees the noisy gradient and moves parameters.
         if hasattr(optimizer, "original_optimizer"):
             return
-        seen = {}
-        for group in optimizer.param_groups:
-            for parameter in group["params"]:
-                name = self._names.get(id(parameter))
-                if name is not None and parameter.grad is not None:
-                    seen[name] = parameter.grad.detach().double().cpu().numpy().ravel().copy()
-        if seen:
-            self.found.append(seen)
+        found = {
+            names[id(one)]: one.grad
+            for group in optimizer.param_groups
+            for one in group["params"]
+            if one.grad is not None and id(one) in names
+        }
+        if found:
+            see(found)
+
+    with optimizer_hooks(before, after):
+        yield
+
+
+def _array(gradient: Any) -> Vector:
+    return np.asarray(gradient.detach().double().cpu().numpy().ravel().copy())
 
 
 def observe(
@@ -122,8 +111,11 @@ def observe(
 ) -> Update:
     """Call ``step`` with each batch, one after the other, and return the updates that it made."""
     before = parameters_of(training)
-    recorder = UpdateRecorder(training)
+    found: list[dict[str, Vector]] = []
     released: list[Vector] = []
+
+    def see(gradients: dict[str, Any]) -> None:
+        found.append({name: _array(one) for name, one in gradients.items()})
 
     def collected(gradients: Any) -> Any:
         assert training.noisy_sum is not None
@@ -133,12 +125,12 @@ def observe(
 
     with (
         _validate.ErrorsOf(f"{training.name}: step(batch)"),
-        recorder.open(),
+        gradients_handed(training, see),
         _noisy_sums(training, collected if sums else None),
     ):
         for batch in batches:
             training.step(batch)
-    steps = [one for place, one in enumerate(_rounds(recorder.found)) if place not in public]
+    steps = [one for place, one in enumerate(_rounds(found)) if place not in public]
     seen = steps
     handed = bool(steps)
     if not steps:
@@ -212,13 +204,26 @@ def public_updates(training: PrivateTraining, one: Batch, other: Batch) -> froze
     """
     found = []
     state = TrainingState(training)
+    parameters = [] if training.model is None else list(training.model.parameters())
+    kept = [(one, one.detach().clone()) for one in parameters]
+
+    def put_back(*_: Any) -> None:
+        for parameter, value in kept:
+            parameter.detach().copy_(value)
+
     for batch in (one, other):
         state.reseed(_SEED)
-        recorder = UpdateRecorder(training, held=True)
-        with recorder.open():
+        seen: list[dict[str, Vector]] = []
+        with gradients_handed(
+            training,
+            lambda gradients, seen=seen: seen.append(  # type: ignore[misc]
+                {name: _array(one) for name, one in gradients.items()}
+            ),
+            put_back,
+        ):
             training.step(batch)
         state.restore()
-        found.append(_rounds(recorder.found))
+        found.append(_rounds(seen))
     first, second = found
     if len(first) != len(second):
         return frozenset()
@@ -272,3 +277,240 @@ def _buffers(training: PrivateTraining) -> Vector:
         if buffer.is_floating_point()
     ]
     return np.concatenate(found) if found else np.zeros(0)
+
+
+_MOST_CALLS = 200
+_ENOUGH, _EPOCHS, _TAKEN = 3, 8, 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rhythm:
+    """When updates are made."""
+
+    calls: int = 1
+    """How many calls of the step one update is made from: more than 1 where gradients are
+    accumulated.
+    """
+    before: int = 0
+    """How many calls come before those of the first update that is seen, as in a warm-up whose
+    first learning rate is 0.
+    """
+    regular: bool = True  # Whether it is always the same number
+    rounds: int = 1  # How many updates a call makes, where each makes several
+    public: frozenset[int] = frozenset()
+    """Which of these do not use the batch, as where a public data set is trained on in between."""
+    sums: bool = False
+    """Whether the noisy sums of the training's own function are looked at in place of updates."""
+
+    @property
+    def private(self) -> int:
+        """How many updates of a call use its batch."""
+        return self.rounds - len(self.public)
+
+    @property
+    def first(self) -> int:
+        """How many updates of a call come before the first that uses its batch."""
+        return min(set(range(self.rounds)) - self.public)
+
+
+def rhythm_of(
+    training: PrivateTraining,  # Which makes its first steps
+    *,
+    until: float,  # When to stop, by the clock of ``time.perf_counter``
+) -> Rhythm:
+    """Hand batches of the loader to the step, and see which calls make an update.
+
+    The training is put back afterwards.
+    """
+    state = TrainingState(training)
+    made: list[int] = []
+    rounds: set[int] = set()
+    epochs = itertools.chain.from_iterable(itertools.repeat(training.loader, _EPOCHS))
+    taken = list(itertools.islice(epochs, _TAKEN))
+    # A loader may tell the optimiser which updates to skip, as Opacus's does that splits batches.
+    state.restore()
+    batches = itertools.islice(itertools.cycle(taken), _MOST_CALLS)
+    for calls, batch in enumerate(batches, start=1):
+        update = observe(training, batch)
+        if update.moved:
+            made.append(calls)
+            rounds.add(update.count)
+        if len(made) == _ENOUGH or (calls >= _ENOUGH and time.perf_counter() > until):
+            break
+    state.restore()
+    found = _of_calls(made)
+    others = sorted(filter(size, taken), key=size)[-2:]
+    if found.calls > 1 or len(rounds) != 1 or rounds == {1} or len(others) < 2:
+        return found
+    public = public_updates(training, *others)
+    (each,) = rounds
+    # An update that uses no batch at all is no noisy one, and something must be looked at.
+    known = public if len(public) < each else frozenset()
+    return replace(found, rounds=each, public=known)
+
+
+def splits_batches(loader: Any) -> bool:
+    """Whether a loader cuts batches that fit no memory, and tells the optimiser to wait."""
+    sampler = getattr(loader, "batch_sampler", None)
+    return hasattr(sampler, "max_batch_size") and hasattr(sampler, "optimizer")
+
+
+def _of_calls(made: list[int]) -> Rhythm:
+    """A rhythm from the numbers of the calls that made an update, counted from 1."""
+    if len(made) < 2:
+        return Rhythm(calls=made[0] if made else 1)
+    gaps = {later - earlier for earlier, later in itertools.pairwise(made)}
+    calls = min(gaps)
+    if len(gaps) > 1 or made[0] < calls:
+        return Rhythm(calls=1, before=0, regular=False)
+    return Rhythm(calls=calls, before=made[0] - calls)
+
+
+History = list[tuple[float, float, int]]
+
+
+class _EnoughError(BaseException):
+    """Ends a training that has been seen for long enough; no handler of errors catches it."""
+
+
+@dataclass(slots=True, eq=False)
+class UpdateCounter:
+    """Counts the updates of the trained parameters by torch optimisers while it is open."""
+
+    training: PrivateTraining  # Whose parameters are looked for
+    _: KW_ONLY
+    until: float  # When the training is ended, by the clock of ``time.perf_counter``
+    most: int | None = None  # After how many updates it is ended
+    before: int = 0  # How many updates come before the first that uses a batch
+    first: bytes = field(default=b"", init=False)
+    count: int = field(default=0, init=False)
+    multipliers: list[float] = field(default_factory=list, init=False)
+    ended: bool = field(default=True, init=False)
+    _moved: set[str] = field(default_factory=set, init=False)
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[None]:
+        """Count while the block runs; it may be ended early."""
+        try:
+            with gradients_handed(self.training, self._see):
+                yield
+        except _EnoughError:
+            self.ended = False
+
+    def _see(self, gradients: dict[str, Any]) -> None:
+        if time.perf_counter() > self.until or self.count == self.most:
+            raise _EnoughError
+        if self.count == self.before:
+            # What the first update is made from; a fixed seed makes it the same again.
+            self.first += b"".join(_array(one).tobytes() for one in gradients.values())
+        # Optimisers of different parameters make one update together.
+        if self.count == 0 or gradients.keys() & self._moved:
+            self.count += 1
+            self._moved = set()
+            # As it is for this update; a schedule changes it afterwards.
+            own = getattr(self.training.optimizer, "noise_multiplier", None)
+            if isinstance(own, int | float):
+                self.multipliers.append(float(own))
+        self._moved |= gradients.keys()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """What was counted."""
+
+    batches: int  # Batches that were handed to the step; 0 if the training ran by itself
+    records: int  # Records in the batches of finished updates
+    updates: int  # Noisy updates that were made
+    history: History
+    """What the accountant was told meanwhile: noise multiplier, sampling rate, steps."""
+    whole: bool  # Whether the training came to its end
+    multipliers: list[float] = field(default_factory=list)
+    """The optimiser's noise multiplier at each update, where it has one."""
+    first: bytes = b""  # The gradients of the first update
+
+    def times(self, share: float) -> Counted:
+        """The same with so many updates for each that was counted."""
+        return replace(self, updates=math.ceil(share * self.updates - 1e-9))
+
+    @property
+    def told(self) -> int:
+        """Steps that the accountant was told of."""
+        return sum(steps for _, _, steps in self.history)
+
+
+def history_of(training: PrivateTraining) -> History | None:
+    """The accountant's history; None if it has none."""
+    found = getattr(training.accountant, "history", None)
+    if found is None:
+        return None
+    try:
+        return [(float(noise), float(rate), int(steps)) for noise, rate, steps in found]
+    except (TypeError, ValueError):
+        return None
+
+
+def count_steps(training: PrivateTraining, *, most: int, calls: int, until: float) -> Counted:
+    """Hand batches to the step, up to a number of them or a time.
+
+    Where no optimiser of torch is seen, one update is counted for so many ``calls`` of the step.
+    """
+    before, began = history_of(training) or [], parameters_of(training)
+    batches = records = waiting = updates = 0
+    multipliers: list[float] = []
+    for batch in training.loader:
+        counter = UpdateCounter(training, until=math.inf)
+        with _validate.ErrorsOf(f"{training.name}: step(batch)"), counter.open():
+            training.step(batch)
+        multipliers += counter.multipliers
+        batches += 1
+        waiting += size(batch)
+        updates += counter.count
+        if counter.count:
+            records, waiting = records + waiting, 0
+        if batches >= most or time.perf_counter() > until:
+            break
+    after = parameters_of(training)
+    if updates == 0 and any(np.any(after[name] != began[name]) for name in began):
+        # No torch optimiser moves the parameters: the step does so itself.
+        updates, records = batches // calls, waiting
+    return Counted(
+        batches=batches,
+        records=records,
+        updates=updates,
+        history=_since(before, history_of(training) or []),
+        whole=False,
+        multipliers=multipliers,
+    )
+
+
+def count_training(
+    training: PrivateTraining, *, until: float, most: int | None = None, leading: int = 0
+) -> Counted:
+    """Run the training itself, to its end, to a time or to a number of updates.
+
+    Its first update that uses a batch comes after so many others.
+    """
+    assert training.train is not None
+    before = history_of(training) or []
+    counter = UpdateCounter(training, until=until, most=most, before=leading)
+    with _validate.ErrorsOf(f"{training.name}: train()"), counter.open():
+        training.train()
+    return Counted(
+        batches=0,
+        records=0,
+        updates=counter.count,
+        history=_since(before, history_of(training) or []),
+        whole=counter.ended,
+        multipliers=counter.multipliers,
+        first=counter.first,
+    )
+
+
+def _since(before: History, after: History) -> History:
+    """What was added to a history, whose last entry may have grown."""
+    found = []
+    for place, (noise, rate, steps) in enumerate(after):
+        old = before[place][2] if place < len(before) and before[place][:2] == (noise, rate) else 0
+        if steps > old:
+            found.append((noise, rate, steps - old))
+    return found

@@ -9,7 +9,7 @@ from rdpkit.verification.training.checks.accountant import check_accountant
 from rdpkit.verification.training.checks.sampler import check_sampler
 from rdpkit.verification.training.checks.step import check_step
 from rdpkit.verification.training.options import CHECKS, TrainingOptions
-from rdpkit.verification.training.targets import training_maker
+from rdpkit.verification.training.verify_training import training_maker
 
 
 def test_equal_shares_are_the_whole_rate():

@@ -10,6 +10,7 @@ from rdpkit import DPSGD
 from rdpkit.verification.blackbox.mistakes import MistakeKind as Kind
 from rdpkit.verification.training.trainer import PrivateTraining
 from rdpkit.verification.training.zoo.parts import (
+    NumpyTraining,
     PoissonBatches,
     accounted,
     clipped_sums,
@@ -22,7 +23,6 @@ from rdpkit.verification.training.zoo.parts import (
     records,
     torch_training,
 )
-from rdpkit.verification.training.zoo.with_numpy import NumpyTraining
 from tests.verification.training.correct_loops import FEATURES, LABELS, Loop, Parts, stepped
 from tests.verification.training.correct_trainings import Handmade, network, with_engine
 from tests.verification.training.correct_updates import SummedAdam, rated

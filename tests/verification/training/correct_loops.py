@@ -12,9 +12,9 @@ from torch import nn
 from torch.utils.data import ConcatDataset, DataLoader, SubsetRandomSampler, TensorDataset
 
 from rdpkit import DPSGD, Composed, Gaussian, PoissonSampledGaussian, Repeated
-from rdpkit.verification.training.functional import functional_training
-from rdpkit.verification.training.trainer import PrivateTraining
+from rdpkit.verification.training.trainer import PrivateTraining, functional_training
 from rdpkit.verification.training.zoo.parts import (
+    NumpyTraining,
     PoissonBatches,
     accounted,
     clipped_sums,
@@ -28,7 +28,6 @@ from rdpkit.verification.training.zoo.parts import (
     records,
     torch_training,
 )
-from rdpkit.verification.training.zoo.with_numpy import NumpyTraining
 from tests.verification.training.correct_trainings import correct, with_engine
 
 FEATURES, LABELS = records().tensors

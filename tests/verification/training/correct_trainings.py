@@ -13,8 +13,8 @@ from torch.utils.data import DataLoader, TensorDataset
 from rdpkit import DPSGD
 from rdpkit.verification.training.opacus import opacus_training
 from rdpkit.verification.training.trainer import PrivateTraining
-from rdpkit.verification.training.zoo.noise import BagOfWords, sentences
 from rdpkit.verification.training.zoo.parts import (
+    NumpyTraining,
     PoissonBatches,
     accounted,
     clipped_sums,
@@ -26,7 +26,7 @@ from rdpkit.verification.training.zoo.parts import (
     records,
     torch_training,
 )
-from rdpkit.verification.training.zoo.with_numpy import NumpyTraining
+from rdpkit.verification.training.zoo.steps import BagOfWords, sentences
 
 CORRECT = {}
 

@@ -11,16 +11,16 @@ pytest.importorskip("torch")
 
 import torch
 
+import rdpkit
+from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.estimators.error_budget import ErrorBudget
-from rdpkit.verification.training.canaries.run import check_run
-from rdpkit.verification.training.checks.step import _started_anew
+from rdpkit.verification.training.checks.run import check_run
+from rdpkit.verification.training.checks.step import _started_anew, check_step
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult
-from rdpkit.verification.training.rhythm import rhythm_of
-from rdpkit.verification.training.targets import training_maker
-from rdpkit.verification.training.trainer import as_training
-from rdpkit.verification.training.updates import _unit
-from rdpkit.verification.training.verify_training import _in_time, verify_training
+from rdpkit.verification.training.trainer import as_training, functional_training
+from rdpkit.verification.training.updates import _unit, rhythm_of
+from rdpkit.verification.training.verify_training import _in_time, training_maker, verify_training
 from tests.verification.training import loops
 
 
@@ -178,3 +178,55 @@ def test_short_floats_have_larger_rounding_errors():
     assert _unit(values) == 2.0**-23
     assert _unit(short) == 2.0**-7
     assert _unit(values.astype(np.float16).astype(float)) == 2.0**-10
+
+
+FEATURES = np.random.default_rng(0).normal(size=(128, 6))
+TARGETS = FEATURES @ np.arange(6.0)
+
+
+def regression_step(params, state, batch):
+    """Linear regression: gradients clipped to 1, noise from a key that is split at each step."""
+    features, targets = batch
+    rng = np.random.default_rng(state["key"])
+    residual = features @ params["weight"] + params["bias"] - targets
+    gradients = np.column_stack([features * residual[:, None], residual])
+    norms = np.maximum(1.0, np.linalg.norm(gradients, axis=1, keepdims=True))
+    total = (gradients / norms).sum(axis=0) + state["noise"] * rng.normal(size=7)
+    new = {
+        "weight": params["weight"] - 0.1 * total[:6] / 16,
+        "bias": params["bias"] - 0.1 * total[6:] / 16,
+    }
+    return new, {**state, "key": int(rng.integers(2**62))}
+
+
+def regression(noise):
+    def batches():
+        for _ in range(8):
+            chosen = np.random.random(128) < 16 / 128  # noqa: NPY002 - as trainings of others do
+            yield FEATURES[chosen], TARGETS[chosen]
+
+    class Loader:
+        def __iter__(self):
+            return batches()
+
+    return functional_training(
+        regression_step,
+        params={"weight": np.zeros(6), "bias": np.zeros(1)},
+        state={"key": 1, "noise": noise},
+        reseeded=lambda state, seed: {**state, "key": seed},
+        loader=Loader(),
+        event=rdpkit.DPSGD(noise_multiplier=1.0, dataset_size=128, batch_size=16, steps=8),
+        adjacency="add_or_remove_one",
+        delta=1e-5,
+    )
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("noise", [1.0, 0.5])
+def test_the_step_of_a_pure_function_is_checked(noise):
+    maker = training_maker(lambda: regression(noise))
+    found = check_step(maker, TrainingOptions(seed=1, seconds=20.0))
+    kinds = [mistake.kind for mistake in found.mistakes]
+    assert kinds == ([] if noise == 1.0 else [MistakeKind.NOISE_TOO_SMALL])
+    # The bound sees the noise multiplier to within the spread of its estimate.
+    assert f"{noise:g}"[:3] in dict(found.measured)["noise multiplier"]

@@ -11,10 +11,13 @@ import math
 import time
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 from scipy import stats
 
 import rdpkit
+from rdpkit import Event
 from rdpkit.adjacency import Adjacency
 from rdpkit.formats.numbers import how_many, rounded_down, rounded_up
 from rdpkit.pairs.claim_check import Soundness
@@ -25,20 +28,21 @@ from rdpkit.verification.blackbox.mistakes import (
     mistake_of,
 )
 from rdpkit.verification.estimators.error_budget import ErrorBudget
-from rdpkit.verification.training import real_events
-from rdpkit.verification.training.checks.counting import (
+from rdpkit.verification.training import events
+from rdpkit.verification.training.checks.moment import look_at
+from rdpkit.verification.training.events import FULL, POISSON, TRUNCATED, Told, told
+from rdpkit.verification.training.options import TrainingOptions
+from rdpkit.verification.training.results import CheckResult, TrainingLowerBound
+from rdpkit.verification.training.state import TrainingState, seed_everything
+from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker
+from rdpkit.verification.training.updates import (
     Counted,
+    Rhythm,
     count_steps,
     count_training,
     history_of,
+    rhythm_of,
 )
-from rdpkit.verification.training.checks.moment import look_at
-from rdpkit.verification.training.options import TrainingOptions
-from rdpkit.verification.training.results import CheckResult, TrainingLowerBound
-from rdpkit.verification.training.rhythm import Rhythm, rhythm_of
-from rdpkit.verification.training.state import TrainingState, seed_everything
-from rdpkit.verification.training.told import FULL, POISSON, TRUNCATED, Told, told
-from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker
 
 _SHARE_OF_TIME = 0.07
 _MOST_BATCHES = 100
@@ -52,6 +56,65 @@ _TOLERANCE = 1e-6
 _NEAR, _ERRORS = 1.02, 5.0
 # Relative, for sampling rates: one over the length of a loader is rounded to whole batches.
 _RATE_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """What was counted, beside what was said."""
+
+    training: PrivateTraining
+    account: Told
+    steps: Counted  # From batches that were handed to the step
+    run: Counted | None  # In the training's own function
+    rhythm: Rhythm
+    notes: list[str]
+
+    @property
+    def too_many(self) -> bool:
+        """Whether the training makes more updates than were told."""
+        told = self.account.updates
+        return self.run is not None and told is not None and self.run.updates > told
+
+    @property
+    def records(self) -> int | None:
+        """How many records there are, or users, if the event speaks of these."""
+        there: Any = self.training.records
+        if isinstance(there, tuple | dict):
+            parts = list(there.values()) if isinstance(there, dict) else list(there)
+            if parts and all(hasattr(part, "shape") for part in parts):
+                there = parts[0]
+        try:
+            counts = [self.account.records, len(there)]
+        except TypeError:
+            counts = [self.account.records]
+        return min((count for count in counts if count is not None), default=None)
+
+    def upper(self) -> float | None:
+        """The epsilon that is proven of the event."""
+        said = self.training
+        return events.upper(said.event, delta=said.delta, adjacency=said.adjacency)
+
+    def least(self, event: Event, given: str = "") -> TrainingLowerBound | None:
+        """The epsilon that an event has at least."""
+        return events.at_least(self.training, event, confidence=1.0, given=given)
+
+    def with_updates(self, updates: int) -> Event | None:
+        """What was told, with another number of updates; None but for Poisson samples."""
+        noise, rate = self.account.noise_multiplier, self.account.rate
+        if noise is None or rate is None or self.account.sampling != POISSON:
+            return None
+        return events.poisson(noise, rate=rate, updates=updates)
+
+    def both(self, updates: int) -> str:
+        """Both epsilons in words, if they can be computed."""
+        event, said = self.with_updates(updates), self.upper()
+        really = None if event is None else self.least(event)
+        if said is None or really is None:
+            return ""
+        return (
+            f": epsilon {rounded_down(really.epsilon)} at least (lower bound), where "
+            f"{rounded_up(said)} (upper bound) was accounted for"
+        )
 
 
 def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
@@ -81,38 +144,38 @@ def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckRes
     state.restore()
     run = _run(maker, training, options, notes, budget, before=rhythm.first)
     share = _share_of_updates(maker, rhythm, account, options, notes)
-    steps = steps.times(share)
-    run = None if run is None else run.times(share)
+    seen = _Seen(
+        training=training,
+        account=account,
+        steps=steps.times(share),
+        run=None if run is None else run.times(share),
+        rhythm=rhythm,
+        notes=notes,
+    )
     mistakes = [
-        *_count_mistakes(training, account, steps, run),
-        *_batch_mistakes(training, account, steps, level, rhythm),
+        *_count_mistakes(seen),
+        *_batch_mistakes(seen, level),
         *told_of_noise,
         *_seed_mistakes(maker, run, options, before=rhythm.first),
-        *_delta_mistakes(training, notes),
-        *_claim_mistakes(training, notes),
-        *_printed_mistakes(training, account, steps, notes),
+        *_claim_mistakes(seen),
     ]
-    allowed = account.updates
-    ended = run is not None and not run.whole and allowed is not None and run.updates <= allowed
+    ended = seen.run is not None and not seen.run.whole and account.updates is not None
+    bound = _bound(seen)
     return CheckResult(
         name="accountant",
         false_alarm_rate=options.rate_of_a_check,
         mistakes=first_of_each_kind(mistakes),
-        measured=tuple(_measured(training, account, steps, run)),
-        bounds=tuple(_bounds(training, account, run)),
+        measured=tuple(_measured(seen)),
+        bounds=() if bound is None else (bound,),
         notes=tuple(notes),
-        inconclusive=_NOT_COUNTED if ended else "",
+        inconclusive=_NOT_COUNTED if ended and not seen.too_many else "",
         spent=rates.spent,
         seconds=time.perf_counter() - began,
     )
 
 
 def _share_of_updates(
-    maker: TrainingMaker,
-    rhythm: Rhythm,
-    account: Told,
-    options: TrainingOptions,
-    notes: list[str],
+    maker: TrainingMaker, rhythm: Rhythm, account: Told, options: TrainingOptions, notes: list[str]
 ) -> float:
     """How many of the updates of optimisers are counted, where a batch makes several.
 
@@ -180,80 +243,59 @@ def _seed_mistakes(
         yield mistake_of(MistakeKind.NOISE_FIXED_SEED, "train")
 
 
-def _count_mistakes(
-    training: PrivateTraining, account: Told, steps: Counted, run: Counted | None
-) -> Iterator[Mistake]:
+def _count_mistakes(seen: _Seen) -> Iterator[Mistake]:
     """More updates than the event, the history or the batches allow for."""
-    miscounted = MistakeKind.STEPS_MISCOUNTED
-    if run is not None and account.updates is not None and run.updates > account.updates:
+    miscounted, steps, allowed = MistakeKind.STEPS_MISCOUNTED, seen.steps, seen.account.updates
+    if seen.run is not None and seen.too_many:
         yield mistake_of(
             miscounted,
             "train",
-            least="" if run.whole else "at least ",
-            made=how_many(run.updates, "noisy update"),
-            told=account.updates,
-            both=_both(training, account, run.updates),
+            least="" if seen.run.whole else "at least ",
+            made=how_many(seen.run.updates, "noisy update"),
+            told=allowed,
+            both=seen.both(seen.run.updates),
         )
-    has_history = history_of(training) is not None
-    for counted in (steps, run):
+    has_history = history_of(seen.training) is not None
+    for counted in (steps, seen.run):
         if counted is None or not has_history or counted.told >= counted.updates:
             continue
-        seen = how_many(counted.batches, "batch", "batches")
-        where = f"{seen} made" if counted.batches else "train() made"
+        batches = how_many(counted.batches, "batch", "batches")
+        where = f"{batches} made" if counted.batches else "train() made"
         made = how_many(counted.updates, "noisy update")
         if counted.told == 0:
-            kind = MistakeKind.ACCOUNTANT_NOT_TOLD
-            yield mistake_of(kind, "none", where=where, made=made)
+            yield mistake_of(MistakeKind.ACCOUNTANT_NOT_TOLD, "none", where=where, made=made)
         else:
             yield mistake_of(miscounted, "history", where=where, made=made, told=counted.told)
-    if steps.updates > steps.batches and account.sampling != FULL:
+    if steps.updates > steps.batches and seen.account.sampling != FULL:
         each = steps.updates / steps.batches
-        updates = None if account.updates is None else round(each * account.updates)
         yield mistake_of(
             miscounted,
             "several",
             batches=how_many(steps.batches, "batch", "batches"),
             updates=steps.updates,
             each=each,
-            both="" if updates is None else _both(training, account, updates),
+            both="" if allowed is None else seen.both(round(each * allowed)),
         )
 
 
-def _both(training: PrivateTraining, account: Told, updates: int) -> str:
-    """Both epsilons in words, if they can be computed."""
-    if account.noise_multiplier is None or account.rate is None or account.sampling != POISSON:
-        return ""
-    said = real_events.upper(training.event, delta=training.delta, adjacency=training.adjacency)
-    really = real_events.at_least(
-        training,
-        real_events.poisson(account.noise_multiplier, rate=account.rate, updates=updates),
-        confidence=1.0,
-        given="",
-    )
-    if said is None or really is None:
-        return ""
-    return (
-        f": epsilon {rounded_down(really.epsilon)} at least (lower bound), where "
-        f"{rounded_up(said)} (upper bound) was accounted for"
-    )
-
-
-def _batch_mistakes(
-    training: PrivateTraining, account: Told, steps: Counted, level: float, rhythm: Rhythm
-) -> Iterator[Mistake]:
+def _batch_mistakes(seen: _Seen, level: float) -> Iterator[Mistake]:
     """Updates that are made of more records than a batch that was accounted for."""
-    accumulates = rhythm.regular and rhythm.calls > 1
-    if account.rate is None or not accumulates or not 0 < steps.updates < steps.batches:
+    steps, rate, count, sampling = (
+        seen.steps,
+        seen.account.rate,
+        seen.records,
+        seen.account.sampling,
+    )
+    accumulates = seen.rhythm.regular and seen.rhythm.calls > 1
+    if rate is None or count is None or sampling == FULL:
         return
-    count = _records(training)
-    if count is None or account.sampling == FULL:
+    if not accumulates or not 0 < steps.updates < steps.batches:
         return
     trials = count * steps.updates
-    random = account.sampling in (POISSON, TRUNCATED)
     above = (
-        stats.binom.sf(steps.records - 1, trials, account.rate) < level
-        if random
-        else steps.records > trials * account.rate * (1.0 + _TOLERANCE)
+        stats.binom.sf(steps.records - 1, trials, rate) < level
+        if sampling in (POISSON, TRUNCATED)
+        else steps.records > trials * rate * (1.0 + _TOLERANCE)
     )
     if above:
         yield mistake_of(
@@ -262,28 +304,9 @@ def _batch_mistakes(
             batches=steps.batches / steps.updates,
             records=steps.records / steps.updates,
             all=count,
-            rate=account.rate,
-            told=account.rate * count,
+            rate=rate,
+            told=rate * count,
         )
-
-
-def _records(training: PrivateTraining) -> int | None:
-    said = told(training.event).records
-    there = _length(training)
-    # Where several records belong to one user, the event speaks of users.
-    return min((count for count in (said, there) if count is not None), default=None)
-
-
-def _length(training: PrivateTraining) -> int | None:
-    columns = training.records
-    if isinstance(columns, tuple | dict):
-        parts = list(columns.values()) if isinstance(columns, dict) else list(columns)
-        if parts and all(hasattr(part, "shape") for part in parts):
-            return len(parts[0])
-    try:
-        return len(columns)
-    except TypeError:
-        return None
 
 
 def _noise_mistakes(training: PrivateTraining, steps: Counted, account: Told) -> Iterator[Mistake]:
@@ -292,21 +315,18 @@ def _noise_mistakes(training: PrivateTraining, steps: Counted, account: Told) ->
         return
     noise = min(entry[0] for entry in steps.history)
     rate = max(entry[1] for entry in steps.history)
-    own = min(steps.multipliers, default=None)
+    own, said = min(steps.multipliers, default=0.0), account.noise_multiplier
+    loader = getattr(training.loader, "sample_rate", None)
     found = []
-    if own is not None and noise > own * (1.0 + _TOLERANCE):
+    if steps.multipliers and noise > own * (1.0 + _TOLERANCE):
         found.append(
             f"the optimiser adds noise with the multiplier {own:.4g}, and its history "
             f"says {noise:.4g}"
         )
-    if account.noise_multiplier is not None and (
-        account.noise_multiplier > noise * (1.0 + _TOLERANCE)
-    ):
+    if said is not None and said > noise * (1.0 + _TOLERANCE):
         found.append(
-            f"the event says a noise multiplier of {account.noise_multiplier:.4g}, and "
-            f"its history {noise:.4g}"
+            f"the event says a noise multiplier of {said:.4g}, and its history {noise:.4g}"
         )
-    loader = getattr(training.loader, "sample_rate", None)
     if isinstance(loader, int | float) and rate * (1.0 + _RATE_TOLERANCE) < loader:
         found.append(f"the loader draws at a rate of {loader:.4g}, and its history says {rate:.4g}")
     if account.rate is not None and account.rate * (1.0 + 1.0 / 50.0) < rate:
@@ -314,131 +334,92 @@ def _noise_mistakes(training: PrivateTraining, steps: Counted, account: Told) ->
             f"the event says a sampling rate of {account.rate:.4g}, and its history {rate:.4g}"
         )
     if found:
-        kind = MistakeKind.ACCOUNTANT_NOT_TOLD
-        yield mistake_of(kind, "differs", found="; ".join(found))
+        yield mistake_of(MistakeKind.ACCOUNTANT_NOT_TOLD, "differs", found="; ".join(found))
 
 
-def _delta_mistakes(training: PrivateTraining, notes: list[str]) -> Iterator[Mistake]:
-    count = _records(training)
+def _claim_mistakes(seen: _Seen) -> Iterator[Mistake]:
+    """A large delta, a claim that does not follow from the event, and what is printed instead."""
+    training, count, notes = seen.training, seen.records, seen.notes
+    delta, claimed, event = training.delta, training.epsilon, training.event
     if not count:
         notes.append("the number of records is not known, so delta was not compared with it")
-        return
-    if training.delta >= 1.0 / count:
-        yield mistake_of(
-            MistakeKind.DELTA_TOO_LARGE,
-            delta=training.delta,
-            count=count,
-            one=1.0 / count,
-            tenth=0.1 / count,
-        )
-    elif training.delta > 0.1 / count:
+    elif delta >= 1.0 / count:
+        said = {"delta": delta, "count": count, "one": 1.0 / count, "tenth": 0.1 / count}
+        yield mistake_of(MistakeKind.DELTA_TOO_LARGE, **said)
+    elif delta > 0.1 / count:
         notes.append(
-            f"delta = {training.delta:.4g} is above a tenth of one over the number of records "
+            f"delta = {delta:.4g} is above a tenth of one over the number of records "
             f"({count}); smaller is usual"
         )
+    if claimed is not None:
+        try:
+            found = rdpkit.check(event, epsilon=claimed, delta=delta, adjacency=training.adjacency)
+        except (ValueError, ArithmeticError) as error:
+            notes.append(f"the claim could not be compared with the event: {error}")
+        else:
+            upper = rounded_up(found.upper.epsilon)
+            if found.soundness is Soundness.REFUTED:
+                assert found.lower is not None
+                yield mistake_of(
+                    MistakeKind.CLAIM_TOO_SMALL,
+                    "event",
+                    claimed=claimed,
+                    delta=delta,
+                    lower=rounded_down(found.lower.epsilon),
+                    upper=upper,
+                )
+            elif found.soundness is Soundness.UNPROVEN:
+                notes.append(
+                    f"the claimed epsilon {claimed:g} is not proven: at most "
+                    f"{upper} (upper bound) follows from the event"
+                )
+    yield from _printed_mistakes(seen)
 
 
-def _claim_mistakes(training: PrivateTraining, notes: list[str]) -> Iterator[Mistake]:
-    """A claim that does not follow from the event."""
-    if training.epsilon is None:
-        return
-    try:
-        found = rdpkit.check(
-            training.event,
-            epsilon=training.epsilon,
-            delta=training.delta,
-            adjacency=training.adjacency,
-        )
-    except (ValueError, ArithmeticError) as error:
-        notes.append(f"the claim could not be compared with the event: {error}")
-        return
-    if found.soundness is Soundness.REFUTED:
-        assert found.lower is not None
-        yield mistake_of(
-            MistakeKind.CLAIM_TOO_SMALL,
-            "event",
-            claimed=training.epsilon,
-            delta=training.delta,
-            lower=rounded_down(found.lower.epsilon),
-            upper=rounded_up(found.upper.epsilon),
-        )
-    elif found.soundness is Soundness.UNPROVEN:
-        notes.append(
-            f"the claimed epsilon {training.epsilon:g} is not proven: at most "
-            f"{rounded_up(found.upper.epsilon)} (upper bound) follows from the event"
-        )
-
-
-def _printed_mistakes(
-    training: PrivateTraining, account: Told, steps: Counted, notes: list[str]
-) -> Iterator[Mistake]:
+def _printed_mistakes(seen: _Seen) -> Iterator[Mistake]:
     """What the accountant itself says of the whole training."""
+    training, updates = seen.training, seen.account.updates
     ask = getattr(training.accountant, "get_epsilon", None)
     if ask is None or training.adjacency is not Adjacency.ADD_OR_REMOVE_ONE:
         return
-    if len(steps.history) != 1 or account.updates is None:
+    if len(seen.steps.history) != 1 or updates is None:
         return
-    noise, rate, _ = steps.history[0]
+    noise, rate, _ = seen.steps.history[0]
     try:
         asked = copy.deepcopy(training.accountant)
-        asked.history = [(noise, rate, account.updates)]
+        asked.history = [(noise, rate, updates)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             printed = float(asked.get_epsilon(delta=training.delta))
     except Exception as error:
-        notes.append(
+        seen.notes.append(
             f"the accountant's get_epsilon raised {type(error).__name__}: {error}, so what it "
             "prints was not compared"
         )
         return
-    event = real_events.poisson(noise, rate=rate, updates=account.updates)
-    least = real_events.at_least(training, event, confidence=1.0, given="")
+    least = seen.least(events.poisson(noise, rate=rate, updates=updates))
     if least is not None and printed < least.epsilon * (1.0 - 1e-4):
-        yield mistake_of(
-            MistakeKind.CLAIM_TOO_SMALL,
-            "printed",
-            printed=printed,
-            updates=account.updates,
-            noise=noise,
-            rate=rate,
-            lower=rounded_down(least.epsilon),
-        )
+        said = {"printed": printed, "updates": updates, "noise": noise, "rate": rate}
+        lower = rounded_down(least.epsilon)
+        yield mistake_of(MistakeKind.CLAIM_TOO_SMALL, "printed", **said, lower=lower)
 
 
-def _measured(
-    training: PrivateTraining, account: Told, steps: Counted, run: Counted | None
-) -> Iterator[tuple[str, str]]:
-    said = "no history" if history_of(training) is None else f"{steps.told} in the history"
-    yield (
-        "updates",
-        f"{steps.updates} from {how_many(steps.batches, 'batch', 'batches')}, {said}",
-    )
+def _measured(seen: _Seen) -> Iterator[tuple[str, str]]:
+    steps, run, allowed, upper = seen.steps, seen.run, seen.account.updates, seen.upper()
+    said = f"{steps.told} in the history" if history_of(seen.training) is not None else "no history"
+    yield "updates", f"{steps.updates} from {how_many(steps.batches, 'batch', 'batches')}, {said}"
     if run is not None:
-        known = "" if account.updates is None else f"; told {account.updates}"
+        known = "" if allowed is None else f"; told {allowed}"
         yield "whole training", f"{'' if run.whole else 'at least '}{run.updates} updates{known}"
-    upper = real_events.upper(training.event, delta=training.delta, adjacency=training.adjacency)
     if upper is not None:
-        claimed = "" if training.epsilon is None else f"; claimed {training.epsilon:g}"
+        claim = seen.training.epsilon
+        claimed = "" if claim is None else f"; claimed {claim:g}"
         yield "epsilon of the event", f"at most {rounded_up(upper)} (upper bound){claimed}"
 
 
-def _bounds(
-    training: PrivateTraining, account: Told, run: Counted | None
-) -> Iterator[TrainingLowerBound]:
+def _bound(seen: _Seen) -> TrainingLowerBound | None:
     """What follows at least from the event, with the updates that are really made."""
-    event, given = training.event, "steps and batches are what was told"
-    more = run is not None and account.updates is not None and run.updates > account.updates
-    if (
-        more
-        and run is not None
-        and account.sampling == POISSON
-        and account.noise_multiplier is not None
-        and account.rate is not None
-    ):
-        event = real_events.poisson(
-            account.noise_multiplier, rate=account.rate, updates=run.updates
-        )
-        given = f"each of {run.updates} updates is what was told"
-    found = real_events.at_least(training, event, confidence=1.0, given=given)
-    if found is not None:
-        yield found
+    really = seen.with_updates(seen.run.updates) if seen.run is not None and seen.too_many else None
+    if really is None or seen.run is None:
+        return seen.least(seen.training.event, "steps and batches are what was told")
+    return seen.least(really, f"each of {seen.run.updates} updates is what was told")

@@ -1,18 +1,37 @@
-"""What is seen of a step from one state of a training: its noise, and what records change."""
+"""What is seen of a step from one state of a training: noise, what records change, what is kept.
+
+Whether updates are changed after noise was added is looked at first: then noise cannot be seen
+beside records.
+"""
 
 from __future__ import annotations
 
+import itertools
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
 
+import numpy as np
+
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.training.batches import size
-from rdpkit.verification.training.checks.effects import FACTORS, LARGE, SMALL, Effect, Effects
-from rdpkit.verification.training.checks.noise import NoiseMeasured, measure_noise
-from rdpkit.verification.training.checks.trials import Trials
+from rdpkit.verification.training.checks.noise import NoiseMeasured, extremes_of, measure_noise
+from rdpkit.verification.training.checks.trials import (
+    CLEAR,
+    FACTORS,
+    LARGE,
+    SMALL,
+    Effect,
+    Effects,
+    Trials,
+)
+from rdpkit.verification.training.events import POISSON, TRUNCATED, UNKNOWN, Told, told
 from rdpkit.verification.training.options import TrainingOptions
-from rdpkit.verification.training.rhythm import Rhythm
-from rdpkit.verification.training.told import POISSON, TRUNCATED, UNKNOWN, Told, told
+from rdpkit.verification.training.state import Held
 from rdpkit.verification.training.trainer import Batch, PrivateTraining
+from rdpkit.verification.training.updates import Rhythm, Vector
 
 _RECORDS = 24
 _PAIRS = 150
@@ -47,11 +66,6 @@ class Moment:
         if joining is None:
             return self.small
         return effects.together(effects.bases[0][1:], joining)
-
-    @property
-    def handed(self) -> bool:
-        """Whether an optimiser was seen that is handed the noisy gradient."""
-        return self.noise.handed
 
 
 def look_at(
@@ -105,3 +119,163 @@ def _only_width(trials: Trials) -> int | None:
     except ValueError:
         return next((size(batch) for batch in trials.training.loader if size(batch) > 1), None)
     return None
+
+
+_FEWEST_ENTRIES = 8
+_EQUAL, _CLAMPED = 1e-3, 3
+_OTHER_SEEDS = 20_000
+# Beside what a record changes, which is compared with the noise to a few thousandths.
+_BENT_BY = 0.005
+_FOR_SOME = 20
+
+
+class Changed(StrEnum):
+    """Why what a record changes cannot be compared with the noise in updates."""
+
+    SCALED = (
+        "updates are scaled by their own size after noise was added, as Adam does, and no "
+        "optimiser of torch was seen that is handed the noisy gradient; so what one record changes "
+        "beside the noise was not looked at. Check the step with plain gradient descent in its "
+        "place"
+    )
+    SPARSE = (
+        "random numbers decide which entries an update has, so what one record changes was not "
+        "compared with the noise. Check the step with all entries, or with the same ones in each "
+        "step"
+    )
+    BENT = (
+        "updates are a curved function of the sum with noise, so that the same noise moves two "
+        "batches differently, and what one record changes was not compared with the noise. Check "
+        "the step with plain gradient descent in its place"
+    )
+
+
+def changed_after_noise(moment: Moment, seed: int) -> Changed | None:
+    """Why what a record changes beside the noise cannot be seen in updates; None if it can."""
+    if moment.noise.sparse:
+        return Changed.SPARSE
+    if _scaled_after_noise(moment, seed):
+        return Changed.SCALED
+    # Whether a batch with a large record shows the same noise as another one differently.
+    bent = bool(moment.found) and _bends(moment, moment.strongest, seed + _OTHER_SEEDS, pairs=2)
+    return Changed.BENT if bent else None
+
+
+def _scaled_after_noise(moment: Moment, seed: int) -> bool:
+    """Whether updates are changed after noise was added: scaled to one length, or cut at some.
+
+    So they are if they have one length whatever the noise is, or entries of one size, as Adam's; if
+    the two longest of them are of one length; or if several entries are, in one update or another,
+    of the largest size of all.
+    """
+    trials, effects = moment.trials, moment.effects
+    batches = [moment.small, moment.small, moment.strongest, moment.strongest]
+    if moment.width is None:
+        batches += [effects.together(effects.bases[1][:-1], moment.strongest)] * 2
+    # Equal seeds would give equal lengths where a record changes nothing.
+    updates = [
+        trials.update(batch, seed + _OTHER_SEEDS + place).vector
+        for place, batch in enumerate(batches)
+    ]
+    several = updates[0].size >= _FEWEST_ENTRIES
+    lengths = np.array(moment.noise.lengths)
+    # Lengths vary about as one entry of the noise does, however long updates are.
+    same = _EQUAL * moment.noise.typical
+    if several and float(np.ptp(lengths)) < same:
+        return True
+    second, longest = np.sort([*lengths, *map(np.linalg.norm, updates)])[-2:]
+    # Where noise is cut off before it is added, only entries with equal gradients are that large.
+    extremes = [*moment.noise.extremes, *itertools.chain(*map(extremes_of, updates))]
+    largest = max(extreme for extreme, _ in extremes)
+    clamped = len({place for extreme, place in extremes if extreme == largest}) >= _CLAMPED
+    if several and (longest - second < same or clamped):
+        return True
+    entries = np.abs(np.concatenate(updates[:2]))
+    typical = float(np.median(entries))
+    near = np.abs(entries - typical) < _EQUAL * typical
+    return not moment.noise.handed and bool(near.mean() > 0.5)
+
+
+def bends_sometimes(moment: Moment, seed: int) -> bool:
+    """Whether some noise shows differently in a batch of all records, as a noisy divisor does."""
+    trials = moment.trials
+    if moment.width is not None or not moment.found:
+        return False
+    everything = trials.batch(*range(trials.available))
+    return _bends(moment, everything, seed + 2 * _OTHER_SEEDS, pairs=_FOR_SOME)
+
+
+def _bends(moment: Moment, other: Batch, seed: int, *, pairs: int) -> bool:
+    """Whether another batch than the small one shows the same noise differently.
+
+    Differences of two seeds are compared for several pairs of seeds. Whatever a batch does to the
+    scale of each entry is the same for all; only a curved function of the sum with noise is not.
+    """
+
+    def differences(batch: Batch) -> Iterator[tuple[Vector, float]]:
+        """What two seeds change, and its rounding errors."""
+        for place in range(pairs):
+            one, two = (moment.trials.update(batch, seed + 2 * place + more) for more in (0, 1))
+            yield one.vector - two.vector, one.rounding + two.rounding
+
+    small, large = list(differences(moment.small)), list(differences(other))
+    (first, rounding), (third, more) = small[0], large[0]
+    apart = 0.0
+    for (second, _), (fourth, _) in zip(small[1:], large[1:], strict=True):
+        length = np.maximum(np.hypot(first, second), 1e-300)
+        bend = (third * second - fourth * first) / length
+        apart = max(apart, float(np.linalg.norm(bend)))
+    return apart > max(_BENT_BY * moment.farthest, CLEAR * (rounding + more))
+
+
+_DIFFERS = 1e-5
+_SHOWN = 3
+
+
+def carried_mistakes(trials: Trials, one: Batch, other: Batch, *, seed: int) -> Iterator[Mistake]:
+    """State that changes with the batch, not with the noise, and that the next update shows.
+
+    After one step, every array that the training holds is compared between two seeds and between
+    two batches. What is the same for both seeds and differs between the batches has no noise. If
+    the next update changes when that alone is exchanged, it releases the batch before it without
+    noise. Lists of losses for a plot change with the batch as well, but no update does with them.
+    """
+
+    def held(batch: Batch, noise: int) -> dict[str, Held]:
+        trials.update(batch, noise)
+        return trials.state.held()
+
+    first, noise, changed = held(one, seed), held(one, seed + 1), held(other, seed)
+    # This shows what is not put back between trials.
+    again = held(one, seed)
+    if first.keys() != again.keys() or any(first[place].differs(again[place]) for place in first):
+        return
+    clean = [
+        place
+        for place in first
+        if place in noise
+        and place in changed
+        and first[place].differs(changed[place])
+        and not first[place].differs(noise[place])
+    ]
+    shown = [place for place in clean if _shows(trials, one, place, changed[place], seed)]
+    if shown:
+        names = ", ".join(shown[:_SHOWN]) + (" and others" if len(shown) > _SHOWN else "")
+        yield mistake_of(MistakeKind.STATE_HOLDS_DATA, names=names)
+
+
+def _shows(trials: Trials, batch: Batch, place: str, exchanged: Held, seed: int) -> bool:
+    """Whether the next update changes with this state alone."""
+    updates: list[Any] = []
+    for exchange in (False, True):
+        trials.update(batch, seed)
+        if exchange:
+            held = trials.state.held().get(place)
+            if held is None or not held.put(exchanged.value):
+                return False
+        trials.state.reseed(seed + 2)
+        updates.append(trials.observed(batch))
+    first, second = updates
+    apart = float(np.linalg.norm(first.vector - second.vector))
+    length = float(np.linalg.norm(first.vector))
+    return bool(apart > max(_DIFFERS * length, CLEAR * (first.rounding + second.rounding)))

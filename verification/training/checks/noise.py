@@ -104,9 +104,7 @@ class NoiseMeasured:
         limit of the noise along it is a lower bound on how far they are apart, whatever the
         covariance is. It is used where noise is uneven, or larger along the change than by chance.
         """
-        scale = np.ones(change.size)
-        for name, place in self.places.items():
-            scale[place] = self.std[name] or math.inf
+        scale = self.scale
         direction = change / scale
         length = float(np.linalg.norm(direction))
         if length == 0.0:
@@ -116,6 +114,14 @@ class NoiseMeasured:
         if not self.uneven and total <= stats.chi2.isf(failure, seen.size):
             return 1.0
         return max(1.0, math.sqrt(total / float(stats.chi2.ppf(failure, seen.size))))
+
+    @property
+    def scale(self) -> Vector:
+        """The standard deviation of each entry; infinite where there is no noise."""
+        scale = np.ones(self.draws.shape[1])
+        for name, place in self.places.items():
+            scale[place] = self.std[name] or math.inf
+        return scale
 
     @property
     def freedom(self) -> int:
@@ -140,29 +146,29 @@ def measure_noise(
     """Estimate the noise from differences of updates with different seeds."""
     squares: dict[str, float] = {}
     kept: list[Vector] = []
-    places: dict[str, slice] = {}
-    made = 0
     lengths: list[float] = []
-    rounding = 0.0
     extremes: list[tuple[float, int]] = []
-    handed, sparse = True, False
+    made, rounding, handed, sparse = 0, 0.0, True, False
     for pair in range(pairs):
         if pair >= 2 and time.perf_counter() > until:
             break
         first = trials.update(batch, seed + 2 * pair)
         second = trials.update(batch, seed + 2 * pair + 1)
-        places = first.places
-        lengths += [float(np.linalg.norm(one.vector)) for one in (first, second)]
+        for one in (first.vector, second.vector):
+            lengths.append(float(np.linalg.norm(one)))
+            extremes += extremes_of(one)
         rounding = max(rounding, first.rounding)
         handed = handed and first.seen
-        sparse = sparse or _supports_differ(first.vector, second.vector)
-        extremes += [*extremes_of(first.vector), *extremes_of(second.vector)]
+        # Entries are 0 in one of two updates alone, and more than rounding makes so.
+        differ = int(np.count_nonzero((first.vector == 0.0) != (second.vector == 0.0)))
+        sparse = sparse or differ > max(1.0, _ZEROS * first.vector.size)
         noise = (first.vector - second.vector) / math.sqrt(2.0)
-        for name, place in places.items():
+        for name, place in first.places.items():
             squares[name] = squares.get(name, 0.0) + float(noise[place] @ noise[place])
         if (len(kept) + 1) * noise.size <= _KEPT or not kept:
             kept.append(noise)
         made += 1
+    places = first.places
     degrees = {name: made * (place.stop - place.start) for name, place in places.items()}
     std = {name: math.sqrt(squares[name] / max(1, degrees[name])) for name in places}
     return NoiseMeasured(
@@ -197,11 +203,6 @@ def _spread(draws: Vector, std: dict[str, float], places: dict[str, slice]) -> f
     if total <= _MORE_ALIKE * stats.chi2.isf(_BY_CHANCE, max(1, products.size)):
         return 1.0
     return float(products.size / total)
-
-
-def _supports_differ(one: Vector, other: Vector) -> bool:
-    """Whether entries are 0 in one of two updates alone, and more than rounding makes so."""
-    return int(np.count_nonzero((one == 0.0) != (other == 0.0))) > max(1.0, _ZEROS * one.size)
 
 
 def extremes_of(update: Vector) -> tuple[tuple[float, int], tuple[float, int]]:
@@ -282,9 +283,7 @@ def shared_noise(
     directions than entries has correlations too: where the gradients are in the same directions,
     nothing is seen without noise, and nothing is named.
     """
-    scale = np.ones(noise.draws.shape[1])
-    for name, place in noise.places.items():
-        scale[place] = noise.std[name] or math.inf
+    scale = noise.scale
     values, update = noise.draws / scale, noise.update / scale
     count, length = values.shape
     if length < 2:

@@ -7,31 +7,33 @@ batches and the records in them are compared with what the event says.
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from collections.abc import Iterator
 
 import numpy as np
 
-from rdpkit.formats.numbers import how_many
+import rdpkit
+from rdpkit import Event
+from rdpkit.formats.numbers import how_many, rounded_down
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.estimators.error_budget import ErrorBudget
-from rdpkit.verification.training.checks.held_out import Contents, look_at_contents
-from rdpkit.verification.training.checks.sampling import inclusion_tests
-from rdpkit.verification.training.checks.sampling.bounds import Found, bounds_of_draws
-from rdpkit.verification.training.checks.sampling.draws import (
-    BATCH_SAMPLER,
-    Draws,
-    Positions,
-    see_draws,
+from rdpkit.verification.training import events
+from rdpkit.verification.training.batches import Key, keys_of_batch, keys_of_records, parts_of
+from rdpkit.verification.training.checks import draw_tests
+from rdpkit.verification.training.checks.draw_evidence import (
+    TESTS,
+    DrawEvidence,
+    evidence_of,
+    mistakes_of_draws,
 )
-from rdpkit.verification.training.checks.sampling.evidence import TESTS, DrawEvidence, evidence_of
-from rdpkit.verification.training.checks.sampling.naming import mistakes_of_draws
+from rdpkit.verification.training.checks.draws import BATCH_SAMPLER, Draws, see_draws
+from rdpkit.verification.training.events import FULL, POISSON, UNKNOWN, told
 from rdpkit.verification.training.options import TrainingOptions
-from rdpkit.verification.training.results import CheckResult
-from rdpkit.verification.training.rhythm import Rhythm, rhythm_of
+from rdpkit.verification.training.results import CheckResult, TrainingLowerBound
 from rdpkit.verification.training.state import TrainingState, seed_everything
-from rdpkit.verification.training.told import FULL, POISSON, UNKNOWN, Told, told
-from rdpkit.verification.training.trainer import TrainingMaker
+from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker
+from rdpkit.verification.training.updates import Rhythm, rhythm_of
 
 _SHARE_OF_TIME = 0.06
 _BATCHES_OF_A_START = 60
@@ -40,6 +42,8 @@ _MOST = 0.5
 # For a note, and no mistake: where eight draws of a record are expected, e^-8 of them have none.
 _NEVER, _EXPECTED = 0.02, 8.0
 ANOTHER_START, NEVER_DRAWN = "batches of another start", "records that are never drawn"
+_SHOWN = 5
+_NO_BATCHES = "the loader yielded no batches that could be looked at"
 _NOT_COMPARED = (
     "neither the rate nor which records are drawn could be compared with what was told, and the "
     "notes say why"
@@ -77,37 +81,32 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
     rhythm = _rhythm(maker, options, time.perf_counter() + budget)
     rates = ErrorBudget(options.rate_of_a_check)
     level = rates.equally(*TESTS, NEVER_DRAWN, ANOTHER_START)
-    draws = see_draws(
-        training,
-        until=time.perf_counter() + budget,
-        account=account,
-        calls=rhythm.calls,
-        level=level,
-    )
+    until = time.perf_counter() + budget
+    draws = see_draws(training, until=until, account=account, calls=rhythm.calls, level=level)
     state.restore()
-    contents = look_at_contents(training, until=time.perf_counter() + 0.5 * budget)
+    contents = _contents(training, options, until=time.perf_counter() + 0.5 * budget)
     state.restore()
     if draws is None or not len(draws.sizes):
-        return _without_draws(contents, options, began)
+        # The contents of records may have been compared all the same.
+        nothing = "" if contents.mistakes else _NO_BATCHES
+        return dataclasses.replace(contents, skipped=nothing, seconds=time.perf_counter() - began)
     if not rhythm.regular and draws.source != BATCH_SAMPLER:
-        draws = dataclasses.replace(
-            draws, known=False, units=False, notes=(*draws.notes, _IRREGULAR)
-        )
+        draws = draws.changed(_IRREGULAR, known=False, units=False)
     rng = np.random.default_rng(options.known_seed)
     seen = evidence_of(draws, account, level=level, rng=rng)
-    notes = [*draws.notes, *contents.notes, *_notes(seen, account)]
-    mistakes = [*mistakes_of_draws(seen, account), *contents.mistakes]
+    notes = [*draws.notes, *contents.notes, *_notes(seen)]
+    mistakes = [*mistakes_of_draws(seen), *contents.mistakes]
     known_start = False
     if account.sampling not in (FULL, UNKNOWN) and draws.known:
         if maker.repeats:
-            fixed = _same_start(
-                maker, draws, seen, options, time.perf_counter() + budget, calls=rhythm.calls
-            )
+            until = time.perf_counter() + budget
+            fixed = _same_start(maker, draws, seen, options, until, calls=rhythm.calls)
             if fixed is not None and fixed.kind not in {one.kind for one in mistakes}:
                 mistakes.append(fixed)
             known_start = fixed is not None
         else:
             notes.append("no second training could be made, so a fixed seed was not looked for")
+    kinds = {one.kind for one in mistakes} - {MistakeKind.HELD_OUT_IN_TRAINING}
     compared = account.sampling == FULL or (
         account.sampling != UNKNOWN and (draws.counted or draws.known)
     )
@@ -115,12 +114,8 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
         name="sampler",
         false_alarm_rate=options.rate_of_a_check,
         mistakes=tuple(mistakes),
-        measured=(*_measured(draws, seen, account), *contents.measured),
-        bounds=tuple(
-            bounds_of_draws(
-                training, Found(seen=seen, mistakes=tuple(mistakes), known=known_start), options
-            )
-        ),
+        measured=(*_measured(draws, seen), *contents.measured),
+        bounds=tuple(_bounds(training, seen, kinds, options.confidence, known=known_start)),
         notes=tuple(notes),
         inconclusive="" if compared else _NOT_COMPARED,
         spent=rates.spent,
@@ -137,21 +132,6 @@ def _rhythm(maker: TrainingMaker, options: TrainingOptions, until: float) -> Rhy
         return Rhythm()
     finally:
         seed_everything(options.known_seed)
-
-
-def _without_draws(contents: Contents, options: TrainingOptions, began: float) -> CheckResult:
-    """Nothing was drawn; the contents of records may have been compared all the same."""
-    return CheckResult(
-        name="sampler",
-        false_alarm_rate=options.rate_of_a_check,
-        mistakes=contents.mistakes,
-        measured=contents.measured,
-        notes=contents.notes,
-        skipped=""
-        if contents.mistakes
-        else "the loader yielded no batches that could be looked at",
-        seconds=time.perf_counter() - began,
-    )
 
 
 def _same_start(
@@ -172,47 +152,158 @@ def _same_start(
     )
     if other is None or not other.known or other.records != draws.records:
         return None
-    in_epochs = seen.once
-    p, same, compared = inclusion_tests.again_at_each_start(
-        _independent(draws, in_epochs), _independent(other, in_epochs), draws.records
-    )
+    first, again = (one.first_of_each_epoch if seen.once else one.batches for one in (draws, other))
+    p, same, compared = draw_tests.again_at_each_start(first, again, draws.records)
     if p >= seen.level or same < _MOST * compared:
         return None
     batches = how_many(compared, "batch", "batches")
     return mistake_of(MistakeKind.REPEATED_BATCHES, "start", same=same, compared=batches)
 
 
-def _independent(draws: Draws, in_epochs: bool) -> list[Positions]:
-    """Batches that are independent of each other: all, or the first of each epoch."""
-    return [epoch[0] for epoch in draws.epochs if epoch] if in_epochs else draws.batches
-
-
-def _notes(seen: DrawEvidence, account: Told) -> Iterator[str]:
-    draws = seen.draws
+def _notes(seen: DrawEvidence) -> Iterator[str]:
+    draws, account = seen.draws, seen.account
     if account.sampling in (FULL, UNKNOWN):
         yield "the event says nothing of how batches are drawn, so that was not compared"
     if draws.strange:
         yield f"{draws.strange} drawn records are none of the training records"
     known = draws.counted and draws.units and account.sampling == POISSON
-    if known and account.rate is not None and seen.rate < account.rate:
-        upper = 1.05 * seen.rate
-        if upper < account.rate:
-            yield (
-                f"records are drawn at a rate of about {seen.rate:.4g}, less than the "
-                f"{account.rate:.4g} that was accounted for: that is safe"
-            )
+    if known and account.rate is not None and 1.05 * seen.rate < account.rate:
+        yield (
+            f"records are drawn at a rate of about {seen.rate:.4g}, less than the "
+            f"{account.rate:.4g} that was accounted for: that is safe"
+        )
     if draws.known and len(draws.sizes):
         never = draws.records - len(np.unique(np.concatenate(draws.batches)))
         if never > _NEVER * draws.records and seen.rate * len(draws.sizes) > _EXPECTED:
             yield f"{how_many(never, 'record')} of {draws.records} were never drawn"
 
 
-def _measured(draws: Draws, seen: DrawEvidence, account: Told) -> Iterator[tuple[str, str]]:
-    sizes = draws.sizes
-    yield (
-        "batches",
-        f"{len(sizes)} in {how_many(len(draws.epochs), 'epoch')}, seen by {draws.source}",
-    )
+def _measured(draws: Draws, seen: DrawEvidence) -> Iterator[tuple[str, str]]:
+    sizes, rate, epochs = draws.sizes, seen.account.rate, how_many(len(draws.epochs), "epoch")
+    yield "batches", f"{len(sizes)} in {epochs}, seen by {draws.source}"
     yield "sizes", f"{int(sizes.min())} to {int(sizes.max())}, {float(sizes.mean()):.4g} on average"
-    if account.rate is not None and draws.counted:
-        yield "sampling rate", f"{seen.rate:.4g} (estimate); told {account.rate:.4g}"
+    if rate is not None and draws.counted:
+        yield "sampling rate", f"{seen.rate:.4g} (estimate); told {rate:.4g}"
+
+
+def _contents(
+    training: PrivateTraining,  # Its ``records``, ``held_out`` and ``loader`` are read
+    options: TrainingOptions,
+    *,
+    until: float,  # When to stop, by the clock of ``time.perf_counter``
+) -> CheckResult:
+    """Compare held-out records with training records and with the batches, by their bytes."""
+    there, held_out, rate = training.records, training.held_out, options.rate_of_a_check
+    parts = None if there is None else parts_of(there)
+    if there is not None and held_out is not None:
+        parts = min(filter(None, (parts, parts_of(held_out))), default=None)
+    trained = None if there is None else keys_of_records(there, parts=parts, until=until)
+    kept = None if held_out is None else keys_of_records(held_out, parts=parts, until=until)
+    notes = []
+    if trained and (again := len(trained) - len(set(trained))):
+        notes.append(
+            f"{how_many(again, 'record')} of {len(trained)} have the same content as an earlier "
+            "one: who is there several times is protected less, as a group is"
+        )
+    if held_out is not None and kept is None:
+        notes.append("held-out records could not be read, or not in the time there is")
+    if kept is None:
+        return CheckResult(name="sampler", false_alarm_rate=rate, notes=tuple(notes))
+    if trained is None and there is not None:
+        notes.append("training records could not all be read in the time there is")
+    among = set(kept)
+    places = [place for place, key in enumerate(trained or ()) if key in among]
+    drawn: set[Key] = set()
+    for batch in training.loader:
+        drawn |= set(keys_of_batch(batch, parts=parts))
+        if time.perf_counter() > until:
+            break
+    both = among & (set(trained or ()) | drawn)
+    where = "in the batches of the loader"
+    if places:
+        shown = ", ".join(map(str, places[:_SHOWN])) + (", ..." if len(places) > _SHOWN else "")
+        where = f"among the {len(trained or ())} training records, at position {shown}"
+    count, kind = how_many(len(kept), "held-out record"), MistakeKind.HELD_OUT_IN_TRAINING
+    return CheckResult(
+        name="sampler",
+        false_alarm_rate=rate,
+        mistakes=(mistake_of(kind, both=len(both), kept=count, where=where),) if both else (),
+        measured=(("held-out records", f"{len(both)} of {len(kept)} are trained on"),),
+        notes=tuple(notes),
+    )
+
+
+def _bounds(
+    training: PrivateTraining,  # Its noise and its number of updates are taken from its event
+    seen: DrawEvidence,
+    kinds: set[MistakeKind],  # Of mistakes that change how batches are drawn
+    confidence: float,
+    *,
+    known: bool,  # Whether every start draws the same batches
+) -> Iterator[TrainingLowerBound]:
+    """A lower bound for the event that the draws show, if the steps are what was told."""
+    account = seen.account
+    if account.noise_multiplier is None or not account.updates:
+        return
+    if account.parts > 1 or account.sampling == UNKNOWN:
+        return
+    really, given = _really(training, seen, kinds, confidence, known=known)
+    if really is not None:
+        bound = events.at_least(
+            training,
+            really,
+            confidence=confidence,
+            given=f"{given}, and each update adds noise as told",
+        )
+        yield from [] if bound is None else [bound]
+
+
+def _really(
+    training: PrivateTraining,
+    seen: DrawEvidence,
+    kinds: set[MistakeKind],
+    confidence: float,
+    *,
+    known: bool,
+) -> tuple[Event | None, str]:
+    """The event that the draws show, and what it takes for granted; None if it has no name."""
+    account, size = seen.account, seen.same[1]
+    noise, updates = account.noise_multiplier, account.updates
+    assert noise is not None
+    assert updates is not None
+    batches = max(1, round(len(seen.draws.sizes) / max(1, len(seen.draws.epochs))))
+    epochs = max(1, updates // batches)
+    poisson, rate = account.sampling == POISSON, seen.least_rate(confidence)
+    if not kinds and not poisson:
+        return training.event, "batches are drawn as told"
+    if kinds and (known or (seen.in_order_of_data and seen.once)):
+        return events.known(noise, times=epochs), "who attacks knows the batches"
+    if MistakeKind.REPEATED_BATCHES in kinds:
+        # Equal batches with fresh noise are one batch with the mean of the noise.
+        less = noise / math.sqrt(epochs)
+        event = (
+            events.shuffled(less, batch=size, records=size * batches, epochs=1)
+            if seen.once
+            else events.poisson(less, rate=rate, updates=batches)
+        )
+        return event, f"all {epochs} epochs have the same batches"
+    if MistakeKind.SHUFFLED in kinds:
+        event = events.shuffled(noise, batch=size, records=size * batches, epochs=epochs)
+        return event, f"every epoch is a shuffled order in {batches} batches"
+    if poisson and MistakeKind.UNEQUAL_RATES in kinds:
+        rate = max(one.least_rate(confidence) for one in seen.favoured)
+    elif kinds == {MistakeKind.FIXED_SIZE}:
+        event = rdpkit.DPSGD(
+            noise_multiplier=noise,
+            dataset_size=seen.draws.records,
+            batch_size=max(1, size),
+            steps=updates,
+            sampling="fixed-size",
+        )
+        return event, f"batches are fresh samples of {size} records"
+    elif not poisson or not kinds <= {MistakeKind.SAMPLING_RATE}:
+        return None, ""
+    if rate <= 0.0:
+        return None, ""
+    event = events.poisson(noise, rate=rate, updates=updates)
+    return event, f"batches are Poisson samples at a rate of at least {rounded_down(rate)}"

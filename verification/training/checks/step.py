@@ -11,12 +11,9 @@ import dataclasses
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
-import rdpkit
-from rdpkit import Event, _validate
 from rdpkit.formats.numbers import how_many
 from rdpkit.verification.blackbox.mistakes import (
     Mistake,
@@ -25,19 +22,20 @@ from rdpkit.verification.blackbox.mistakes import (
     mistake_of,
 )
 from rdpkit.verification.estimators.error_budget import ErrorBudget
-from rdpkit.verification.training import real_events
+from rdpkit.verification.training import events
 from rdpkit.verification.training.batches import size
-from rdpkit.verification.training.checks.after_noise import (
-    Changed,
-    bends_sometimes,
-    changed_after_noise,
-)
-from rdpkit.verification.training.checks.carried import carried_mistakes
-from rdpkit.verification.training.checks.moment import Moment, look_at
-from rdpkit.verification.training.checks.naming import (
+from rdpkit.verification.training.checks.clipping import (
     StepEvidence,
     clipping_mistakes,
     dependence_mistakes,
+)
+from rdpkit.verification.training.checks.moment import (
+    Changed,
+    Moment,
+    bends_sometimes,
+    carried_mistakes,
+    changed_after_noise,
+    look_at,
 )
 from rdpkit.verification.training.checks.noise import (
     NoiseMeasured,
@@ -48,17 +46,12 @@ from rdpkit.verification.training.checks.noise import (
     shared_noise,
 )
 from rdpkit.verification.training.checks.trials import Trials
+from rdpkit.verification.training.events import UNKNOWN
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult, TrainingLowerBound
-from rdpkit.verification.training.rhythm import Rhythm, rhythm_of, splits_batches
-from rdpkit.verification.training.state import (
-    TrainingState,
-    random_numbers_kept,
-    seed_everything,
-)
-from rdpkit.verification.training.told import UNKNOWN
+from rdpkit.verification.training.state import TrainingState, random_numbers_kept, seed_everything
 from rdpkit.verification.training.trainer import Batch, PrivateTraining, TrainingMaker
-from rdpkit.verification.training.updates import Vector, uses_sums_alone
+from rdpkit.verification.training.updates import Vector, rhythm_of, splits_batches, uses_sums_alone
 
 _PAIRS_LATER, _TRIED_LATER = 24, 2
 _PAIRS_BESIDE = 2
@@ -81,8 +74,6 @@ TESTS = (
 LATER = ("limits of the noise later,", "noise along what records change later,")
 _CONSECUTIVE, _FEWEST_CONSECUTIVE = 12, 3
 _SHARE_OF_TIME = 0.3
-# Rounding and the small constants that libraries add to norms; a mistake is larger than this.
-_TOLERANCE = 2e-3
 _LEAST_MULTIPLIER = 0.05
 # Updates that are equal for all seeds are a gradient, unless they are this many times as long as
 # what records change in them, in this part of their entries: then they are noise from a fixed seed.
@@ -101,6 +92,10 @@ _ANOTHER_START = 1_000_003
 _BENEATH = (
     "updates are changed after noise was added, so what noisy_sum() returned to the step was "
     "looked at in their place; nothing else of a batch is in the first update"
+)
+_IRREGULAR = (
+    "updates come after different numbers of calls of step(batch), so only updates that the first "
+    "call makes were looked at"
 )
 _CURVED = (
     "updates are a curved function of the sum with noise in some batches, so the law of the noise "
@@ -130,11 +125,26 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     budget = ErrorBudget(options.rate_of_a_check)
     later = (f"{test} {place + 1}" for test in LATER for place in range(len(_MOMENTS)))
     level = budget.equally(*TESTS, *later)
-    notes = [*_dropout_off(training), *_rhythm_notes(rhythm)]
+    notes = _dropout_off(training)
+    if not rhythm.regular:
+        notes.append(_IRREGULAR)
+    elif rhythm.calls > 1:
+        notes.append(
+            f"an update is made from {rhythm.calls} calls of step(batch), and seen as a whole"
+        )
     moment = look_at(training, rhythm, options, notes, until=until)
     if moment.noise.nowhere:
-        found = _without_noise(maker, moment, options, began, notes)
-        return dataclasses.replace(found, spent=budget.spent)
+        mistakes, inconclusive = _without_noise(maker, moment, options)
+        return CheckResult(
+            name="step",
+            false_alarm_rate=options.rate_of_a_check,
+            mistakes=tuple(mistakes),
+            measured=(("trials", str(moment.trials.made)),),
+            notes=tuple(notes),
+            inconclusive=inconclusive,
+            spent=budget.spent,
+            seconds=time.perf_counter() - began,
+        )
     if moment.noise.uneven:
         notes.append(_UNEVEN)
     changed = changed_after_noise(moment, options.known_seed)
@@ -144,21 +154,18 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
             notes.append(_BENEATH)
             moment, changed = beneath, None
     scaled = changed is Changed.SCALED
-    scale = None
+    scale, divided = None, False
     if changed is None or scaled:
-        scale = _other_scale(
+        scale, divided = _other_scale(
             moment, seed=options.known_seed, rate=level, scaled=scaled, until=until
         )
-    evidence = _evidence(moment, level, divided=scale is not None and scale.divided)
-    mistakes = [*_carried(moment, options.known_seed)]
-    if scale is not None:
-        drowned = MistakeKind.CLIPPED_AFTER_NOISE
-        mistakes.append(mistake_of(drowned, ratio=scale.ratio) if scaled else _scale_mistake(scale))
+    evidence = _evidence(moment, level, divided=divided)
+    mistakes = [*_carried(moment, options.known_seed), *filter(None, [scale])]
     if changed is None:
         mistakes += [
             *dependence_mistakes(evidence),
             *clipping_mistakes(evidence),
-            *(laws := _laws(moment, level, options.known_seed, notes)),
+            *(laws := list(_law_mistakes(moment, level, options.known_seed, notes))),
         ]
         # Entries that are the same noise are no independent evidence of what comes again.
         if MistakeKind.NOISE_SHARED not in {one.kind for one in laws}:
@@ -195,27 +202,12 @@ def _beneath(moment: Moment, options: TrainingOptions, *, until: float) -> Momen
 
 def _evidence(moment: Moment, level: float, *, divided: bool = False) -> StepEvidence:
     return StepEvidence(
+        moment=moment,
         effects=moment.found,
-        noise=moment.noise,
-        account=moment.account,
-        training=moment.trials.training,
         limits=moment.noise.upper(level),
         failure=level / max(1, len(moment.found)),
-        tolerance=_TOLERANCE,
-        probe=moment.effects,
         divided=divided,
     )
-
-
-def _rhythm_notes(rhythm: Rhythm) -> list[str]:
-    if not rhythm.regular:
-        return [
-            "updates come after different numbers of calls of step(batch), so only updates that "
-            "the first call makes were looked at"
-        ]
-    if rhythm.calls == 1:
-        return []
-    return [f"an update is made from {rhythm.calls} calls of step(batch), and seen as a whole"]
 
 
 def _carried(moment: Moment, seed: int) -> Iterator[Mistake]:
@@ -341,9 +333,9 @@ def _dropout_off(training: PrivateTraining) -> list[str]:
 
 
 def _without_noise(
-    maker: TrainingMaker, moment: Moment, options: TrainingOptions, began: float, notes: list[str]
-) -> CheckResult:
-    """Updates that are the same for all seeds."""
+    maker: TrainingMaker, moment: Moment, options: TrainingOptions
+) -> tuple[list[Mistake], str]:
+    """What is wrong with updates that are the same for all seeds, or why that is not known."""
     trials, width = moment.trials, moment.width or 1
     batches = [_of_width(trials, place, width) for place in range(4)]
     vectors = [trials.update(batch, 0).vector for batch in batches]
@@ -352,25 +344,14 @@ def _without_noise(
     entries = vectors[0] / max(float(np.abs(vectors[0]).max()), 1e-300)
     trials.state.restore()
     first, second = (trials.observed(batches[0]).vector for _ in range(2))
-    mistakes, inconclusive = [], ""
     if length <= _DROWNS * moved or float((np.abs(entries) > 1e-6).mean()) <= _FILLED:
-        mistakes.append(mistake_of(MistakeKind.NO_NOISE, "updates"))
-    else:
-        if float(np.linalg.norm(first - second)) < 0.5 * length:
-            mistakes.append(mistake_of(MistakeKind.NOISE_REPEATED, "all"))
-        if _noise_of_another_start(maker, moment, vectors[0], options) <= 0.5 * length:
-            mistakes.append(mistake_of(MistakeKind.NOISE_FIXED_SEED, "update"))
-        elif not mistakes:
-            inconclusive = _DRAWN_BEFORE
-    return CheckResult(
-        name="step",
-        false_alarm_rate=options.rate_of_a_check,
-        mistakes=tuple(mistakes),
-        measured=(("trials", str(trials.made)),),
-        notes=tuple(notes),
-        inconclusive=inconclusive,
-        seconds=time.perf_counter() - began,
-    )
+        return [mistake_of(MistakeKind.NO_NOISE, "updates")], ""
+    mistakes = []
+    if float(np.linalg.norm(first - second)) < 0.5 * length:
+        mistakes.append(mistake_of(MistakeKind.NOISE_REPEATED, "all"))
+    if _noise_of_another_start(maker, moment, vectors[0], options) <= 0.5 * length:
+        mistakes.append(mistake_of(MistakeKind.NOISE_FIXED_SEED, "update"))
+    return mistakes, "" if mistakes else _DRAWN_BEFORE
 
 
 def _of_width(trials: Trials, place: int, width: int) -> Batch:
@@ -394,19 +375,13 @@ def _noise_of_another_start(
     return float(np.linalg.norm(trials.update(_of_width(trials, 0, width), 0).vector - vector))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Scale:
-    """Noise whose standard deviation depends on the batch: how, and for which two batches."""
-
-    ratio: float
-    batches: str
-    divided: bool
-
-
 def _other_scale(
     moment: Moment, *, seed: int, rate: float, scaled: bool, until: float
-) -> _Scale | None:
-    """A batch for which the noise has another standard deviation; None if it has one."""
+) -> tuple[Mistake | None, bool]:
+    """What is wrong if the noise has another standard deviation for another batch.
+
+    And whether it is divided by the number of records in the batch.
+    """
     trials, noise, effects, joins = moment.trials, moment.noise, moment.effects, moment.joins
     few, many = (len(base) for base in effects.bases)
     others = [("a batch with a record of 100 times the features", moment.strongest)]
@@ -426,56 +401,39 @@ def _other_scale(
         # A normal variable is beyond this root with probability at most a quarter of the rate;
         # twice, because the logarithm of a ratio of estimates is only nearly normal.
         limit = max(_OTHER_SCALE, 2.0 * spread * math.sqrt(2.0 * math.log(8.0 / rate)))
-        if abs(math.log(max(ratio, 1e-300))) > limit + drowned:
-            divided = joins and not scaled and abs(ratio * many / few - 1.0) < 0.1
-            return _Scale(
-                ratio=ratio, batches=f"{words} that it has for one of {few}", divided=divided
-            )
-    return None
+        if abs(math.log(max(ratio, 1e-300))) <= limit + drowned:
+            continue
+        if scaled:
+            return mistake_of(MistakeKind.CLIPPED_AFTER_NOISE, ratio=ratio), False
+        divided = joins and abs(ratio * many / few - 1.0) < 0.1
+        cause = "divided by the number of records in the batch" if divided else "not constant"
+        batches = f"{words} that it has for one of {few}"
+        kind = MistakeKind.BATCH_DEPENDENT_SCALE
+        return mistake_of(kind, "noise", ratio=ratio, batches=batches, cause=cause), divided
+    return None, False
 
 
-def _scale_mistake(scale: _Scale) -> Mistake:
-    cause = "divided by the number of records in the batch" if scale.divided else "not constant"
-    return mistake_of(
-        MistakeKind.BATCH_DEPENDENT_SCALE,
-        "noise",
-        ratio=scale.ratio,
-        batches=scale.batches,
-        cause=cause,
-    )
-
-
-def _laws(moment: Moment, level: float, seed: int, notes: list[str]) -> tuple[Mistake, ...]:
+def _law_mistakes(moment: Moment, rate: float, seed: int, notes: list[str]) -> Iterator[Mistake]:
     """What is wrong with the law of the noise, where it is that of the noise that was added."""
-    found = tuple(_law_mistakes(moment.noise, level))
-    of_another_law = any(one.kind is MistakeKind.NOISE_NOT_GAUSSIAN for one in found)
-    if of_another_law and bends_sometimes(moment, seed):
-        notes.append(_CURVED)
-        return ()
-    return found
-
-
-def _law_mistakes(noise: NoiseMeasured, rate: float) -> Iterator[Mistake]:
+    noise, kind = moment.noise, MistakeKind.NOISE_NOT_GAUSSIAN
     alike = shared_noise(noise, between=rate, within=rate)
     if alike is not None:
         yield mistake_of(MistakeKind.NOISE_SHARED, alike=alike)
         return
-    kind = MistakeKind.NOISE_NOT_GAUSSIAN
     distance = not_gaussian(noise, rate)
-    if distance is not None:
+    largest = cut_off(noise, rate) if distance is None else None
+    if distance is None and largest is None:
+        return
+    if bends_sometimes(moment, seed):
+        notes.append(_CURVED)
+    elif distance is not None:
         yield mistake_of(kind, "distance", distance=distance)
-    elif (largest := cut_off(noise, rate)) is not None:
+    else:
         yield mistake_of(kind, "cut_off", draws=noise.draws.size, largest=largest)
 
 
 def _repetition_mistakes(
-    maker: TrainingMaker,
-    moment: Moment,
-    rate: float,
-    seed: int,
-    notes: list[str],
-    *,
-    until: float,
+    maker: TrainingMaker, moment: Moment, rate: float, seed: int, notes: list[str], *, until: float
 ) -> Iterator[Mistake]:
     """Noise that comes again in another step, or when training is started again."""
     runs: list[list[tuple[Vector, NoiseMeasured]]] = []
@@ -538,10 +496,9 @@ def _consecutive(
 
 
 def _measured(evidence: StepEvidence, trials: Trials) -> Iterator[tuple[str, str]]:
-    account = evidence.account
-    distance = evidence.distance()
+    distance, told = evidence.distance(), evidence.told
     if distance > 0.0:
-        said = "" if account.noise_multiplier is None else f"; told {account.noise_multiplier:.4g}"
+        said = f"; told {told:.4g}" if told else ""
         yield "noise multiplier", f"at most {1.0 / distance:.4g} (upper limit{said})"
     std = evidence.noise.typical
     parameters = how_many(len(evidence.noise.std), "parameter")
@@ -554,35 +511,17 @@ def _measured(evidence: StepEvidence, trials: Trials) -> Iterator[tuple[str, str
 
 def _bounds(evidence: StepEvidence, options: TrainingOptions) -> Iterator[TrainingLowerBound]:
     """What the training leaks at least, if every step is like this one."""
-    account = evidence.account
+    told, training = evidence.told, evidence.moment.trials.training
     limits = evidence.noise.upper(1.0 - options.confidence)
     distance = dataclasses.replace(evidence, limits=limits).distance()
-    if account.noise_multiplier is None or distance <= 0.0:
+    multiplier = 1.0 / distance if distance > 0.0 else 0.0
+    if not told or multiplier < _LEAST_MULTIPLIER:
         return
-    multiplier = 1.0 / distance
-    if multiplier < _LEAST_MULTIPLIER:
-        return
-    training = evidence.training
-    found = real_events.at_least(
+    found = events.at_least(
         training,
-        with_noise(training.event, multiplier / account.noise_multiplier),
+        events.with_noise(training.event, multiplier / told),
         confidence=options.confidence,
         given="every step is like the one that was measured, and batches are drawn as told",
     )
     if found is not None:
         yield found
-
-
-def with_noise(event: Event, factor: float) -> Event:
-    """The same event with all noise multiplied."""
-    for name in ("noise_std", "noise_multiplier"):
-        if hasattr(event, name):
-            changed = {name: getattr(event, name) * factor}
-            return dataclasses.replace(event, **changed)
-    if isinstance(event, rdpkit.Repeated):
-        return dataclasses.replace(event, event=with_noise(event.event, factor))
-    if isinstance(event, rdpkit.Composed):
-        return dataclasses.replace(
-            event, events=tuple(with_noise(part, factor) for part in event.events)
-        )
-    raise _validate.fail("event", "to describe DP-SGD", event)

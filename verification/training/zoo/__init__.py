@@ -13,14 +13,14 @@ from types import MappingProxyType
 
 from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.training.trainer import TrainingMaker
-from rdpkit.verification.training.zoo import accounting, clipping, noise, sampling
+from rdpkit.verification.training.zoo import accounts, steps
 from rdpkit.verification.training.zoo.parts import TrainingZooEntry
 
 FIXED = "-fixed"
 
 
 def _entries() -> dict[str, TrainingZooEntry]:
-    code = clipping.TRAININGS | noise.TRAININGS | sampling.TRAININGS | accounting.TRAININGS
+    code = steps.TRAININGS | accounts.TRAININGS
     table = tomllib.loads(resources.files(__name__).joinpath("mistakes.toml").read_text("utf-8"))
     found = {}
     for name, row in table.items():

@@ -9,7 +9,7 @@ import rdpkit
 from rdpkit.adjacency import Adjacency
 from rdpkit.verification.estimators.one_run.families import GAUSSIAN
 from rdpkit.verification.estimators.one_run.independent import RankTest
-from rdpkit.verification.training.canaries.leaks import EventLeaks
+from rdpkit.verification.training.checks.run import EventLeaks
 
 MU = GAUSSIAN
 

@@ -12,7 +12,7 @@ from rdpkit.verification.blackbox.mistakes import MistakeKind as Kind
 from rdpkit.verification.training.checks.accountant import check_accountant
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult
-from rdpkit.verification.training.targets import training_maker
+from rdpkit.verification.training.verify_training import training_maker
 
 torch = pytest.importorskip("torch")
 

@@ -10,9 +10,9 @@ import pytest
 
 from rdpkit import DPSGD
 from rdpkit.verification.blackbox.mistakes import MistakeKind as Kind
+from rdpkit.verification.training.checks import draw_tests
+from rdpkit.verification.training.checks.draw_tests import tail
 from rdpkit.verification.training.checks.sampler import check_sampler
-from rdpkit.verification.training.checks.sampling import size_tests
-from rdpkit.verification.training.checks.sampling.inclusion_tests import tail
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult
 from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker
@@ -237,7 +237,7 @@ def test_tail_bounds_the_binomial_tail() -> None:
 def test_equal_sizes_have_their_exact_probability_where_all_are_equal() -> None:
     # Two batches of two records each, of two: given a sum of 2, C(2,1)^2 / C(4,2) = 4/6; sizes
     # (0,2) and (2,0) are not equal.
-    p, mode, times = size_tests.same_size(np.array([1, 1]), 2)
+    p, mode, times = draw_tests.same_size(np.array([1, 1]), 2)
     assert (p, mode, times) == (pytest.approx(4.0 / 6.0, rel=1e-12), 1, 2)
 
 

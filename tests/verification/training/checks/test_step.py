@@ -13,9 +13,10 @@ from rdpkit.verification.training.checks.noise import (
     not_gaussian,
     shared_noise,
 )
-from rdpkit.verification.training.checks.step import check_step, with_noise
+from rdpkit.verification.training.checks.step import check_step
+from rdpkit.verification.training.events import with_noise
 from rdpkit.verification.training.options import TrainingOptions
-from rdpkit.verification.training.targets import training_maker
+from rdpkit.verification.training.verify_training import training_maker
 from tests.verification.training import loops
 
 pytest.importorskip("torch")

@@ -12,8 +12,7 @@ pytest.importorskip("opacus")
 
 from rdpkit.verification.training import zoo
 from rdpkit.verification.training.options import TrainingOptions
-from rdpkit.verification.training.targets import training_maker
-from rdpkit.verification.training.verify_training import checks, verify_training
+from rdpkit.verification.training.verify_training import checks, training_maker, verify_training
 from tests.verification.training import correct_batches, correct_loops, correct_updates
 from tests.verification.training.broken_variants import BROKEN
 from tests.verification.training.correct_trainings import CORRECT

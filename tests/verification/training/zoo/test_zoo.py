@@ -1,4 +1,6 @@
-"""The zoo of trainings: what entries say, and that both sides of each can be trained."""
+"""The zoo of trainings: what entries and its page say, and that both sides can be trained."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,8 @@ from rdpkit.verification.training.updates import observe
 
 # torch says so of the hooks with which Opacus computes gradients of records.
 pytestmark = pytest.mark.filterwarnings("ignore:Full backward hook:UserWarning")
+
+PAGE = Path(__file__).parents[4] / "docs" / "reference" / "training-zoo.md"
 
 
 @pytest.mark.parametrize("name", list(zoo.ENTRIES))
@@ -72,3 +76,18 @@ def test_records_can_be_added():
     more = made.with_records(extra)
     assert len(more.records) == len(made.records) + batches.size(extra)
     assert sum(batches.size(batch) for batch in more.loader) > 0
+
+
+def row(entry):
+    kinds = ", ".join(f"`{kind.value}`" for kind in entry.kinds)
+    texts = (entry.mistake, entry.correction, entry.check, kinds, entry.style, entry.seen_in)
+    return f"| `{entry.name}` | " + " | ".join(texts) + " |"
+
+
+def test_the_page_has_a_row_for_each_entry():
+    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| `")]
+    assert rows == [row(entry) for entry in zoo.ENTRIES.values()]
+
+
+def test_the_page_counts_them():
+    assert f"{len(zoo.ENTRIES)} mistakes" in PAGE.read_text()

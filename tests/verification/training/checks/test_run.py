@@ -9,11 +9,12 @@ import pytest
 
 import rdpkit
 from rdpkit.verification.blackbox.mistakes import MistakeKind
-from rdpkit.verification.training.canaries.run import check_run, of_updates
+from rdpkit.verification.training import zoo
+from rdpkit.verification.training.checks.run import check_run
+from rdpkit.verification.training.events import of_updates, told
 from rdpkit.verification.training.opacus import opacus_training
 from rdpkit.verification.training.options import TrainingOptions
-from rdpkit.verification.training.targets import training_maker
-from rdpkit.verification.training.told import told
+from rdpkit.verification.training.verify_training import training_maker
 
 torch = pytest.importorskip("torch")
 opacus = pytest.importorskip("opacus")
@@ -157,3 +158,26 @@ def test_events_of_fewer_updates():
     assert of_updates(whole, told(whole), 7) == rdpkit.Repeated(event=inner, count=7)
     sgd = rdpkit.DPSGD(noise_multiplier=1.0, dataset_size=100, batch_size=10, steps=50)
     assert told(of_updates(sgd, told(sgd), 3)).updates == 3
+
+
+OPTIONS = TrainingOptions(seed=3, canaries=60, steps=4)
+
+
+def test_records_with_wrong_labels():
+    result = check_run(zoo.maker("batch-clipping-fixed"), OPTIONS)
+    assert result.verdict == "not rejected"
+    assert dict(result.measured)["canaries"].startswith("60, of which")
+    assert len(result.scores.inside) + len(result.scores.outside) == 60
+    assert [bound.delta for bound in result.bounds] == [1e-5] * len(result.bounds)
+
+
+def test_a_training_that_refuses_records_is_skipped():
+    training = zoo.maker("batch-clipping-fixed").fresh()
+
+    def refuse(extra):
+        raise KeyError("no room")
+
+    refusing = dataclasses.replace(training, with_records=refuse)
+    result = check_run(training_maker(refusing), OPTIONS)
+    assert result.verdict == "skipped"
+    assert "no room" in result.skipped

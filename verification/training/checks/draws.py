@@ -14,16 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit.formats.numbers import how_many
-from rdpkit.verification.training.batches import size
-from rdpkit.verification.training.checks.records import (
-    Key,
-    keys_of_batch,
-    keys_of_records,
-    parts_of,
-)
-from rdpkit.verification.training.rhythm import splits_batches
-from rdpkit.verification.training.told import Told, told
+from rdpkit.verification.training.batches import Key, keys_of_batch, keys_of_records, parts_of, size
+from rdpkit.verification.training.events import Told, told
 from rdpkit.verification.training.trainer import PrivateTraining
+from rdpkit.verification.training.updates import splits_batches
 
 Positions = NDArray[np.int64]
 BATCH_SAMPLER = "the loader's batch sampler"
@@ -75,9 +69,18 @@ class Draws:
         return [batch for epoch in self.epochs for batch in epoch]
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Positions:
         """How many records each batch has."""
         return np.array([len(batch) for batch in self.batches], dtype=np.int64)
+
+    @property
+    def first_of_each_epoch(self) -> list[Positions]:
+        """Batches that are independent of each other, however an epoch is made."""
+        return [epoch[0] for epoch in self.epochs if epoch]
+
+    def changed(self, note: str, **fields: Any) -> Draws:
+        """The same with other fields, and with a note."""
+        return dataclasses.replace(self, notes=(*self.notes, note), **fields)
 
 
 def see_draws(
@@ -92,31 +95,14 @@ def see_draws(
     """Draw batches as the training does, and see which records are in them."""
     account = told(training.event) if account is None else account
     found = _drawn(training, account, until, calls * batches)
-    return None if found is None else units_of(_merged(found, calls), account, level)
-
-
-def _drawn(training: PrivateTraining, account: Told, until: float, batches: int) -> Draws | None:
-    there = _count(training.records)
-    if training.indices is not None:
-        epochs, whole = _epochs(training.indices, until, batches)
-        return _of_positions(epochs, there, "the positions that the training gives", whole=whole)
-    sampler = _sampler(training.loader)
-    if sampler is not None:
-        epochs, whole = _epochs(lambda: sampler, until, batches)
-        if all(_are_positions(batch) for epoch in epochs for batch in epoch):
-            return _of_positions(epochs, there, BATCH_SAMPLER, whole=whole)
-    return _by_content(training, there, until, batches, account.records)
-
-
-def _merged(draws: Draws, calls: int) -> Draws:
-    """The draws with those batches put together that one update is made from."""
-    if calls == 1:
-        return draws
-    epochs = [list(epoch) for epoch in draws.epochs]
-    whole = draws.whole and all(len(epoch) % calls == 0 for epoch in epochs)
+    if found is None or calls == 1:
+        return found and _units_of(found, account, level)
+    # One update is made from several batches.
+    epochs = [list(epoch) for epoch in found.epochs]
+    whole = found.whole and all(len(epoch) % calls == 0 for epoch in epochs)
     if not whole:
         # Updates go on from one epoch into the next, so there is one long epoch.
-        epochs = [[batch for epoch in epochs for batch in epoch]]
+        epochs = [found.batches]
     made = tuple(
         tuple(
             np.concatenate(epoch[begin : begin + calls])
@@ -125,58 +111,71 @@ def _merged(draws: Draws, calls: int) -> Draws:
         for epoch in epochs
     )
     note = f"an update is made from {calls} batches of the loader, which were put together"
-    return dataclasses.replace(draws, epochs=made, whole=whole, notes=(*draws.notes, note))
+    return _units_of(found.changed(note, epochs=made, whole=whole), account, level)
 
 
-def units_of(draws: Draws, account: Told, level: float) -> Draws:
+def _drawn(training: PrivateTraining, account: Told, until: float, batches: int) -> Draws | None:
+    try:
+        there = len(training.records)
+    except TypeError:
+        there = None
+    sampler = _sampler(training.loader)
+    if training.indices is not None:
+        epochs, whole = _epochs(training.indices, until, batches)
+        return _of_positions(epochs, there, "the positions that the training gives", whole=whole)
+    if sampler is not None:
+        epochs, whole = _epochs(lambda: sampler, until, batches)
+        if all(_are_positions(batch) for epoch in epochs for batch in epoch):
+            return _of_positions(epochs, there, BATCH_SAMPLER, whole=whole)
+    return _by_content(training, there, until, batches, account.records)
+
+
+def _units_of(draws: Draws, account: Told, level: float) -> Draws:
     """The draws of what the event protects: records that are drawn at all, or groups of them.
 
     Records that are never drawn, in so many batches that this is no chance, belong to another part
     of the data. Records that are always drawn together are one, if there are as many such groups
     as the event speaks of.
     """
-    if not draws.known:
-        told_fewer = account.records is not None and draws.records > account.records
-        return _of_other_units(draws, account, draws.records) if told_fewer else draws
-    batches = max(1, len(draws.sizes))
+    if draws.known:
+        draws = _without_undrawn(draws, level)
+    there, said = draws.records, account.records
+    if said is None or there <= said:
+        return draws
+    groups = _groups(draws) if draws.known else None
+    if groups is not None and _GROUPED * said <= groups.max() + 1 <= said:
+        count = int(groups.max()) + 1
+        return draws.changed(
+            f"{there} records are always drawn in {count} groups, as those of one user are, "
+            "and the groups were looked at in their place",
+            epochs=tuple(tuple(np.unique(groups[one]) for one in epoch) for epoch in draws.epochs),
+            records=count,
+            several=frozenset(groups[sorted(draws.several)].tolist()),
+        )
+    return draws.changed(
+        f"the event speaks of {said} records, and there are {there}; if several belong "
+        "to one user, give `indices` that yield the users of each batch. Of rates, only the mean "
+        "of all records was compared, which is at most that of users",
+        units=False,
+    )
+
+
+def _without_undrawn(draws: Draws, level: float) -> Draws:
+    """The draws of records that are drawn at all, if it is no chance that others are not."""
     drawn = np.unique(np.concatenate([*draws.batches, np.zeros(0, dtype=np.int64)]))
-    rate = float(draws.sizes.sum()) / (batches * draws.records)
+    rate = float(draws.sizes.sum()) / (max(1, len(draws.sizes)) * draws.records)
     # Batches that come again say nothing new of what is never drawn.
     different = len({np.sort(batch).tobytes() for batch in draws.batches})
     missed = draws.records * (1.0 - min(1.0, rate)) ** different
-    if 0 < drawn.size < draws.records and missed < level:
-        never = draws.records - drawn.size
-        note = f"{how_many(never, 'record')} of {draws.records} were never drawn, and left out"
-        draws = _renumbered(draws, drawn, note)
-    if account.records is None or draws.records <= account.records:
+    never = draws.records - drawn.size
+    if not (drawn.size and never and missed < level):
         return draws
-    groups = _groups(draws)
-    if groups is not None and _GROUPED * account.records <= groups.max() + 1 <= account.records:
-        return _grouped(draws, groups)
-    return _of_other_units(draws, account, draws.records)
-
-
-def _of_other_units(draws: Draws, account: Told, there: int) -> Draws:
-    """The draws of more records than the event speaks of."""
-    note = (
-        f"the event speaks of {account.records} records, and there are {there}; if several belong "
-        "to one user, give `indices` that yield the users of each batch. Of rates, only the mean "
-        "of all records was compared, which is at most that of users"
-    )
-    return dataclasses.replace(draws, units=False, notes=(*draws.notes, note))
-
-
-def _renumbered(draws: Draws, drawn: Positions, note: str) -> Draws:
-    epochs = tuple(
-        tuple(np.searchsorted(drawn, batch) for batch in epoch) for epoch in draws.epochs
-    )
     several = np.flatnonzero(np.isin(drawn, sorted(draws.several)))
-    return dataclasses.replace(
-        draws,
-        epochs=epochs,
+    return draws.changed(
+        f"{how_many(never, 'record')} of {draws.records} were never drawn, and left out",
+        epochs=tuple(tuple(np.searchsorted(drawn, one) for one in epoch) for epoch in draws.epochs),
         records=drawn.size,
         several=frozenset(several.tolist()),
-        notes=(*draws.notes, note),
     )
 
 
@@ -193,29 +192,6 @@ def _groups(draws: Draws) -> Positions | None:
             batches[place].append(number)
     numbers: dict[tuple[int, ...], int] = {}
     return np.array([numbers.setdefault(tuple(one), len(numbers)) for one in batches])
-
-
-def _grouped(draws: Draws, groups: Positions) -> Draws:
-    epochs = tuple(tuple(np.unique(groups[batch]) for batch in epoch) for epoch in draws.epochs)
-    count = int(groups.max()) + 1
-    note = (
-        f"{draws.records} records are always drawn in {count} groups, as those of one user are, "
-        "and the groups were looked at in their place"
-    )
-    return dataclasses.replace(
-        draws,
-        epochs=epochs,
-        records=count,
-        several=frozenset(groups[sorted(draws.several)].tolist()),
-        notes=(*draws.notes, note),
-    )
-
-
-def _count(records: Any) -> int | None:
-    try:
-        return len(records)
-    except TypeError:
-        return None
 
 
 def _sampler(loader: Any) -> Iterable[Any] | None:
@@ -267,23 +243,14 @@ def _epochs(make: Any, until: float, batches: int) -> tuple[list[list[Any]], boo
 def _of_positions(
     epochs: list[list[Any]], there: int | None, source: str, *, whole: bool
 ) -> Draws | None:
-    made = tuple(tuple(map(_without_negative, epoch)) for epoch in epochs)
-    if not made:
+    if not epochs:
         return None
+    found = [[np.asarray(batch, dtype=np.int64).reshape(-1) for batch in one] for one in epochs]
+    # Negative positions fill a batch up to its shape.
+    made = tuple(tuple(batch[batch >= 0] for batch in epoch) for epoch in found)
     largest = max((int(batch.max()) for epoch in made for batch in epoch if len(batch)), default=-1)
-    return Draws(
-        epochs=made,
-        records=max(there or 0, largest + 1, 1),
-        known=True,
-        source=source,
-        whole=whole,
-    )
-
-
-def _without_negative(batch: Any) -> Positions:
-    """Positions without the negative ones that fill a batch up to its shape."""
-    found = np.asarray(batch, dtype=np.int64).reshape(-1)
-    return found[found >= 0]
+    records = max(there or 0, largest + 1, 1)
+    return Draws(epochs=made, records=records, known=True, source=source, whole=whole)
 
 
 def _by_content(
@@ -291,12 +258,11 @@ def _by_content(
 ) -> Draws | None:
     """Draws of a loader that says nothing of positions: its records are compared by content."""
     begun = time.perf_counter()
-    parts = parts_of(training.records) if training.records is not None else None
-    keys = (
-        None
-        if training.records is None
-        else keys_of_records(training.records, parts=parts, until=begun + 0.4 * (until - begun))
-    )
+    keys = parts = None
+    if training.records is not None:
+        parts = parts_of(training.records)
+        limit = begun + 0.4 * (until - begun)
+        keys = keys_of_records(training.records, parts=parts, until=limit)
     looked_at: dict[Key, Key] = {}
 
     def read() -> Iterator[list[Key]]:
@@ -317,8 +283,7 @@ def _by_content(
         whole=whole,
         is_counted=there is not None,
     )
-    notes = (*found.notes, _PADDED) if rows is not content else found.notes
-    return dataclasses.replace(found, notes=notes)
+    return found if rows is content else found.changed(_PADDED)
 
 
 def _without_padding(content: list[list[list[Key]]]) -> list[list[list[Key]]]:

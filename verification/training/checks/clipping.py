@@ -12,17 +12,9 @@ import numpy as np
 
 from rdpkit.formats.numbers import how_many
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
-from rdpkit.verification.training.checks.effects import (
-    CLEAR,
-    MOVED,
-    ROUNDED,
-    ROUNDED_LEAST,
-    Effect,
-    Effects,
-)
+from rdpkit.verification.training.checks.moment import Moment
 from rdpkit.verification.training.checks.noise import NoiseMeasured
-from rdpkit.verification.training.told import Told
-from rdpkit.verification.training.trainer import PrivateTraining
+from rdpkit.verification.training.checks.trials import CLEAR, MOVED, ROUNDED, ROUNDED_LEAST, Effect
 
 # Two differences are the same up to this part of them. Clipped gradients of one record are, but for
 # the small constants that libraries add to norms; mistakes change them by a half and more.
@@ -34,23 +26,50 @@ _GROWTH = 3.0
 # estimate of the noise allows: some thousand draws have a standard error of about 2 percent.
 _NEAR, _NEAR_COUNT = 0.04, 0.015
 _MOST_NAMES, _CHECKED = 4, 4
+# Rounding and the small constants that libraries add to norms; a mistake is larger than this.
+_TOLERANCE = 2e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepEvidence:
     """What was seen of a step."""
 
-    effects: list[Effect]  # What records changed
-    noise: NoiseMeasured  # The noise
-    account: Told  # What the accountant was told
-    training: PrivateTraining  # The training
+    moment: Moment  # What was seen
+    effects: list[Effect]  # What records changed, or such of them as tell something
     limits: dict[str, float]
     """Upper confidence limits of the standard deviation of each parameter's noise."""
-    tolerance: float  # Relative, for comparing noise multipliers
-    probe: Effects  # Makes further effects
+    failure: float  # How often the noise along a change may be taken to be too small
     divided: bool = False
     """Whether the noise is known to be divided by the number of records at hand."""
-    failure: float = 1e-4  # How often the noise along a change may be taken to be too small
+
+    @property
+    def noise(self) -> NoiseMeasured:
+        """The noise."""
+        return self.moment.noise
+
+    @property
+    def told(self) -> float:
+        """The noise multiplier that the accountant was told; 0 if none."""
+        return self.moment.account.noise_multiplier or 0.0
+
+    def estimated(self) -> list[dict[str, float]]:
+        """The distances by estimates and not limits, which are on the safe side.
+
+        These are by more for a small parameter.
+        """
+        estimates = dataclasses.replace(self, limits=self.noise.std)
+        return [estimates.distances(effect) for effect in self.effects]
+
+    def farthest(self, factor: float, place: slice = slice(None)) -> float:
+        """How far records with features of this size move some parameters at most."""
+        found = [one.change[place] for one in self.effects if one.factor == factor]
+        return max((float(np.linalg.norm(change)) for change in found), default=0.0)
+
+    @property
+    def growth(self) -> float:
+        """How much further the largest features move an update than those of a tenth the size."""
+        ten, hundred = self.farthest(10.0), self.farthest(100.0)
+        return hundred / ten if ten > 0.0 else 0.0
 
     def distances(self, effect: Effect) -> dict[str, float]:
         """How far each parameter was moved, in standard deviations of its noise, at least."""
@@ -79,8 +98,12 @@ class StepEvidence:
     @property
     def allowed(self) -> float:
         """The largest distance for which the step is what was told."""
-        told = self.account.noise_multiplier
-        return math.inf if told is None else (1.0 + self.tolerance) / told
+        return (1.0 + _TOLERANCE) / self.told if self.told else math.inf
+
+    @property
+    def too_far(self) -> bool:
+        """Whether a record moves an update further than was told."""
+        return bool(self.effects) and self.distance() > self.allowed
 
 
 def _total(distances: dict[str, float], without: frozenset[str] = frozenset()) -> float:
@@ -98,7 +121,13 @@ def dependence_mistakes(evidence: StepEvidence) -> Iterator[Mistake]:
     bare = [name for name in evidence.noise.missing() if name in moved]
     if bare:
         yield mistake_of(MistakeKind.NO_NOISE_ON_PARAMETERS, names=_names(bare))
-    normalised = _batch_norms(evidence.training)
+    model = evidence.moment.trials.training.model
+    # Layers that normalise with the batch's own statistics.
+    normalised = [
+        name or type(module).__name__
+        for name, module in ([] if model is None else model.named_modules())
+        if "BatchNorm" in type(module).__name__ and module.training
+    ]
     if normalised:
         yield mistake_of(MistakeKind.BATCH_STATISTICS, "layers", names=_names(normalised))
         return
@@ -111,21 +140,10 @@ def dependence_mistakes(evidence: StepEvidence) -> Iterator[Mistake]:
         yield _not_additive(evidence, *worst)
 
 
-def _batch_norms(training: PrivateTraining) -> list[str]:
-    """Layers that normalise with the batch's own statistics."""
-    if training.model is None:
-        return []
-    return [
-        name or type(module).__name__
-        for name, module in training.model.named_modules()
-        if "BatchNorm" in type(module).__name__ and module.training
-    ]
-
-
 def _least_additive(evidence: StepEvidence) -> tuple[Effect, Effect] | None:
     """The two effects of one record on two batches that differ most, if they differ."""
-    size = int(getattr(evidence.training.event, "microbatch_size", 1))
-    if evidence.account.noise_multiplier is not None and size > 1:
+    event = evidence.moment.trials.training.event
+    if evidence.told and int(getattr(event, "microbatch_size", 1)) > 1:
         return None
     worst, found = _ADDITIVE, None
     for apart, other, effect in _between_batches(evidence):
@@ -165,7 +183,7 @@ def _so_again(evidence: StepEvidence, worst: Effect) -> bool:
     A single one may differ because an update was cut by its length, or because a record of the same
     user was in one of the batches.
     """
-    probe = evidence.probe
+    probe = evidence.moment.effects
     again = dataclasses.replace(probe, seed=probe.seed + 1)
     places = again.records[:: max(1, len(again.records) // _CHECKED)][:_CHECKED]
     differ = []
@@ -180,7 +198,7 @@ def _so_again(evidence: StepEvidence, worst: Effect) -> bool:
 
 def _not_additive(evidence: StepEvidence, one: Effect, other: Effect) -> Mistake:
     """Why one record's effect depends on the others of its batch."""
-    probe = evidence.probe
+    probe = evidence.moment.effects
     lengths = [effect.length for effect in (one, other)]
     mixes, same = _mixes(evidence), _same_for_copies(evidence)
     if mixes and same:
@@ -201,7 +219,7 @@ def _mixes(evidence: StepEvidence) -> bool:
 
     All batches have two records, so that a division by their number cancels.
     """
-    probe = evidence.probe
+    probe = evidence.moment.effects
     worst = 0.0
     for place, factor in itertools.product(
         range(1, min(5, len(probe.records))), (1.0, 10.0, 100.0)
@@ -221,7 +239,7 @@ def _same_for_copies(evidence: StepEvidence) -> bool:
 
     Where all batches have one size that cannot be seen, and is taken to be so.
     """
-    probe = evidence.probe
+    probe = evidence.moment.effects
     if probe.width is not None:
         return True
     place = probe.records[0]
@@ -232,14 +250,14 @@ def _same_for_copies(evidence: StepEvidence) -> bool:
 
 def clipping_mistakes(evidence: StepEvidence) -> Iterator[Mistake]:
     """Records that move an update further than was told."""
-    if not evidence.effects or evidence.distance() <= evidence.allowed:
+    if not evidence.too_far:
         return
     if evidence.noise.missing() and not math.isfinite(evidence.distance()):
         return
     grown = _grown(evidence)
     if grown and len(grown) == sum(std > 0.0 for std in evidence.noise.std.values()):
         # All parameters move without limit.
-        yield mistake_of(MistakeKind.NO_CLIPPING, "grows", growth=_growth(evidence))
+        yield mistake_of(MistakeKind.NO_CLIPPING, "grows", growth=evidence.growth)
         return
     if not grown and (worst := _least_additive(evidence)) is not None:
         if _so_again(evidence, worst[1]):
@@ -247,77 +265,55 @@ def clipping_mistakes(evidence: StepEvidence) -> Iterator[Mistake]:
             return
         # A record that joins another one of its user may move an update further by right.
         evidence = _alike(evidence)
-        if not evidence.effects or evidence.distance() <= evidence.allowed:
+        if not evidence.too_far:
             return
-    outside = grown or ([] if _clipped_apart(evidence) else _left_out(evidence))
+    apart = not grown and _clipped_apart(evidence)
+    outside = grown or ([] if apart else _left_out(evidence))
     if outside:
         yield mistake_of(MistakeKind.UNCLIPPED_PARAMETERS, names=_names(outside))
         return
-    yield _too_small(evidence)
-
-
-def _by_factor(evidence: StepEvidence, factor: float) -> list[Effect]:
-    return [effect for effect in evidence.effects if effect.factor == factor]
-
-
-def _growth(evidence: StepEvidence) -> float:
-    """How much further the largest features move an update than those of a tenth the size."""
-    ten, hundred = (
-        max((e.length for e in _by_factor(evidence, factor)), default=0.0)
-        for factor in (10.0, 100.0)
+    seen = 1.0 / evidence.distance()
+    why = (
+        " Each parameter is clipped by itself at the whole norm, so that one record moves all "
+        "of them together further than that."
+        if apart
+        else _looks_like(seen / evidence.told)
     )
-    return hundred / ten if ten > 0.0 else 0.0
+    yield mistake_of(MistakeKind.NOISE_TOO_SMALL, seen=seen, told=evidence.told, why=why)
 
 
 def _grown(evidence: StepEvidence) -> list[str]:
     """Parameters that a record moves without limit."""
-    if _growth(evidence) < _GROWTH:
+    if evidence.growth < _GROWTH:
         return []
-    found = []
-    for name, place in evidence.noise.places.items():
-        lengths = [
-            max(
-                (float(np.linalg.norm(e.change[place])) for e in _by_factor(evidence, factor)),
-                default=0.0,
-            )
-            for factor in (1.0, 10.0, 100.0)
-        ]
-        std = evidence.noise.std[name]
-        far = std > 0.0 and lengths[2] / std > evidence.allowed
-        if lengths[2] > _GROWTH * lengths[1] > 0.0 and far:
-            found.append(name)
+    std, places, found = evidence.noise.std, evidence.noise.places, set()
+    for name, place in places.items():
+        ten, hundred = (evidence.farthest(factor, place) for factor in (10.0, 100.0))
+        far = std[name] > 0.0 and hundred / std[name] > evidence.allowed
+        if hundred > _GROWTH * ten > 0.0 and far:
+            found.add(name)
     # Biases need not grow with the features, though they are as little clipped as the rest.
-    weights = [n for n, p in evidence.noise.places.items() if not n.endswith("bias")]
-    if set(found) >= set(weights):
-        return [name for name in evidence.noise.places if evidence.noise.std[name] > 0.0]
-    return found
+    if found >= {name for name in places if not name.endswith("bias")}:
+        found = {name for name in places if std[name] > 0.0}
+    return [name for name in places if name in found]
 
 
 def _clipped_apart(evidence: StepEvidence) -> bool:
     """Whether several parameters are each clipped by themselves, at the whole norm."""
-    told = evidence.account.noise_multiplier
-    if told is None:
-        return False
-    estimates = dataclasses.replace(evidence, limits=evidence.noise.std)
-    distances = [estimates.distances(effect) for effect in evidence.effects]
+    told, distances = evidence.told, evidence.estimated()
     bounded = [
         name
         for name in evidence.noise.places
         if max(one[name] for one in distances) * told < 1.0 + _NEAR
     ]
     whole = [sum(abs(one[name] * told - 1.0) < _NEAR for name in bounded) for one in distances]
-    return sum(count >= 2 for count in whole) >= 2
+    return bool(told) and sum(count >= 2 for count in whole) >= 2
 
 
 def _left_out(evidence: StepEvidence) -> list[str]:
     """The fewest parameters without which every record moves the update as far as was told."""
-    told = evidence.account.noise_multiplier
-    if told is None:
-        return []
-    # Estimates and not limits: these are on the safe side, by more for a small parameter.
-    estimates = dataclasses.replace(evidence, limits=evidence.noise.std)
-    distances = [estimates.distances(effect) for effect in evidence.effects]
-    if _saturated([_total(one) for one in distances]):
+    told, distances = evidence.told, evidence.estimated()
+    if not told or _saturated([_total(one) for one in distances]):
         # All parameters are clipped together, if at another distance than was told.
         return []
     for candidate in _candidates(evidence):
@@ -337,43 +333,21 @@ def _saturated(lengths: list[float]) -> bool:
 
 def _candidates(evidence: StepEvidence) -> Iterator[frozenset[str]]:
     """Sets of parameters that may have been left out, the smaller first."""
-    names = list(evidence.noise.places)
+    names, training = list(evidence.noise.places), evidence.moment.trials.training
     groups: dict[str, set[str]] = {}
     for name in names:
         module, _, last = name.rpartition(".")
-        groups.setdefault(f".{last}", set()).add(name)
-        groups.setdefault(f"{module}.", set()).add(name)
-        groups.setdefault(f"{name.split('.')[0]}|", set()).add(name)
+        for key in (f".{last}", f"{module}.", f"{name.split('.')[0]}|"):
+            groups.setdefault(key, set()).add(name)
     found = [frozenset([name]) for name in names] + [frozenset(group) for group in groups.values()]
-    found += [frozenset(group) for group in _optimizer_groups(evidence.training)]
+    if training.model is not None:
+        own = {id(parameter): name for name, parameter in training.model.named_parameters()}
+        for group in getattr(training.optimizer, "param_groups", ()):
+            found.append(frozenset(own[id(p)] for p in group["params"] if id(p) in own))
     modules = [frozenset(group) for key, group in groups.items() if key.endswith(".")]
     found += [one | other for one in modules for other in modules if one != other]
     proper = {one for one in found if 0 < len(one) < len(names)}
     yield from sorted(proper, key=lambda one: (len(one), sorted(one)))
-
-
-def _optimizer_groups(training: PrivateTraining) -> list[set[str]]:
-    optimizer, model = training.optimizer, training.model
-    if optimizer is None or model is None or not hasattr(optimizer, "param_groups"):
-        return []
-    names = {id(parameter): name for name, parameter in model.named_parameters()}
-    return [
-        {names[id(parameter)] for parameter in group["params"] if id(parameter) in names}
-        for group in optimizer.param_groups
-    ]
-
-
-def _too_small(evidence: StepEvidence) -> Mistake:
-    told = evidence.account.noise_multiplier
-    assert told is not None
-    seen = 1.0 / evidence.distance()
-    why = (
-        " Each parameter is clipped by itself at the whole norm, so that one record moves all "
-        "of them together further than that."
-        if _clipped_apart(evidence)
-        else _looks_like(seen / told)
-    )
-    return mistake_of(MistakeKind.NOISE_TOO_SMALL, seen=seen, told=told, why=why)
 
 
 def _looks_like(share: float) -> str:

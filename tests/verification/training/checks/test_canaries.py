@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rdpkit.verification.training.canaries.joining import Joining
-from rdpkit.verification.training.told import FULL, POISSON, SHUFFLE, Told
+from rdpkit.verification.training.checks.canaries import Joining
+from rdpkit.verification.training.events import FULL, POISSON, SHUFFLE, Told
 
 
 def _joining(sampling, rate, *, signed=False, effects=(2.0, 0.5)):

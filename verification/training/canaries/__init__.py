@@ -1,1 +1,0 @@
-"""The check of a run: how canaries join its steps, how they are scored, and what scores show."""
