@@ -209,7 +209,7 @@ def _certify_entry(
     from rdpkit.verification.auditing.certified import certificate_of  # noqa: PLC0415
     from rdpkit.verification.auditing.driver import findings_about  # noqa: PLC0415
     from rdpkit.verification.claims import deployments  # noqa: PLC0415
-    from rdpkit.verification.outputs.view import statement  # noqa: PLC0415
+    from rdpkit.verification.outputs.words import statement  # noqa: PLC0415
 
     if output.suffix not in (".yaml", ".yml"):
         raise ValueError(f"Expected --output to end in .yaml or .yml, got {str(output)!r}.")

@@ -23,7 +23,7 @@ from rdpkit.verification.auditing.findings import (
 )
 from rdpkit.verification.auditing.rules import slack
 from rdpkit.verification.claims.claim import Claim
-from rdpkit.verification.outputs.verdict import HALVED
+from rdpkit.verification.outputs.words import HALVED
 
 
 @dataclass(frozen=True, slots=True)

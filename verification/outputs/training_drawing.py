@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import Finding
-from rdpkit.verification.outputs.verdict import claimed, number
+from rdpkit.verification.outputs.words import claimed, number
 from rdpkit.verification.training.results import CanaryScores, TrainingVerification
 
 _BARS = 24

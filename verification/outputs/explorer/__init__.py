@@ -1,9 +1,7 @@
 """The claims explorer: a folder of static pages, one a work, which need no network."""
 
-from rdpkit.verification.outputs.explorer.citation import Audit
-from rdpkit.verification.outputs.explorer.folder import check_folder, write_folder
-from rdpkit.verification.outputs.explorer.pages import Explorer, pages
-from rdpkit.verification.outputs.explorer.works import WorkFindings, works_of
+from rdpkit.verification.outputs.explorer.pages import Explorer, check_folder, pages, write_folder
+from rdpkit.verification.outputs.explorer.works import Audit, WorkFindings, works_of
 
 __all__ = [
     "Audit",
