@@ -13,8 +13,7 @@ import click
 
 from rdpkit import analysis
 from rdpkit.adjacency import Adjacency
-from rdpkit.cli.event_commands import EventCommands, event_of
-from rdpkit.cli.event_options import claimed_epsilon_option, delta_option
+from rdpkit.cli.event_commands import EventCommands, claimed_epsilon_option, delta_option, event_of
 from rdpkit.cli.guarantees import about_one_event
 from rdpkit.cli.output import one_line_errors, to_file_option
 from rdpkit.cli.progress import work_shown

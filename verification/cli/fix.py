@@ -11,8 +11,7 @@ from typing import Any
 
 import click
 
-from rdpkit.cli.completion import names_of
-from rdpkit.cli.option_types import NameType
+from rdpkit.cli.option_types import NameType, names_of
 from rdpkit.cli.output import format_option, one_line_errors
 from rdpkit.cli.progress import threads_option
 from rdpkit.formats.files import write_whole

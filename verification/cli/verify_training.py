@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rdpkit.cli.completion import names_of
+from rdpkit.cli.option_types import names_of
 from rdpkit.cli.output import format_option, one_line_errors, to_file_option
 from rdpkit.cli.progress import work_shown
 from rdpkit.formats.records import plain_of
