@@ -85,9 +85,7 @@ release_options = with_options(
     ),
     click.option("--delta", type=NUMBER, help="The delta of the report with noise."),
     click.option(
-        "--adjacency",
-        type=ADJACENCY,
-        help="The neighbours of the report with noise: replace-one.",
+        "--adjacency", type=ADJACENCY, help="The neighbours of the report with noise: replace-one."
     ),
     click.option("--seed", type=click.IntRange(min=0), help="Of splits and models.  [default: 0]"),
     click.option(

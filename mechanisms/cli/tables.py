@@ -11,12 +11,7 @@ import click
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER
 from rdpkit.cli.output import with_options
 from rdpkit.formats.text import as_json, guarantee_lines, how_many, printable
-from rdpkit.mechanisms.cli.options import (
-    check_ledger,
-    refusals_of_ledgers,
-    refuse,
-    warn_of_earlier,
-)
+from rdpkit.mechanisms.cli.options import check_ledger, refusals_of_ledgers, refuse, warn_of_earlier
 
 if TYPE_CHECKING:
     from rdpkit import Event
@@ -82,11 +77,7 @@ table_options = with_options(
     click.option(
         "--delta", type=NUMBER, help="Of a table or images: delta, far below 1 / records."
     ),
-    click.option(
-        "--adjacency",
-        type=ADJACENCY,
-        help="Of a table or images: what neighbours are.",
-    ),
+    click.option("--adjacency", type=ADJACENCY, help="Of a table or images: what neighbours are."),
     click.option(
         "--rows",
         type=INTEGER,

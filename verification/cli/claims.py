@@ -42,9 +42,7 @@ def claims() -> None:
     "asked for.",
 )
 @click.option(
-    "--adjacency",
-    type=ADJACENCY,
-    help="The neighbouring relation; asked for if it is not given.",
+    "--adjacency", type=ADJACENCY, help="The neighbouring relation; asked for if it is not given."
 )
 @click.option("--delta", type=NUMBER, help="In (0, 1); asked for if it is not given.")
 @click.option(

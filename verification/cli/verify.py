@@ -349,11 +349,7 @@ def _list(output_format: str) -> None:
 
 
 def _verify_zoo(
-    given: dict[str, Any],
-    options: VerificationOptions,
-    repeats: int,
-    jobs: int,
-    output_format: str,
+    given: dict[str, Any], options: VerificationOptions, repeats: int, jobs: int, output_format: str
 ) -> list[CodeView]:
     """Verify every mechanism of the zoo many times, print the power, and return it in words."""
     from rdpkit.verification.blackbox import zoo  # noqa: PLC0415 - as above

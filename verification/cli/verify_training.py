@@ -47,12 +47,7 @@ def _trainings(ctx: click.Context) -> list[str]:
 @to_file_option
 @one_line_errors
 def verify_training(
-    *,
-    target: str | None,
-    list_them: bool,
-    strict: bool,
-    output_format: str,
-    **given: Any,
+    *, target: str | None, list_them: bool, strict: bool, output_format: str, **given: Any
 ) -> None:
     """Check whether a training does what its accountant was told.
 

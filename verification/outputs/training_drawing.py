@@ -42,10 +42,7 @@ def sandwich_lines(finding: Finding) -> list[SandwichLine]:
     if claim.epsilon is not None:
         found.append(
             SandwichLine(
-                kind="claimed",
-                value=float(claim.epsilon),
-                digits=claimed(claim),
-                words="claimed",
+                kind="claimed", value=float(claim.epsilon), digits=claimed(claim), words="claimed"
             )
         )
     if finding.lower is not None:

@@ -15,19 +15,9 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rdpkit.formats.text import printable
-from rdpkit.verification.auditing.findings import (
-    ClaimVerdict,
-    Finding,
-    Reproduction,
-    Soundness,
-)
+from rdpkit.verification.auditing.findings import ClaimVerdict, Finding, Reproduction, Soundness
 from rdpkit.verification.auditing.remedies import calibrated_unasked
-from rdpkit.verification.outputs.html.claim_view import (
-    claim_view,
-    numbers_of,
-    slugs,
-    theorems,
-)
+from rdpkit.verification.outputs.html.claim_view import claim_view, numbers_of, slugs, theorems
 from rdpkit.verification.outputs.html.curves import Curves
 from rdpkit.verification.outputs.html.figures import Axis
 from rdpkit.verification.outputs.news import sentences
@@ -326,9 +316,7 @@ GROUPS = (
         "another reading of the number holds, the claim says so.",
     ),
     ClaimGroup(
-        "open",
-        "Unproven",
-        "These claims can be computed, and are neither proven nor refuted.",
+        "open", "Unproven", "These claims can be computed, and are neither proven nor refuted."
     ),
     ClaimGroup(
         "differs",
