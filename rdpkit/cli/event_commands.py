@@ -22,8 +22,10 @@ from rdpkit.cli.option_types import (
     NUMBER,
     ListType,
     NameType,
+    bounds_of_event,
     completions,
     dashed,
+    names_of,
     option_name,
     parameter_name,
 )
@@ -132,6 +134,17 @@ def delta_option(*, required: bool = True, pure: bool = True) -> click.Option:
         required=required,
         help=f"The delta of (epsilon, delta)-differential privacy, {condition}; smaller than one "
         "over the number of records, for example 1e-5.",
+    )
+
+
+def bound_option(text: str, default: str | None = "best") -> click.Option:
+    """The option ``--bound``, and what it says."""
+    return click.Option(
+        ["--bound"],
+        shell_complete=names_of(bounds_of_event),
+        default=default,
+        show_default=default is not None,
+        help=text,
     )
 
 

@@ -16,6 +16,7 @@ from rdpkit.cli.event_commands import (
     WITH_OPTIONS,
     EventCommands,
     adjacency_option,
+    bound_option,
     claimed_epsilon_option,
     conversion_option,
     delta_option,
@@ -24,7 +25,7 @@ from rdpkit.cli.event_commands import (
     example_adjacency,
     made_of_events,
 )
-from rdpkit.cli.option_types import NUMBER, ListType, bounds_of_event, names_of
+from rdpkit.cli.option_types import NUMBER, ListType
 from rdpkit.cli.output import OUT_OF_REACH, format_choice
 from rdpkit.formats.columns import as_csv, as_tex
 from rdpkit.formats.screen import aligned, entry
@@ -61,15 +62,10 @@ def exit_if_refuted(claim: ClaimCheck | None) -> None:
         click.get_current_context().exit(OUT_OF_REACH)
 
 
-def _bound_option() -> click.Option:
-    return click.Option(
-        ["--bound"],
-        shell_complete=names_of(bounds_of_event),
-        default=analysis.BEST,
-        show_default=True,
-        help="The theorem to use, by the id that 'rdpkit compare' shows. best: the one with the "
-        "smallest proven upper bound.",
-    )
+_BOUND = (
+    "The theorem to use, by the id that 'rdpkit compare' shows. best: the one with the smallest "
+    "proven upper bound."
+)
 
 
 def _lower_option() -> click.Option:
@@ -78,15 +74,6 @@ def _lower_option() -> click.Option:
         is_flag=True,
         help="Also what an explicit pair of neighbouring data sets attains: no bound can be "
         "smaller; it takes about a quarter longer.",
-    )
-
-
-def _epsilon_option() -> click.Option:
-    return click.Option(
-        ["--epsilon"],
-        type=NUMBER,
-        required=True,
-        help="The privacy loss, in nats, at least 0, for example 1.0.",
     )
 
 
@@ -157,9 +144,10 @@ def about_one_event(
     options: Callable[[], list[click.Option]],
     *,
     text: str,
-    example: str,
+    example: str = "",  # Options that complete the example of an event
     formats: Callable[[], list[click.Option]] = lambda: [format_choice("text", "json")],
     kind: type[EventCommands] = EventCommands,
+    **rest: Any,
 ) -> EventCommands:
     """A command whose subcommands are mechanisms, with the options that describe them."""
     return kind(
@@ -170,8 +158,9 @@ def about_one_event(
         shared_options=lambda: [adjacency_option(), *options(), *formats()],
         run=run,
         refusal=made_of_events,
-        example=lambda event_type: [example_adjacency(event_type), example],
+        example=lambda event: [example_adjacency(event), *([example] if example else [])],
         help=f"{text} EVENT is a mechanism, or a TOML file that describes one.",
+        **rest,
     )
 
 
@@ -180,7 +169,7 @@ epsilon = about_one_event(
     _answer_with(analysis.epsilon),
     lambda: [
         delta_option(),
-        _bound_option(),
+        bound_option(_BOUND),
         conversion_option(),
         _lower_option(),
         claimed_epsilon_option(),
@@ -192,7 +181,17 @@ epsilon = about_one_event(
 delta = about_one_event(
     "delta",
     _answer_with(analysis.delta),
-    lambda: [_epsilon_option(), _bound_option(), conversion_option(), _lower_option()],
+    lambda: [
+        click.Option(
+            ["--epsilon"],
+            type=NUMBER,
+            required=True,
+            help="The privacy loss, in nats, at least 0, for example 1.0.",
+        ),
+        bound_option(_BOUND),
+        conversion_option(),
+        _lower_option(),
+    ],
     text="The delta of an event at a given epsilon.",
     example="--epsilon 1",
 )
@@ -208,34 +207,7 @@ compare = about_one_event(
 
 
 _DRAWN = (".svg", ".png", ".pdf")
-
-
-def _smallest_delta_option() -> click.Option:
-    return click.Option(
-        ["--smallest-delta"],
-        type=NUMBER,
-        help="The smallest delta for which the answer is to hold, in (0, 1).  "
-        f"[default: {SMALLEST_DELTA:g}, less for the mu of events that leak very little]",
-    )
-
-
-def _fpr_option() -> click.Option:
-    shown = ",".join(f"{rate:g}" for rate in RATES)
-    return click.Option(
-        ["--fpr"],
-        type=ListType(float),
-        help=f"False positive rates in [0, 1], for example 0.01,0.1.  [default: {shown}]",
-    )
-
-
-def _plot_option() -> click.Option:
-    return click.Option(
-        ["--plot"],
-        type=click.Path(path_type=Path, dir_okay=False),
-        metavar="FILE",
-        help="Draw the curve to this file, SVG, PNG or PDF by its suffix, as -o does with such a "
-        "name. Needs matplotlib.",
-    )
+_RATES = ",".join(f"{rate:g}" for rate in RATES)
 
 
 def _tradeoff(
@@ -316,23 +288,31 @@ def _mu_lines(found: GaussianDP) -> list[str]:
     ]
 
 
-tradeoff = EventCommands(
-    name="tradeoff",
-    mechanisms=WITH_OPTIONS,
-    event_options=event_options,
-    counted=True,
-    shared_options=lambda: [
-        adjacency_option(),
-        _fpr_option(),
-        _smallest_delta_option(),
-        _plot_option(),
-        format_choice("text", "json", "csv", "tex"),
+tradeoff = about_one_event(
+    "tradeoff",
+    _tradeoff,
+    lambda: [
+        click.Option(
+            ["--fpr"],
+            type=ListType(float),
+            help=f"False positive rates in [0, 1], for example 0.01,0.1.  [default: {_RATES}]",
+        ),
+        click.Option(
+            ["--smallest-delta"],
+            type=NUMBER,
+            help="The smallest delta for which the answer is to hold, in (0, 1).  "
+            f"[default: {SMALLEST_DELTA:g}, less for the mu of events that leak very little]",
+        ),
+        click.Option(
+            ["--plot"],
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE",
+            help="Draw the curve to this file, SVG, PNG or PDF by its suffix, as -o does with "
+            "such a name. Needs matplotlib.",
+        ),
     ],
+    formats=lambda: [format_choice("text", "json", "csv", "tex")],
     files=dict.fromkeys(_DRAWN, "plot"),
-    run=_tradeoff,
-    refusal=made_of_events,
-    example=lambda event_type: [example_adjacency(event_type)],
-    help="What any attack on one record achieves at most: true positive rates at false positive "
-    "rates, the advantage, and the smallest mu of Gaussian differential privacy that is proven. "
-    "EVENT is a mechanism, or a TOML file that describes one.",
+    text="What any attack on one record achieves at most: true positive rates at false positive "
+    "rates, the advantage, and the smallest mu of Gaussian differential privacy that is proven.",
 )

@@ -24,6 +24,7 @@ from rdpkit.cli.event_commands import (
     WITH_OPTIONS,
     EventCommands,
     adjacency_option,
+    bound_option,
     conversion_option,
     delta_option,
     event_options,
@@ -37,7 +38,6 @@ from rdpkit.cli.option_types import (
     NUMBER,
     ListType,
     NameType,
-    bounds_of_event,
     dashed,
     names_of,
     parameters_of_event,
@@ -324,13 +324,9 @@ def _calibrate_options() -> list[click.Option]:
         _optional(target_epsilon_option()),
         _optional(delta_option()),
         *_attack_options(),
-        click.Option(
-            ["--bound"],
-            shell_complete=names_of(bounds_of_event),
-            default="best",
-            show_default=True,
-            help="The theorem to use. best: the one that needs the least noise. best-rdp: Renyi "
-            "divergences alone, which is faster. Or the id of an upper or a published bound.",
+        bound_option(
+            "The theorem to use. best: the one that needs the least noise. best-rdp: Renyi "
+            "divergences alone, which is faster. Or the id of an upper or a published bound."
         ),
         conversion_option(),
         click.Option(
@@ -519,13 +515,7 @@ def _plan_options() -> list[click.Option]:
             show_default=True,
             help="For dpmix, how much the labels' ratio counts, in (0, 1).",
         ),
-        click.Option(
-            ["--bound"],
-            shell_complete=names_of(bounds_of_event),
-            default="best",
-            show_default=True,
-            help="As for rdpkit calibrate.",
-        ),
+        bound_option("As for rdpkit calibrate."),
         format_choice("text", "json", "csv"),
     ]
 

@@ -21,12 +21,13 @@ from rdpkit.cli.event_commands import (
     WITH_OPTIONS,
     EventCommands,
     adjacency_option,
+    bound_option,
     conversion_option,
     example_adjacency,
     made_of_events,
     with_help,
 )
-from rdpkit.cli.option_types import bounds_of_event, dashed, names_of, option_name
+from rdpkit.cli.option_types import dashed, option_name
 from rdpkit.cli.output import format_choice
 from rdpkit.cli.progress import new_threads_option, work_shown
 from rdpkit.cli.sweep_rows import SYNTAX, Columns, FileSource, MechanismSource, Source, columns_of
@@ -70,16 +71,6 @@ def _count_option(default: str | None) -> click.Option:
     )
 
 
-def _vary_option() -> click.Option:
-    return click.Option(
-        ["--vary"],
-        multiple=True,
-        metavar="PATH=AXIS",
-        help="A number of the file, like event.noise_std or events[0].count, and its values; may "
-        "be repeated.",
-    )
-
-
 def _shared_options() -> list[click.Option]:
     return [
         click.Option(["--delta"], metavar="AXIS", help="Each in (0, 1), for example 1e-5."),
@@ -90,12 +81,11 @@ def _shared_options() -> list[click.Option]:
             help="A CSV or Parquet file with a column for each parameter that differs from row to "
             "row, instead of a grid.",
         ),
-        click.Option(
-            ["--bound"],
-            shell_complete=names_of(bounds_of_event),
-            help="Answer row by row with this bound: best, best-rdp or an id. By default all rows "
+        bound_option(
+            "Answer row by row with this bound: best, best-rdp or an id. By default all rows "
             "of a sampled Gaussian are answered at once from Renyi divergences (mironov2019, "
             "swap-coupling or wang2019), and other events row by row with best-rdp.",
+            default=None,
         ),
         conversion_option("By default balle2020 for all rows at once, and optimal row by row."),
         click.Option(
@@ -225,7 +215,16 @@ sweep = EventCommands(
     name="sweep",
     mechanisms=WITH_OPTIONS,
     event_options=_axes,
-    file_options=lambda: [_vary_option(), _count_option(None)],
+    file_options=lambda: [
+        click.Option(
+            ["--vary"],
+            multiple=True,
+            metavar="PATH=AXIS",
+            help="A number of the file, like event.noise_std or events[0].count, and its values; "
+            "may be repeated.",
+        ),
+        _count_option(None),
+    ],
     shared_options=_shared_options,
     run=_run,
     refusal=lambda name: f"{made_of_events(name)} Name the numbers that vary with --vary.",

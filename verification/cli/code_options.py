@@ -118,8 +118,8 @@ evidence_options = with_options(
 
 def read_evidence_options(given: dict[str, Any], rate: float | None) -> EvidenceOptions | None:
     """The options that were given, which are taken out of the others; None without a file."""
-    path, control = given.pop("evidence"), given.pop("error_control")
-    again, skip = given.pop("again"), given.pop("skip_unchanged")
+    path, control = given.pop("evidence", None), given.pop("error_control", None)
+    again, skip = given.pop("again", False), given.pop("skip_unchanged", False)
     if path is None:
         named = {"--error-control": control, "--again": again, "--skip-unchanged": skip}
         for flag, value in named.items():

@@ -85,54 +85,34 @@ class CodeView:
 
 def view_of_outcome(outcome: TargetOutcome, *, strict: bool = False) -> CodeView:
     """A test of one target in words; with ``strict``, doubts about the test are a broken rule."""
-    result = outcome.result
+    result, name = outcome.result, outcome.target
+    rejected = _is_rejected(outcome) or (result is not None and result.failed)
+    rule, verdict, seconds = REJECTED if rejected else "", "rejected", None
+    details = _evidence(outcome)
     if outcome.skipped:
-        return _skipped(outcome)
-    if result is None:
-        return CodeView(
-            name=outcome.target,
-            verdict="error",
-            rule=ERROR,
-            headline=f"{outcome.target} could not be tested: {outcome.error}",
-            place=outcome.place,
-            data=outcome.as_dict(),
-        )
-    test = result.outcome
-    claim = f"{test.claim} at the false-alarm rate {test.false_alarm_rate:g}"
-    rule = ""
-    if result.failed or _is_rejected(outcome):
-        rule = REJECTED
-    elif outcome.failed(strict=strict):
-        rule = DOUBTFUL
-    details = (
-        *(f"{heading} {text}".strip() for heading, text in result.rows()),
-        f"to repeat it: {outcome.replay}",
-        *_evidence(outcome),
-    )
-    verdict = "rejected" if rule == REJECTED else result.verdict
+        verdict = verdict if rejected else "not rejected"
+        headline = f"{name} is {verdict}: {outcome.skipped}"
+    elif result is None:
+        rule, verdict, details = ERROR, "error", ()
+        headline = f"{name} could not be tested: {outcome.error}"
+    else:
+        test, seconds = result.outcome, result.seconds
+        if not rejected:
+            rule, verdict = DOUBTFUL if outcome.failed(strict=strict) else "", result.verdict
+        rate = f"at the false-alarm rate {test.false_alarm_rate:g}"
+        headline = f"{name} is {verdict}: {test.claim} {rate}"
+        rows = (f"{heading} {text}".strip() for heading, text in result.rows())
+        details = (*rows, f"to repeat it: {outcome.replay}", *details)
     return CodeView(
-        name=outcome.target,
+        name=name,
         verdict=verdict,
         rule=rule,
-        headline=f"{outcome.target} is {verdict}: {claim}",
+        headline=headline,
         details=details,
         place=outcome.place,
-        seconds=result.seconds,
+        seconds=seconds,
         data=outcome.as_dict(),
-    )
-
-
-def _skipped(outcome: TargetOutcome) -> CodeView:
-    verdict = "rejected" if _is_rejected(outcome) else "not rejected"
-    return CodeView(
-        name=outcome.target,
-        verdict=verdict,
-        rule=REJECTED if _is_rejected(outcome) else "",
-        headline=f"{outcome.target} is {verdict}: {outcome.skipped}",
-        details=_evidence(outcome),
-        place=outcome.place,
-        data=outcome.as_dict(),
-        skipped="" if _is_rejected(outcome) else outcome.skipped,
+        skipped="" if rejected else outcome.skipped,
     )
 
 
