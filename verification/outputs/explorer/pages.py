@@ -83,7 +83,6 @@ def claim_page(
         **shown(finding),
         "anchor": anchor(claim.id),
         "verdict": verdict,
-        "meaning": MEANINGS[verdict],
         "sentence": sentence(finding),
         "instead": instead(finding),
         "remedies": [printable(remedy.sentence) for remedy in mended],

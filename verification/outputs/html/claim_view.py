@@ -1,4 +1,4 @@
-"""What the page shows of one claim: words from :mod:`..words`, and places.
+"""What the report shows of one claim: words from ``outputs/words.py``, and places on its axis.
 
 Nothing here is HTML. The template escapes what it is given.
 """
