@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit.formats.files import write_whole
-from rdpkit.mechanisms.cli.experiment_options import (
+from rdpkit.mechanisms.cli.options import (
     chosen_experiment,
     experiment_options,
     file_option,

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 # Other distributions, and the upper layers of this one, register commands under this name.
 _ENTRY_POINTS = "rdpkit.commands"
 _BUILT_IN = {
-    "calibrate": "rdpkit.cli.calibrate",
+    "calibrate": "rdpkit.cli.noise",
     "compare": "rdpkit.cli.guarantees",
     "delta": "rdpkit.cli.guarantees",
     "dpsgd": "rdpkit.cli.dpsgd",
     "epsilon": "rdpkit.cli.guarantees",
-    "plan": "rdpkit.cli.plan",
+    "plan": "rdpkit.cli.noise",
     "sweep": "rdpkit.cli.sweep",
-    "tradeoff": "rdpkit.cli.tradeoffs",
+    "tradeoff": "rdpkit.cli.guarantees",
 }
 
 # What help says of the commands, without importing any. Those of other distributions are imported.

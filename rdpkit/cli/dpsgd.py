@@ -13,8 +13,7 @@ import click
 from rdpkit.accountants.loss_distributions import remembered
 from rdpkit.adjacency import Adjacency
 from rdpkit.calibration import UnreachableTargetError, calibrate
-from rdpkit.cli.event_commands import EventCommand
-from rdpkit.cli.event_options import claimed_epsilon_option, with_help
+from rdpkit.cli.event_commands import EventCommand, claimed_epsilon_option, with_help
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, dashed
 from rdpkit.cli.output import OUT_OF_REACH, CommandError, format_option, to_file_option
 from rdpkit.events import DPSGD

@@ -1,9 +1,13 @@
-"""Commands about one event, named by its mechanism with options, or by a TOML file."""
+"""Commands about one event, named by its mechanism with options or by a TOML file; the options."""
 
 from __future__ import annotations
 
+import ast
+import inspect
+import re
 import shlex
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -11,13 +15,222 @@ import click
 from click.shell_completion import CompletionItem
 
 from rdpkit._validate import did_you_mean
-from rdpkit.adjacency import Adjacency
-from rdpkit.cli.docstrings import Description, described, example_values
-from rdpkit.cli.event_options import count_option
-from rdpkit.cli.option_types import completions, dashed, option_name, parameter_name
+from rdpkit.adjacency import MEANINGS, Adjacency
+from rdpkit.cli.option_types import (
+    ADJACENCY,
+    INTEGER,
+    NUMBER,
+    ListType,
+    NameType,
+    bounds_of_event,
+    completions,
+    dashed,
+    names_of,
+    option_name,
+    parameter_name,
+)
 from rdpkit.cli.output import TO_FILE, to_file, to_file_choice
-from rdpkit.events import MECHANISMS, Event, Repeated, event_from_parameters
+from rdpkit.events import (
+    MECHANISMS,
+    Event,
+    Parameter,
+    Repeated,
+    event_from_parameters,
+    parameters_of,
+)
 from rdpkit.formats.tables import mechanism_name, read_event
+
+
+def _has_options(event_type: type[Event]) -> bool:
+    """Whether options can describe an event; one that is made of other events needs a file."""
+    return all(parameter.kind not in ("event", "events") for parameter in parameters_of(event_type))
+
+
+WITH_OPTIONS = tuple(name for name, event_type in MECHANISMS.items() if _has_options(event_type))
+"""The mechanisms that options can describe, as the library spells them."""
+
+MECHANISM = NameType("mechanism", {name: name for name in WITH_OPTIONS})
+"""The type of an argument that names one of them."""
+
+
+def event_options(
+    # One that :data:`WITH_OPTIONS` names. What its fields declare becomes the help.
+    event_type: type[Event],
+    *,
+    required: bool = True,  # Whether parameters without a default have to be given
+) -> list[click.Option]:
+    """An option for every parameter of an event but its adjacency, which every command has."""
+    return [_option(parameter, text, required) for parameter, text in with_help(event_type)]
+
+
+def with_help(event_type: type[Event]) -> list[tuple[Parameter, str]]:
+    """Every parameter of an event but its adjacency, with the help of the option for it."""
+    found = [one for one in parameters_of(event_type) if one.name != "adjacency"]
+    names = re.compile(r"\b(" + "|".join(one.name for one in found) + r")\b")
+
+    def text(parameter: Parameter) -> str:
+        words = plain(parameter.text or parameter.describe())
+        return names.sub(lambda name: dashed(name[0]), words)
+
+    return [(parameter, text(parameter)) for parameter in found]
+
+
+def _option(parameter: Parameter, text: str, required: bool) -> click.Option:
+    types: dict[str, Any] = {
+        "integer": INTEGER,
+        "number": NUMBER,
+        "integers": ListType(int, one_for_all=parameter.one_for_all),
+        "numbers": ListType(float),
+        "choice": NameType(parameter.name, {choice: choice for choice in parameter.choices}),
+    }
+    name = "--" + dashed(option_name(parameter.name))
+    if parameter.kind == "flag":
+        return click.Option([name, parameter.name], is_flag=True, help=text)
+    return click.Option(
+        [name, option_name(parameter.name)],
+        type=types[parameter.kind],
+        required=required and parameter.required,
+        help=text,
+    )
+
+
+def adjacency_option() -> click.Option:
+    """The option ``--adjacency``."""
+    meanings = ". ".join(f"{dashed(one.value)}: {MEANINGS[one]}" for one in Adjacency)
+    return click.Option(
+        ["--adjacency"],
+        type=ADJACENCY,
+        required=True,
+        help=f"When two data sets are neighbours; there is no default. {meanings}. In short "
+        "add-remove and replace.",
+    )
+
+
+def count_option() -> click.Option:
+    """The option ``--count``, of every command that is given an event."""
+    return click.Option(
+        ["--count"],
+        type=INTEGER,
+        help="How many times the event is released on the same data.  [default: 1]",
+    )
+
+
+def claimed_epsilon_option() -> click.Option:
+    """The option ``--claimed-epsilon``: a number whose truth is to be decided."""
+    return click.Option(
+        ["--claimed-epsilon"],
+        metavar="NUMBER",
+        help="An epsilon that somebody claims, with the digits that are printed. The answer says "
+        "whether it is sound, refuted or unproven; the exit status is 1 if it is refuted.",
+    )
+
+
+def delta_option(*, required: bool = True, pure: bool = True) -> click.Option:
+    """The option ``--delta``; ``pure``: whether it may be 0."""
+    condition = "in [0, 1), where 0 is pure differential privacy" if pure else "in (0, 1)"
+    return click.Option(
+        ["--delta"],
+        type=NUMBER,
+        required=required,
+        help=f"The delta of (epsilon, delta)-differential privacy, {condition}; smaller than one "
+        "over the number of records, for example 1e-5.",
+    )
+
+
+def bound_option(text: str, default: str | None = "best") -> click.Option:
+    """The option ``--bound``, and what it says."""
+    return click.Option(
+        ["--bound"],
+        shell_complete=names_of(bounds_of_event),
+        default=default,
+        show_default=default is not None,
+        help=text,
+    )
+
+
+def target_epsilon_option() -> click.Option:
+    """The option ``--target-epsilon``."""
+    return click.Option(
+        ["--target-epsilon"],
+        type=NUMBER,
+        required=True,
+        help="The largest epsilon that is wanted, in nats, for example 1.0.",
+    )
+
+
+def conversion_option(
+    default: str = "By default the tightest, optimal, and for a published bound the one that its "
+    "paper uses.",
+) -> click.Option:
+    """The option ``--conversion``, and which one is taken where it is not given."""
+    return click.Option(
+        ["--conversion"],
+        type=NameType.of("conversion", ["mironov2017", "balle2020", "optimal"]),
+        help=f"The theorem that turns Renyi divergences into (epsilon, delta). {default}",
+    )
+
+
+_HEADING = re.compile(r"^(\S[^\n]*)\n-{3,}[ ]*$", re.MULTILINE)
+_ROLE = re.compile(r":[\w:]+:`~?([^`]*)`")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """What a docstring says."""
+
+    paragraphs: tuple[str, ...]
+    """The text before the first section; the first paragraph is the summary."""
+    examples: str  # The section of that name, as it stands
+
+    @property
+    def summary(self) -> str:
+        """The first sentence."""
+        return first_sentence(self.paragraphs[0]) if self.paragraphs else ""
+
+
+def described(documented: object) -> Description:
+    """What the docstring of a class or a function says; sections that are missing are empty."""
+    text = inspect.getdoc(documented) or ""
+    pieces = _HEADING.split(text)
+    sections = dict(zip(pieces[1::2], pieces[2::2], strict=True))
+    return Description(
+        paragraphs=tuple(map(plain, filter(None, re.split(r"\n\s*\n", pieces[0].strip())))),
+        examples=sections.get("Examples", "").strip(),
+    )
+
+
+def plain(text: str) -> str:
+    """Text of a docstring without its markup, in one line."""
+    return " ".join(_ROLE.sub(r"\1", text).replace("``", "").split())
+
+
+def first_sentence(text: str) -> str:
+    """The text up to the first full stop that ends a sentence."""
+    return re.split(r"(?<=\.)\s+(?=[A-Z])", text.strip(), maxsplit=1)[0]
+
+
+def example_values(
+    description: Description,  # Of the class
+    # The name of the class. Its arguments are used if all are named and written as literals.
+    constructor: str,
+) -> dict[str, object] | None:
+    """The arguments of the first call of a constructor in the examples; None if there is none."""
+    lines = (line[4:] for line in description.examples.splitlines() if line[:4] in (">>> ", "... "))
+    try:
+        tree = ast.parse("\n".join(lines))
+    except SyntaxError:
+        return None
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or node.args or not node.keywords:
+            continue
+        if ast.unparse(node.func).rpartition(".")[2] != constructor:
+            continue
+        try:
+            return {str(word.arg): ast.literal_eval(word.value) for word in node.keywords}
+        except ValueError:
+            continue
+    return None
+
 
 Options = Callable[[], list[click.Option]]
 COUNT = "count"

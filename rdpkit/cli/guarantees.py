@@ -1,47 +1,71 @@
-"""``rdpkit epsilon``, ``rdpkit delta`` and ``rdpkit compare``: questions about one event.
-
-The event is named by its mechanism, with its parameters as options, or by a TOML file whose
-top-level keys are ``mechanism`` and its parameters (nested events are tables).
-"""
+"""Questions about one event: rdpkit epsilon, delta, compare and tradeoff."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rdpkit import analysis
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Kind
-from rdpkit.cli.claimed import checked_claim, claim_lines, exit_if_refuted
-from rdpkit.cli.completion import bounds_of_event, names_of
-from rdpkit.cli.event_commands import EventCommands, event_of, example_adjacency, made_of_events
-from rdpkit.cli.event_options import (
+from rdpkit.cli.event_commands import (
     WITH_OPTIONS,
+    EventCommands,
     adjacency_option,
+    bound_option,
     claimed_epsilon_option,
     conversion_option,
     delta_option,
+    event_of,
     event_options,
+    example_adjacency,
+    made_of_events,
 )
-from rdpkit.cli.option_types import NUMBER
-from rdpkit.cli.output import format_choice
+from rdpkit.cli.option_types import NUMBER, ListType
+from rdpkit.cli.output import OUT_OF_REACH, format_choice
 from rdpkit.formats.columns import as_csv, as_tex
 from rdpkit.formats.screen import aligned, entry
 from rdpkit.formats.text import as_json, guarantee_lines, printable, rounded_down, rounded_up
 from rdpkit.guarantee import Guarantee
+from rdpkit.tradeoffs.curve import RATES, SMALLEST_DELTA, TradeoffCurve
+from rdpkit.tradeoffs.curve import tradeoff as curve_of
+from rdpkit.tradeoffs.gaussian import GaussianDP, gdp_of_curve
+
+if TYPE_CHECKING:
+    from rdpkit.events import Event
+    from rdpkit.pairs.claim_check import ClaimCheck
 
 
-def _bound_option() -> click.Option:
-    return click.Option(
-        ["--bound"],
-        shell_complete=names_of(bounds_of_event),
-        default=analysis.BEST,
-        show_default=True,
-        help="The theorem to use, by the id that 'rdpkit compare' shows. best: the one with the "
-        "smallest proven upper bound.",
-    )
+def checked_claim(event: Event, claimed: str, *, delta: float, adjacency: str) -> ClaimCheck:
+    """The verdict on the number of ``--claimed-epsilon``."""
+    # Imported here because most questions are about no claim.
+    from rdpkit.pairs.claim_check import check, claimed_number  # noqa: PLC0415
+
+    number = claimed_number("--claimed-epsilon", claimed)
+    return check(event, epsilon=number, delta=delta, adjacency=adjacency)
+
+
+def claim_lines(claim: ClaimCheck, width: int = 10) -> list[str]:
+    """The verdict in one line, and the reasons below it."""
+    reasons = [f"{'because':{width}} {text}" for text in claim.refutation]
+    notes = [f"{'note':{width}} {text}" for text in claim.notes]
+    return [printable(line) for line in (f"{'claim':{width}} {claim}", *reasons, *notes)]
+
+
+def exit_if_refuted(claim: ClaimCheck | None) -> None:
+    """End the command with status 1 if the claim is refuted."""
+    if claim is not None and claim.soundness == "refuted":
+        click.get_current_context().exit(OUT_OF_REACH)
+
+
+_BOUND = (
+    "The theorem to use, by the id that 'rdpkit compare' shows. best: the one with the smallest "
+    "proven upper bound."
+)
 
 
 def _lower_option() -> click.Option:
@@ -53,51 +77,33 @@ def _lower_option() -> click.Option:
     )
 
 
-def _epsilon_option() -> click.Option:
-    return click.Option(
-        ["--epsilon"],
-        type=NUMBER,
-        required=True,
-        help="The privacy loss, in nats, at least 0, for example 1.0.",
-    )
-
-
 def _answer_with(question: Callable[..., Guarantee]) -> Callable[..., None]:
-    """The run of a command that asks one question and prints the guarantee."""
+    """The run of a command that asks one question, and perhaps about a claim."""
 
     def run(
-        source: str, given: dict[str, Any], *, adjacency: str, output_format: str, **values: Any
+        source: str,
+        given: dict[str, Any],
+        *,
+        adjacency: str,
+        output_format: str,
+        claimed_epsilon: str | None = None,
+        **values: Any,
     ) -> None:
-        found = question(event_of(source, given, adjacency), adjacency=adjacency, **values)
+        event = event_of(source, given, adjacency)
+        found = question(event, adjacency=adjacency, **values)
+        claim = None
+        if claimed_epsilon is not None:
+            delta = values["delta"]
+            claim = checked_claim(event, claimed_epsilon, delta=delta, adjacency=adjacency)
         if output_format == "json":
-            click.echo(as_json(found.as_dict()))
+            extra = {} if claim is None else {"claim": claim.as_dict()}
+            click.echo(as_json({**found.as_dict(), **extra}))
         else:
-            click.echo("\n".join(guarantee_lines(found)))
+            lines = [*guarantee_lines(found), *([] if claim is None else claim_lines(claim))]
+            click.echo("\n".join(map(printable, lines)))
+        exit_if_refuted(claim)
 
     return run
-
-
-def _epsilon(
-    source: str,
-    given: dict[str, Any],
-    *,
-    adjacency: str,
-    output_format: str,
-    claimed_epsilon: str | None,
-    **values: Any,
-) -> None:
-    event = event_of(source, given, adjacency)
-    found = analysis.epsilon(event, adjacency=adjacency, **values)
-    claim = None
-    if claimed_epsilon is not None:
-        claim = checked_claim(event, claimed_epsilon, delta=values["delta"], adjacency=adjacency)
-    if output_format == "json":
-        extra = {} if claim is None else {"claim": claim.as_dict()}
-        click.echo(as_json({**found.as_dict(), **extra}))
-    else:
-        lines = [*guarantee_lines(found), *([] if claim is None else claim_lines(claim))]
-        click.echo("\n".join(printable(line) for line in lines))
-    exit_if_refuted(claim)
 
 
 def _compare(
@@ -138,9 +144,10 @@ def about_one_event(
     options: Callable[[], list[click.Option]],
     *,
     text: str,
-    example: str,
+    example: str = "",  # Options that complete the example of an event
     formats: Callable[[], list[click.Option]] = lambda: [format_choice("text", "json")],
     kind: type[EventCommands] = EventCommands,
+    **rest: Any,
 ) -> EventCommands:
     """A command whose subcommands are mechanisms, with the options that describe them."""
     return kind(
@@ -151,17 +158,18 @@ def about_one_event(
         shared_options=lambda: [adjacency_option(), *options(), *formats()],
         run=run,
         refusal=made_of_events,
-        example=lambda event_type: [example_adjacency(event_type), example],
+        example=lambda event: [example_adjacency(event), *([example] if example else [])],
         help=f"{text} EVENT is a mechanism, or a TOML file that describes one.",
+        **rest,
     )
 
 
 epsilon = about_one_event(
     "epsilon",
-    _epsilon,
+    _answer_with(analysis.epsilon),
     lambda: [
         delta_option(),
-        _bound_option(),
+        bound_option(_BOUND),
         conversion_option(),
         _lower_option(),
         claimed_epsilon_option(),
@@ -173,7 +181,17 @@ epsilon = about_one_event(
 delta = about_one_event(
     "delta",
     _answer_with(analysis.delta),
-    lambda: [_epsilon_option(), _bound_option(), conversion_option(), _lower_option()],
+    lambda: [
+        click.Option(
+            ["--epsilon"],
+            type=NUMBER,
+            required=True,
+            help="The privacy loss, in nats, at least 0, for example 1.0.",
+        ),
+        bound_option(_BOUND),
+        conversion_option(),
+        _lower_option(),
+    ],
     text="The delta of an event at a given epsilon.",
     example="--epsilon 1",
 )
@@ -185,4 +203,116 @@ compare = about_one_event(
     formats=lambda: [format_choice("text", "json", "csv", "tex")],
     text="All bounds on the epsilon of an event, in one table.",
     example="--delta 1e-5",
+)
+
+
+_DRAWN = (".svg", ".png", ".pdf")
+_RATES = ",".join(f"{rate:g}" for rate in RATES)
+
+
+def _tradeoff(
+    source: str,
+    given: dict[str, Any],
+    *,
+    adjacency: str,
+    fpr: list[float] | None,
+    smallest_delta: float | None,
+    plot: Path | None,
+    output_format: str,
+) -> None:
+    if plot is not None and plot.suffix.lower() not in _DRAWN:
+        raise ValueError(f"Expected --plot to end in .svg, .png or .pdf, got {str(plot)!r}.")
+    event = event_of(source, given, adjacency)
+    smallest = SMALLEST_DELTA if smallest_delta is None else smallest_delta
+    found = curve_of(event, adjacency=adjacency, smallest_delta=smallest)
+    mu = gdp_of_curve(event, found, closer=smallest_delta is None)
+    table = {**found.as_dict(RATES if fpr is None else fpr), "gdp": mu.as_dict()}
+    if plot is not None:
+        from rdpkit.tradeoffs.drawing import save  # noqa: PLC0415 - it needs an optional library
+
+        save(found, plot)
+    if output_format == "json":
+        click.echo(as_json(table))
+    elif output_format == "csv":
+        click.echo(as_csv(_columns(table, repr, repr)), nl=False)
+    elif output_format == "tex":
+        click.echo(as_tex(_columns(table, rounded_down, rounded_up), "rrrrr"), nl=False)
+    else:
+        click.echo("\n".join(printable(line) for line in _curve_lines(found, table, mu)))
+
+
+def _columns(
+    table: dict[str, Any], down: Callable[[float], str], up: Callable[[float], str]
+) -> dict[str, list[str]]:
+    """The curve as columns of texts; attained rates and proven ones are rounded to their sides."""
+    found: dict[str, list[str]] = {
+        name: [] for name in ("fpr", "tpr_attained", "tpr_proven", "fnr_proven", "fnr_attained")
+    }
+    for row in table["curve"]:
+        (low, high), (least, most) = row["tpr"], row["fnr"]
+        cells = (f"{row['fpr']!r}", down(low), up(high), down(least), up(most))
+        for name, cell in zip(found, cells, strict=True):
+            found[name].append(cell)
+    return found
+
+
+def _curve_lines(found: TradeoffCurve, table: dict[str, Any], mu: GaussianDP) -> list[str]:
+    low, high = table["advantage"]
+    rows = [("FPR", "TPR attained", "TPR at most")]
+    for row in table["curve"]:
+        attained, proven = row["tpr"]
+        rows.append((f"{row['fpr']:g}", rounded_down(attained), rounded_up(proven)))
+    return [
+        *(f"{rate:<10} {attained:<13} {proven}" for rate, attained, proven in rows),
+        "",
+        f"advantage   {rounded_up(high)} at most, {rounded_down(low)} attained",
+        *_mu_lines(mu),
+        f"adjacency   {found.adjacency.dashed}",
+        *(f"assumes     {text}" for text in found.assumptions),
+        "note        FPR: how often an attack accuses somebody who was not in the data; TPR: how "
+        "often it finds somebody who was.",
+        *(f"note        {text}" for text in mu.notes),
+    ]
+
+
+def _mu_lines(found: GaussianDP) -> list[str]:
+    everywhere = "no mu is known to hold for every delta"
+    if math.isfinite(found.everywhere):
+        everywhere = f"mu = {rounded_up(found.everywhere)} holds for every delta"
+    return [
+        f"mu          {rounded_up(found.mu)} at most for Gaussian DP, for delta >= "
+        f"{found.smallest_delta:g} and epsilon up to {rounded_up(found.largest_epsilon)}; a pair "
+        f"of data sets refutes every mu below {rounded_down(found.lower)}",
+        f"regret      {rounded_up(found.regret.upper)} at most",
+        f"everywhere  {everywhere}",
+    ]
+
+
+tradeoff = about_one_event(
+    "tradeoff",
+    _tradeoff,
+    lambda: [
+        click.Option(
+            ["--fpr"],
+            type=ListType(float),
+            help=f"False positive rates in [0, 1], for example 0.01,0.1.  [default: {_RATES}]",
+        ),
+        click.Option(
+            ["--smallest-delta"],
+            type=NUMBER,
+            help="The smallest delta for which the answer is to hold, in (0, 1).  "
+            f"[default: {SMALLEST_DELTA:g}, less for the mu of events that leak very little]",
+        ),
+        click.Option(
+            ["--plot"],
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE",
+            help="Draw the curve to this file, SVG, PNG or PDF by its suffix, as -o does with "
+            "such a name. Needs matplotlib.",
+        ),
+    ],
+    formats=lambda: [format_choice("text", "json", "csv", "tex")],
+    files=dict.fromkeys(_DRAWN, "plot"),
+    text="What any attack on one record achieves at most: true positive rates at false positive "
+    "rates, the advantage, and the smallest mu of Gaussian differential privacy that is proven.",
 )

@@ -1,7 +1,4 @@
-"""Types of options that commands share: names, numbers, lists of numbers, and adjacency.
-
-Nothing heavy is imported here, so that a command can print its help at once.
-"""
+"""Types of options that commands share: names, numbers, lists, adjacency; what shells complete."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -237,3 +235,66 @@ NUMBER = NumberType()
 
 INTEGER = IntegerType()
 """An integer, also one like 1e4."""
+
+
+Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def names_of(
+    # The names. What it raises is no concern of somebody who is still typing.
+    known: Callable[[click.Context], Iterable[str]],
+    *,
+    files: str = "",  # The ending of files that are accepted as well, like ".toml"
+) -> Completer:
+    """A completer for an option or an argument that takes one of some names."""
+
+    def complete(
+        ctx: click.Context, parameter: click.Parameter, begun: str
+    ) -> list[CompletionItem]:
+        try:
+            found = completions(known(ctx), begun)
+        except Exception:
+            found = []
+        return [*found, *(_files(begun, files) if files else [])]
+
+    return complete
+
+
+def _files(begun: str, ending: str) -> list[CompletionItem]:
+    """Files with an ending, and folders, whose paths begin so."""
+    folder = Path(begun).parent if begun and not begun.endswith("/") else Path(begun or ".")
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return []
+    shown = [f"{one}/" if one.is_dir() else str(one) for one in entries]
+    return completions((one for one in shown if one.endswith(("/", ending))), begun)
+
+
+def bounds_of_event(ctx: click.Context) -> list[str]:
+    """The ids that ``--bound`` takes for the event of a command."""
+    # Imported here because a command that only prints its help needs no theorem.
+    from rdpkit import analysis  # noqa: PLC0415
+    from rdpkit.accountants.loss_distributions import LOWER_ID, UPPER_ID  # noqa: PLC0415
+    from rdpkit.bounds import BOUNDS  # noqa: PLC0415
+    from rdpkit.events import MECHANISMS, Event  # noqa: PLC0415
+    from rdpkit.formats.tables import mechanism_name  # noqa: PLC0415
+
+    kind = MECHANISMS.get(mechanism_name(ctx.info_name or ""))
+    # What an event is made of is known only when its parameters are, so that all bounds may apply.
+    primitive = kind is not None and kind.expand is Event.expand
+    ids = [bound.id for bound in BOUNDS if not primitive or bound.event_type is kind]
+    everywhere = (analysis.BEST, analysis.BEST_RDP, UPPER_ID, LOWER_ID)
+    return list(dict.fromkeys([*everywhere, *ids]))
+
+
+def parameters_of_event(ctx: click.Context) -> list[str]:
+    """The parameters of the event of a command that calibration may choose."""
+    from rdpkit.events import MECHANISMS, parameters_of  # noqa: PLC0415 - as above
+    from rdpkit.formats.tables import mechanism_name  # noqa: PLC0415
+
+    kind = MECHANISMS.get(mechanism_name(ctx.info_name or ""))
+    if kind is None:
+        return []
+    numbers = ("number", "integer", "integers")
+    return [*(one.name for one in parameters_of(kind) if one.kind in numbers), "count"]

@@ -66,6 +66,17 @@ def format_choice(*formats: str) -> click.Option:
     return click.Option(["--format", "output_format"], **_format_settings(*formats))
 
 
+def with_options(*options: Callable[..., Any]) -> Callable[..., Any]:
+    """A decorator for several options, which help lists in this order."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
 TO_FILE = "to_file"
 """The name under which the file of ``-o`` reaches a command."""
 

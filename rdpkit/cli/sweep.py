@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
+import numpy as np
 
+from rdpkit import __version__, analysis, supervisor
+from rdpkit.accountants.sweeps import CONVERSIONS, sweep_epsilon
 from rdpkit.adjacency import Adjacency
-from rdpkit.cli.completion import bounds_of_event, names_of
-from rdpkit.cli.event_commands import EventCommands, example_adjacency, made_of_events
-from rdpkit.cli.event_options import (
+from rdpkit.cli.event_commands import (
     WITH_OPTIONS,
+    EventCommands,
     adjacency_option,
+    bound_option,
     conversion_option,
+    example_adjacency,
+    made_of_events,
     with_help,
 )
 from rdpkit.cli.option_types import dashed, option_name
 from rdpkit.cli.output import format_choice
-from rdpkit.cli.parameter_ranges import SYNTAX
 from rdpkit.cli.progress import new_threads_option, work_shown
-from rdpkit.cli.sweep_answers import Answer, Question, answers_to
-from rdpkit.cli.sweep_rows import Columns, FileSource, MechanismSource, Source, columns_of
-from rdpkit.events import MECHANISMS, Event
+from rdpkit.cli.sweep_rows import SYNTAX, Columns, FileSource, MechanismSource, Source, columns_of
+from rdpkit.events import (
+    MECHANISMS,
+    Event,
+    FixedSizeSampledGaussian,
+    Gaussian,
+    PoissonSampledGaussian,
+    Repeated,
+)
 from rdpkit.formats import columns as files
 from rdpkit.formats.journal import Journal
 from rdpkit.formats.records import as_plain
@@ -58,16 +71,6 @@ def _count_option(default: str | None) -> click.Option:
     )
 
 
-def _vary_option() -> click.Option:
-    return click.Option(
-        ["--vary"],
-        multiple=True,
-        metavar="PATH=AXIS",
-        help="A number of the file, like event.noise_std or events[0].count, and its values; may "
-        "be repeated.",
-    )
-
-
 def _shared_options() -> list[click.Option]:
     return [
         click.Option(["--delta"], metavar="AXIS", help="Each in (0, 1), for example 1e-5."),
@@ -78,12 +81,11 @@ def _shared_options() -> list[click.Option]:
             help="A CSV or Parquet file with a column for each parameter that differs from row to "
             "row, instead of a grid.",
         ),
-        click.Option(
-            ["--bound"],
-            shell_complete=names_of(bounds_of_event),
-            help="Answer row by row with this bound: best, best-rdp or an id. By default all rows "
+        bound_option(
+            "Answer row by row with this bound: best, best-rdp or an id. By default all rows "
             "of a sampled Gaussian are answered at once from Renyi divergences (mironov2019, "
             "swap-coupling or wang2019), and other events row by row with best-rdp.",
+            default=None,
         ),
         conversion_option("By default balle2020 for all rows at once, and optimal row by row."),
         click.Option(
@@ -213,7 +215,16 @@ sweep = EventCommands(
     name="sweep",
     mechanisms=WITH_OPTIONS,
     event_options=_axes,
-    file_options=lambda: [_vary_option(), _count_option(None)],
+    file_options=lambda: [
+        click.Option(
+            ["--vary"],
+            multiple=True,
+            metavar="PATH=AXIS",
+            help="A number of the file, like event.noise_std or events[0].count, and its values; "
+            "may be repeated.",
+        ),
+        _count_option(None),
+    ],
     shared_options=_shared_options,
     run=_run,
     refusal=lambda name: f"{made_of_events(name)} Name the numbers that vary with --vary.",
@@ -222,3 +233,214 @@ sweep = EventCommands(
     "fine, 1 some rows were skipped, 2 bad usage or bad input.",
     example=lambda event_type: [example_adjacency(event_type), "--delta 1e-5,1e-6"],
 )
+
+
+Progressing = Callable[[int, int], None]
+
+_Work = tuple[Event | str, Any, Any]
+"""The event of a row, or what is wrong with it, how often it is released, and delta."""
+
+
+class Answer(NamedTuple):
+    """One row of the result; epsilon is None where ``error`` says why."""
+
+    epsilon: float | None
+    order: float | None = None
+    bound: str | None = None
+    conversion: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked about every row."""
+
+    adjacency: Adjacency
+    bound: str | None
+    conversion: str | None
+    keep_going: bool
+    jobs: int
+
+
+def answers_to(
+    columns: Columns,
+    source: Source,
+    question: Question,
+    tell: Progressing,
+    journal: Journal | None = None,
+) -> list[Answer]:
+    """One answer for each row; answers that take long are kept in the journal meanwhile."""
+    events = _events(columns, source, question)
+    different = {id(event): event for event in events}.values()
+    together = question.bound is None and question.conversion in (None, *CONVERSIONS)
+    counts = columns["count"] if "count" in source.own else [1] * len(events)
+    if together and all(isinstance(e, str) or _sampled(e, question) for e in different):
+        return _in_one_go(events, counts, columns["delta"], question, tell)
+    work = list(zip(events, counts, columns["delta"], strict=True))
+    return _one_by_one(work, question, tell, journal)
+
+
+def _events(columns: Columns, source: Source, question: Question) -> list[Event | str]:
+    """The event of each row, or what is wrong with the row; equal rows share one event."""
+    names = [name for name in columns if name not in source.own]
+    rows: list[tuple[Any, ...]] = list(zip(*(columns[name] for name in names), strict=True))
+    rows = rows or [()] * len(columns["delta"])
+    known: dict[tuple[Any, ...], Event | str] = {}
+    found = []
+    for index, row in enumerate(rows):
+        # Python takes 1 and 1.0 for the same key, but only one of them is an integer.
+        key = tuple((type(value), value) for value in row)
+        if key not in known:
+            given = {n: v for n, v in zip(names, row, strict=True) if v is not None}
+            try:
+                known[key] = source.event(given)
+            except (ValueError, TypeError) as error:
+                if not question.keep_going:
+                    raise ValueError(f"Row {index + 1}: {error}") from None
+                known[key] = str(error)
+        found.append(known[key])
+    return found
+
+
+class _Sampled(NamedTuple):
+    """A sampled Gaussian by the numbers that ``sweep_epsilon`` takes."""
+
+    bound: str
+    sampling: str
+    noise_multiplier: float
+    sampling_probability: float
+    releases: int
+
+
+def _sampled(event: Event, question: Question) -> _Sampled | None:
+    """The numbers of a sampled Gaussian; None for an event of another kind."""
+    count = 1
+    while isinstance(event, Repeated):
+        count *= event.count
+        event = event.event
+    relation = question.adjacency
+    if isinstance(event, Gaussian):
+        return _Sampled("gaussian", "poisson", event.noise_multiplier(relation), 1.0, count)
+    if isinstance(event, PoissonSampledGaussian) and relation is not Adjacency.REPLACE_ONE:
+        z = event.noise_multiplier(relation)
+        return _Sampled("mironov2019", "poisson", z, event.sampling_probability, count)
+    if isinstance(event, FixedSizeSampledGaussian):
+        z, q = event.noise_multiplier, event.sample_size / event.population_size
+        if relation is Adjacency.REPLACE_ONE:
+            return _Sampled("wang2019", "fixed_size", z, q, count)
+        if relation is Adjacency.ADD_OR_REMOVE_ONE and q < 1.0:
+            return _Sampled("swap-coupling", "poisson", z, q, count)
+    return None
+
+
+def _in_one_go(
+    events: Sequence[Event | str],
+    counts: Sequence[Any],
+    deltas: Sequence[Any],
+    question: Question,
+    tell: Progressing,
+) -> list[Answer]:
+    """The answers for sampled Gaussians, from one call of ``sweep_epsilon``."""
+    answers = [Answer(epsilon=None, error=e if isinstance(e, str) else None) for e in events]
+    described = [None if isinstance(e, str) else _sampled(e, question) for e in events]
+    rows = [i for i, what in enumerate(described) if what is not None]
+    known = [what for what in described if what is not None]
+    if not rows:
+        return answers
+    # All events are of one mechanism: they differ in numbers only.
+    bound, sampling = known[0].bound, known[0].sampling
+    steps = [_number(counts[row]) * what.releases for row, what in zip(rows, known, strict=True)]
+    conversion = question.conversion or "balle2020"
+    found = sweep_epsilon(
+        noise_multiplier=np.array([what.noise_multiplier for what in known], dtype=np.float64),
+        sampling_probability=np.array([one.sampling_probability for one in known], np.float64),
+        steps=np.array(steps, dtype=np.float64),
+        delta=np.array([_number(deltas[row]) for row in rows], dtype=np.float64),
+        # A Gaussian without sampling has the same divergence under every relation.
+        adjacency=Adjacency.ADD_OR_REMOVE_ONE if sampling == "poisson" else question.adjacency,
+        sampling=sampling,
+        conversion=conversion,
+        invalid="skip",
+        progress=tell,
+    )
+    for place, row in enumerate(rows):
+        error = found.errors.get(place)
+        if error is not None:
+            error = error.replace(f"[{place}]", "", 1).replace("steps", "count", 1)
+            if not question.keep_going:
+                raise ValueError(f"Row {row + 1}: {error}")
+            answers[row] = Answer(epsilon=None, error=error)
+            continue
+        order = float(found.order[place])
+        best = None if np.isnan(order) else order
+        answers[row] = Answer(float(found.epsilon[place]), best, bound, conversion)
+    return answers
+
+
+def _number(value: Any) -> float:
+    """A number, or NaN for what the sweep then reports as not accepted."""
+    plain_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if plain_number else float("nan")
+
+
+def _one_by_one(
+    work: list[_Work], question: Question, tell: Progressing, journal: Journal | None
+) -> list[Answer]:
+    """The answers for events of any kind, shared between processes.
+
+    What a journal holds is not computed again. Each new answer is put into it at once, so that the
+    same command goes on where it was killed.
+    """
+    keys = [_key(item, question) for item in work]
+    known = {
+        place: _answer_in(journal.get(key))
+        for place, key in enumerate(keys)
+        if journal is not None and key in journal
+    }
+    missing = [place for place in range(len(work)) if place not in known]
+
+    def kept() -> Iterator[tuple[int, Answer]]:
+        ask = functools.partial(_ask, question=question)
+        items = [work[place] for place in missing]
+        for number, answer in supervisor.as_finished(ask, items, jobs=question.jobs):
+            if journal is not None and answer.error is None:
+                place = missing[number]
+                journal.add(keys[place], as_plain(list(answer[:4])), name=f"row {place + 1}")
+            yield number, answer
+
+    for place, answer in zip(missing, supervisor.ordered(kept()), strict=True):
+        if answer.error is not None and not question.keep_going:
+            raise ValueError(f"Row {place + 1}: {answer.error}")
+        known[place] = answer
+        tell(len(known), len(work))
+    return [known[place] for place in range(len(work))]
+
+
+def _key(work: _Work, question: Question) -> str:
+    """All that an answer depends on."""
+    asked = (question.adjacency.value, question.bound, question.conversion)
+    return hashlib.sha256(repr((__version__, *work, *asked)).encode()).hexdigest()
+
+
+def _answer_in(entry: list[Any]) -> Answer:
+    epsilon, order, *names = entry
+    return Answer(float(epsilon), None if order is None else float(order), *names)
+
+
+def _ask(work: _Work, question: Question) -> Answer:
+    event, count, delta = work
+    if isinstance(event, str):
+        return Answer(epsilon=None, error=event)
+    try:
+        if isinstance(count, float) and count.is_integer():
+            count = int(count)
+        found = analysis.epsilon(
+            event if count == 1 else Repeated(event=event, count=count),
+            delta=delta,
+            adjacency=question.adjacency,
+            bound=question.bound or analysis.BEST_RDP,
+            conversion=question.conversion,
+        )
+    except (ValueError, ArithmeticError) as error:
+        return Answer(epsilon=None, error=str(error))
+    return Answer(found.epsilon, found.order, found.bound, found.conversion)

@@ -1,43 +1,90 @@
-"""The rows of a sweep: a grid or a table of values, and the event that each row stands for."""
+"""The rows of a sweep: the values of each parameter, and the event that each row stands for."""
 
 from __future__ import annotations
 
 import copy
 import itertools
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar
+
+import numpy as np
 
 from rdpkit._validate import did_you_mean
 from rdpkit.cli.event_commands import with_adjacency
 from rdpkit.cli.option_types import dashed, option_name, parameter_name
-from rdpkit.cli.parameter_ranges import integers, numbers
 from rdpkit.events import MECHANISMS, Event, Parameter, event_from_parameters, parameters_of
 from rdpkit.formats import columns
 from rdpkit.formats.tables import event_in_file, read_toml
 
+SYNTAX = "X,X,... or FROM:TO:COUNT, with :log at the end for equal ratios"
+
+_LARGEST = 10_000_000
+
+
+def numbers(
+    name: str,  # The option or the path that gives them, for errors
+    # Numbers with commas between them, or ``FROM:TO:COUNT``, both ends included, or
+    # ``FROM:TO:COUNT:log``.
+    text: str,
+) -> list[float]:
+    """Read the values that one parameter takes.
+
+    Examples
+    --------
+    >>> numbers("noise", "1,2.5")
+    [1.0, 2.5]
+    >>> numbers("noise", "0:1:3")
+    [0.0, 0.5, 1.0]
+    >>> numbers("noise", "1:100:3:log")
+    [1.0, 10.0, 100.0]
+    """
+    try:
+        if ":" not in text:
+            return [_finite(item) for item in text.split(",")]
+        parts = text.split(":")
+        scale = parts.pop() if len(parts) == 4 else ""
+        if len(parts) != 3 or scale not in ("", "log"):
+            raise ValueError
+        first, last, count = _finite(parts[0]), _finite(parts[1]), int(parts[2])
+        if not 1 <= count <= _LARGEST or (scale and not (first > 0.0 and last > 0.0)):
+            raise ValueError
+        spaced = np.geomspace if scale else np.linspace
+        found: list[float] = spaced(first, last, count).tolist()
+    except ValueError:
+        raise ValueError(f"Expected {name} to be {SYNTAX}, got {text!r}.") from None
+    return found
+
+
+def integers(name: str, text: str) -> list[int]:
+    """Read the integers that one parameter takes; a range is rounded and keeps each once.
+
+    Examples
+    --------
+    >>> integers("count", "1:1000:4:log")
+    [1, 10, 100, 1000]
+    """
+    found = numbers(name, text)
+    if ":" in text:
+        return sorted({round(value) for value in found})
+    if any(value != math.floor(value) for value in found):
+        raise ValueError(f"Expected {name} to be integers with commas between them, got {text!r}.")
+    return [int(value) for value in found]
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError
+    return value
+
+
 _STEP = re.compile(r"[A-Za-z_]\w*|\[\d+\]")
 
 Columns = dict[str, list[Any]]
-
-
-class Source(Protocol):
-    """What is swept: a mechanism with options, or the numbers of a file."""
-
-    @property
-    def own(self) -> tuple[str, ...]:
-        """Columns that are no parameters of the event."""
-
-    def grid(self, given: Mapping[str, Any]) -> Columns:
-        """The values of each parameter that options gave."""
-
-    def check_column(self, table: Path, column: str) -> None:
-        """Raise ValueError if a table may not have a column of that name."""
-
-    def event(self, row: Mapping[str, Any]) -> Event:
-        """The event with the values of one row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +102,8 @@ class MechanismSource:
             name, adjacency, {option_name(p.name): p for p in parameters_of(MECHANISMS[name])}
         )
 
-    @property
-    def own(self) -> tuple[str, ...]:
-        """A mechanism may be repeated, so a column says how often."""
-        return ("count", "delta")
+    own: ClassVar[tuple[str, ...]] = ("count", "delta")
+    """Columns that are no parameters of the event, which may be repeated."""
 
     def grid(self, given: Mapping[str, Any]) -> Columns:
         """The values of every parameter that is given."""
@@ -156,6 +201,10 @@ class FileSource:
         return place, parts[-1]
 
 
+Source = MechanismSource | FileSource
+"""What is swept: a mechanism with options, or the numbers of a file."""
+
+
 def columns_of(
     source: Source,  # What is swept
     given: Mapping[str, Any],  # The options that give values, and ``delta``
@@ -195,21 +244,16 @@ def _from_table(source: Source, axes: Columns, table: Path) -> Columns:
 def _values(parameter: Parameter, text: str) -> list[Any]:
     """The values of one parameter: several for a number, one for anything else."""
     name = "--" + dashed(option_name(parameter.name))
-    match parameter.kind:
-        case "number":
-            return list(numbers(name, text))
-        case "integer":
-            return list(integers(name, text))
-        case "integers" | "numbers":
-            read = integers if parameter.kind == "integers" else numbers
-            found = read(name, text)
-            return [found[0] if parameter.one_for_all and len(found) == 1 else tuple(found)]
-        case "flag":
-            if text not in ("true", "false"):
-                raise ValueError(f"Expected {name} to be true or false, got {text!r}.")
-            return [text == "true"]
-        case _:
-            return [text]
+    if parameter.kind == "flag" and text not in ("true", "false"):
+        raise ValueError(f"Expected {name} to be true or false, got {text!r}.")
+    if parameter.kind == "flag":
+        return [text == "true"]
+    if parameter.kind not in ("number", "integer", "numbers", "integers"):
+        return [text]
+    found = list((integers if parameter.kind.startswith("integer") else numbers)(name, text))
+    if parameter.kind in ("number", "integer"):
+        return found
+    return [found[0] if parameter.one_for_all and len(found) == 1 else tuple(found)]
 
 
 def _whole(parameter: Parameter, value: Any) -> Any:

@@ -1,13 +1,19 @@
-"""Words of the command line that stand for names, numbers and relations."""
+"""Types of options, and what shells complete."""
 
 import math
+import os
+import shutil
+import subprocess
+import sys
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rdpkit.adjacency import SPELLINGS
+from rdpkit.cli import main
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, integer, number
 
 
@@ -78,3 +84,107 @@ def test_names_are_completed_from_their_beginning():
     found = [item.value for item in kind.shell_complete(ctx, option, "dark_")]
     assert found == ["dark-red", "dark-blue"]
     assert {item.value for item in ADJACENCY.shell_complete(ctx, option, "r")} == {"replace-one"}
+
+
+# By which a shell asks for completions; click names it after the program.
+VARIABLE = "_RDPKIT_COMPLETE"
+
+
+def completed(*words):
+    """What may stand in the place of the last word."""
+    shell = ShellComplete(main, {}, "rdpkit", VARIABLE)
+    return [item.value for item in shell.get_completions(list(words[:-1]), words[-1])]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["ep"], ["epsilon"]),
+        (["--deb"], ["--debug"]),
+        (["epsilon", "poisson-sampled-g"], ["poisson-sampled-gaussian", "poisson-sampled-g"]),
+        (["epsilon", "poisson_sampled_g"], ["poisson-sampled-gaussian", "poisson_sampled_g"]),
+        (["epsilon", "gaussian", "--noi"], ["--noise-std"]),
+        (["compare", "dpmix", "--f"], ["--feature-dimension", "--feature-noise", "--format"]),
+        (["epsilon", "event.toml", "--co"], ["--count", "--conversion"]),
+        (["epsilon", "gaussian", "--adjacency", "rep"], ["replace-one"]),
+        (["epsilon", "gaussian", "--conversion", "b"], ["balle2020"]),
+        (["epsilon", "gaussian", "--bound", "ga"], ["gaussian"]),
+        (["epsilon", "gaussian", "--bound", "be"], ["best", "best-rdp"]),
+        (["epsilon", "dpmix", "--bound", "wang2019-thm2"], ["wang2019-thm27"]),
+        (["calibrate", "gaussian", "--parameter", "n"], ["noise_std"]),
+        (["audit", "--papers", "--explain", "ldpdc-m"], ["ldpdc-mnist"]),
+        (["audit", "--bounds", "r"], ["rdp"]),
+        (["evaluate", "comparison-d"], ["comparison-digits"]),
+        (["synthesize", "comparison-d"], ["comparison-digits"]),
+        (["verify", "dp-s"], ["dp-sinkhorn"]),
+        (["claims", "s"], ["schema"]),
+        (["claims", "new", "ldp"], ["ldpdc"]),
+    ],
+)
+def test_a_word_that_has_begun_is_completed(words, expected):
+    assert completed(*words) == expected
+
+
+@pytest.mark.parametrize("words", [["nothing", ""], ["epsilon", "nothing", ""]])
+def test_a_mistake_before_it_is_no_error(words):
+    assert isinstance(completed(*words), list)
+
+
+def test_the_claims_of_the_files_that_were_named_are_offered(tmp_path):
+    path = tmp_path / "one.toml"
+    path.write_text(
+        """
+        [[claim]]
+        id = "mine"
+        source = "here"
+        mechanism = "gaussian"
+        adjacency = "replace"
+        epsilon = 1
+        delta = 1e-5
+        parameters = {noise_std = 5.0, record_norm = 1.0}
+        """
+    )
+    assert completed("audit", str(path), "--explain", "m") == ["mine"]
+    path.write_text("no claims")
+    assert completed("audit", str(path), "--explain", "m") == []
+
+
+def test_files_of_experiments_are_offered(tmp_path):
+    (tmp_path / "mine.toml").touch()
+    (tmp_path / "mine.csv").touch()
+    (tmp_path / "more").mkdir()
+    begun = f"{tmp_path}/m"
+    assert completed("evaluate", begun) == [f"{tmp_path}/mine.toml", f"{tmp_path}/more/"]
+    assert completed("evaluate", f"{tmp_path}/none/x") == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_of_every_shell_names_the_program(shell, tmp_path):
+    program = "from rdpkit.cli import main; main(prog_name='rdpkit')"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, VARIABLE: f"{shell}_source"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert VARIABLE in done.stdout
+    path = tmp_path / "script"
+    path.write_text(done.stdout)
+    installed = shutil.which(shell)
+    if installed:
+        subprocess.run([installed, "-n", path], check=True)
+
+
+def test_a_shell_is_answered_by_the_program_itself():
+    program = "from rdpkit.cli import main; main(prog_name='rdpkit')"
+    asked = {VARIABLE: "bash_complete", "COMP_WORDS": "rdpkit epsi", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, **asked},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "plain,epsilon\n"
+    assert done.stderr == ""

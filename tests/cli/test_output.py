@@ -1,15 +1,22 @@
-"""Numbers for people go up, JSON has no NaN, and errors are one line."""
+"""What every command shares: forms of errors, files, progress, and how a process ends."""
 
 import json
 import math
+import os
+import signal
+import subprocess
+import sys
+import threading
 from decimal import Decimal
 
 import click
 import pytest
+from click.testing import CliRunner
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rdpkit import Adjacency, Guarantee, Kind
+from rdpkit.cli import progress
 from rdpkit.cli.output import BadInput, one_line_errors
 from rdpkit.formats.text import as_json, guarantee_lines, rounded_up
 from tests.cli.commands import ADD, GAUSSIAN, run
@@ -139,3 +146,191 @@ def test_a_folder_that_is_missing_is_noticed_at_once(tmp_path):
 def test_options_may_have_underscores():
     words = [word.replace("noise-std", "noise_std") for word in QUESTION]
     assert run(*words).stdout == run(*QUESTION).stdout
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that the test moves."""
+    now = [1000.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_long_work_is_announced_once(clock, capsys):
+    with progress.work_shown() as work:
+        for done in range(4):
+            work.show("auditing", done, 100)
+            clock[0] += 10.0
+    assert capsys.readouterr().err == "auditing: 3 of 100 are done, about 16 minutes left.\n"
+
+
+def test_the_pace_of_slow_first_items_is_not_announced(clock, capsys):
+    with progress.work_shown() as work:
+        for done in (0, 1, 20, 40):
+            work.show("auditing", done, 40)
+            clock[0] += 8.0
+    assert capsys.readouterr().err == ""
+
+
+def test_work_that_may_end_at_any_time_says_so(clock, capsys):
+    with progress.work_shown() as work:
+        for done, at_most in ((0, 900.0), (1, 8.0), (2, 180.0)):
+            work.show("slow to begin", done, 100, at_most=at_most)
+            clock[0] += 10.0
+    printed = capsys.readouterr().err
+    assert printed == "slow to begin: 2 of 100 are done, at most about 3 minutes left.\n"
+
+
+def test_short_work_is_not_announced(clock, capsys):
+    with progress.work_shown() as work:
+        for done in range(20):
+            work.show("auditing", done, 40)
+            clock[0] += 1.0
+    assert capsys.readouterr().err == ""
+
+
+def test_long_work_says_now_and_then_how_far_it_is(clock, capsys):
+    with progress.work_shown() as work:
+        for done in range(8):
+            work.show("searching", done)
+            clock[0] += 10.0
+    assert capsys.readouterr().err == "searching: 3 are done.\nsearching: 6 are done.\n"
+
+
+class Bars:
+    """What a terminal's bars are told."""
+
+    def __init__(self):
+        self.moved = threading.Event()
+        self.seen = []
+
+    def add_task(self, name, **_):
+        return name
+
+    def update(self, _, **fields):
+        self.seen.append(fields)
+        self.moved.set()
+
+
+def test_a_bar_follows_the_clock_within_a_part():
+    bars = Bars()
+    with progress.ShownWork(bars).timed("checks", 30.0) as part:
+        part("step")
+        assert bars.moved.wait(10.0)
+    assert bars.seen[0]["total"] == 30.0
+    assert bars.seen[0]["note"] == "step"
+    with progress.ShownWork(None).timed("checks", 30.0) as part:
+        part("step")
+
+
+def test_a_limit_on_threads_is_set_before_the_command_runs(monkeypatch):
+    seen = []
+    monkeypatch.setattr(progress.supervisor, "limit_threads", seen.append)
+
+    @click.command()
+    @progress.threads_option
+    def command():
+        assert seen == [3]
+
+    assert CliRunner().invoke(command, ["--threads", "3"]).exit_code == 0
+    assert CliRunner().invoke(command, ["--threads", "0"]).exit_code == 2
+
+
+CLAIM = """
+[[claim]]
+id = "a"
+source = "a paper"
+mechanism = "gaussian"
+adjacency = "add_or_remove_one"
+bound = "gaussian"
+epsilon = 0.80
+delta = 1e-5
+[claim.parameters]
+noise_std = 5.0
+record_norm = 1.0
+"""
+LONG_QUESTION = ["epsilon", "gaussian", "--noise-std", "5", "--record-norm", "1", "--delta", "1e-5"]
+
+
+def rdpkit(*arguments, **environment):
+    clean = {k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "TTY_COMPATIBLE")}
+    return subprocess.run(
+        [sys.executable, "-m", "rdpkit", *map(str, arguments)],
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+        env={**clean, "PYTHONIOENCODING": "utf-8", **environment},
+    )
+
+
+@pytest.fixture
+def claims(tmp_path):
+    path = tmp_path / "claims.toml"
+    path.write_text(CLAIM)
+    return path
+
+
+@pytest.mark.thorough
+def test_the_module_is_the_command():
+    done = rdpkit(*LONG_QUESTION, "--adjacency", "add_or_remove_one", "--format", "json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["kind"] == "upper"
+    assert "Usage: " in rdpkit("--help").stdout
+    assert rdpkit("--version").stdout.startswith("rdpkit, version ")
+
+
+def test_bad_input_is_status_2():
+    done = rdpkit(*LONG_QUESTION, "--adjacency", "add_or_remove_one", "--bound", "none")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("Error: Expected bound to be one of ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("options", [(), ("--format", "json")])
+def test_a_pipe_gets_no_progress_and_no_colour(claims, options):
+    done = rdpkit("audit", claims, *options)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout
+    assert "auditing" not in done.stdout
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("columns", [80, 120])
+def test_whoever_sets_columns_decides_how_wide_a_pipe_is(claims, columns):
+    wide = rdpkit("audit", claims).stdout
+    assert max(map(len, wide.splitlines())) <= 150
+    narrow = rdpkit("audit", claims, COLUMNS=str(columns)).stdout
+    assert max(map(len, narrow.splitlines())) <= columns
+    assert narrow.split()[-6:] == wide.split()[-6:]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("columns", ["", "0", "wide", "-1"])
+def test_columns_that_are_no_width_change_nothing(claims, columns):
+    assert rdpkit("audit", claims, COLUMNS=columns).stdout == rdpkit("audit", claims).stdout
+
+
+@pytest.mark.thorough
+def test_a_wish_for_colour_is_no_wish_for_progress(claims):
+    assert rdpkit("audit", claims, FORCE_COLOR="1").stderr == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are of Unix")
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_end_a_command_with_the_status_that_shells_expect(tmp_path, number, status):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rdpkit", "claims", "new"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    # The command waits for an answer once it has asked its first question.
+    assert process.stdout.read(9) == b"Mechanism"
+    process.send_signal(number)
+    _, errors = process.communicate()
+    assert process.returncode == status
+    assert b"Traceback" not in errors
+    assert list(tmp_path.iterdir()) == []

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 import rdpkit
 from rdpkit.cli import main
-from rdpkit.cli import parameter_ranges as axes
+from rdpkit.cli import sweep_rows as axes
 from rdpkit.formats import columns as tables
 from tests.cli.commands import ADD, GAUSSIAN, answer
 from tests.events import of_papers

@@ -15,7 +15,7 @@ from rdpkit.verification.auditing.findings import ClaimVerdict, Finding, Reprodu
 from rdpkit.verification.auditing.rules import slack
 from rdpkit.verification.claims.format import KINDS
 from rdpkit.verification.claims.reading import register_files
-from rdpkit.verification.outputs.view import statement
+from rdpkit.verification.outputs.words import statement
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "register.md"
 BEGIN = "<!-- made by python -m tests.oracles.register_page -->"

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from rdpkit.mechanisms.experiments.rows import Summary
-from tests.mechanisms.cli.test_commands import NOISELESS, run
+from tests.mechanisms.cli.test_synthesize import NOISELESS, run
 from tests.mechanisms.conftest import digits  # noqa: F401 - a fixture
 
 pytest.importorskip("matplotlib", reason="pictures need matplotlib")

@@ -7,7 +7,7 @@ import pytest
 from leaderboard import leaderboard
 
 from rdpkit.mechanisms.cli.evaluate import evaluate
-from tests.mechanisms.cli.test_commands import NOISELESS, run
+from tests.mechanisms.cli.test_synthesize import NOISELESS, run
 from tests.mechanisms.conftest import digits  # noqa: F401 - a fixture
 
 

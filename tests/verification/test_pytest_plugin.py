@@ -9,7 +9,7 @@ import pytest
 
 import rdpkit.verification.auditing.driver
 import rdpkit.verification.auditing.tested_code
-import rdpkit.verification.outputs.view  # noqa: F401
+import rdpkit.verification.outputs.words  # noqa: F401
 
 # All that the plugin imports is imported above, because pytester forgets what is imported inside of
 # it, and neither numpy nor a module that a test patches may be imported twice.

@@ -6,13 +6,14 @@ import hashlib
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rdpkit.cli.completion import names_of
-from rdpkit.cli.output import format_option, one_line_errors, to_file_option
+from rdpkit.cli.option_types import names_of
+from rdpkit.cli.output import format_option, one_line_errors, to_file_option, with_options
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import as_json, printable
@@ -36,8 +37,6 @@ from rdpkit.verification.outputs import AuditResult, known_outputs, output_for
 if TYPE_CHECKING:
     from rdpkit.verification.auditing.baseline import BaselineComparison
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 
 def _parsed(ctx: click.Context, option: click.Parameter, words: tuple[str, ...]) -> FailOn | None:
     try:
@@ -51,30 +50,22 @@ def _parameter(output: str) -> str:
     return "files_of_" + output.replace("-", "_")
 
 
-def _output_options(command: Command) -> Command:
-    """Give the command an option for each output."""
-    for name, outputs in reversed(known_outputs().items()):
-        command = click.option(
-            f"--{name}",
-            _parameter(name),
-            type=file_type,
-            multiple=True,
-            help=outputs[0].help,
-        )(command)
-    return command
-
-
-def _output_by_suffix(command: Command) -> Command:
-    """Give the command ``-o``: the end of the file's name says what it holds."""
-    others = {
-        ".csv": _parameter("table"),
-        ".html": "report",
-        ".md": _parameter("summary"),
-        ".sarif": _parameter("sarif"),
-        ".tex": _parameter("table"),
-        ".xml": _parameter("junit"),
-    }
-    return cast(Command, to_file_option(command, others))
+_output_options = with_options(
+    *(
+        click.option(
+            f"--{name}", _parameter(name), type=file_type, multiple=True, help=outputs[0].help
+        )
+        for name, outputs in known_outputs().items()
+    )
+)
+_BY_SUFFIX = {
+    ".csv": _parameter("table"),
+    ".html": "report",
+    ".md": _parameter("summary"),
+    ".sarif": _parameter("sarif"),
+    ".tex": _parameter("table"),
+    ".xml": _parameter("junit"),
+}
 
 
 def _ids(ctx: click.Context) -> list[str]:
@@ -130,7 +121,7 @@ def _ids(ctx: click.Context) -> list[str]:
     help="Print the notes about claims. By default they are printed for up to twenty claims.",
 )
 @format_option
-@_output_by_suffix
+@partial(to_file_option, others=_BY_SUFFIX)
 @one_line_errors
 def audit(
     *,

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from rdpkit.cli.option_types import NameType
+from rdpkit.cli.output import with_options
 from rdpkit.cli.progress import threads_option, work_shown
 from rdpkit.extensions import install_line
 from rdpkit.formats.text import how_many, printable
@@ -23,17 +24,15 @@ from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.claims.discovery import claims_here
 from rdpkit.verification.claims.format import KINDS
 from rdpkit.verification.claims.reading import register_files, shipped_files
-from rdpkit.verification.cli.evidence_options import evidence_options, read_evidence_options
+from rdpkit.verification.cli.code_options import evidence_options, read_evidence_options
 
 if TYPE_CHECKING:
     from rdpkit.verification.auditing.cache import AuditCache
     from rdpkit.verification.blackbox.betting.steps import VerificationStep
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 file_type = click.Path(path_type=Path, dir_okay=False)
 
-_OPTIONS = (
+audit_options = with_options(
     click.argument("files", nargs=-1, type=click.Path(path_type=Path)),
     click.option(
         "--bounds",
@@ -68,10 +67,6 @@ _OPTIONS = (
         is_flag=True,
         help="Run the code and the trainings that claims point at; they are never run otherwise.",
     ),
-)
-
-
-_SELECTION = (
     click.option(
         "--papers",
         is_flag=True,
@@ -112,7 +107,9 @@ _SELECTION = (
         help="Show only claims with this verdict; may be repeated. The exit status and the files "
         "that are written are about the others as well.",
     ),
+    evidence_options,
 )
+"""A decorator for the argument and the options of an audit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +140,7 @@ class PageOptions:
         return found
 
 
-_PAGES = (
+page_options = with_options(
     click.option("--report", type=file_type, help="Write one page of HTML to this file."),
     click.option(
         "--explorer",
@@ -164,13 +161,7 @@ _PAGES = (
         "--title", default="Privacy claims", show_default=True, help="The heading of pages."
     ),
 )
-
-
-def page_options(command: Command) -> Command:
-    """Give a command the options of pages."""
-    for option in reversed(_PAGES):
-        command = option(command)
-    return command
+"""A decorator for the options of pages."""
 
 
 def _years(words: Sequence[str]) -> tuple[Years, ...]:
@@ -232,14 +223,6 @@ def build_time() -> datetime:
     """Now, or what SOURCE_DATE_EPOCH says, with which equal claims give equal bytes."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     return datetime.fromtimestamp(int(epoch) if epoch.isdecimal() else int(time.time()), tz=UTC)
-
-
-def audit_options(command: Command) -> Command:
-    """Give a command the argument and the options of an audit."""
-    command = evidence_options(command)
-    for option in reversed((*_OPTIONS, *_SELECTION)):
-        command = option(command)
-    return command
 
 
 def audited(

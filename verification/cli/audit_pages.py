@@ -18,13 +18,7 @@ from rdpkit.verification.auditing.certified import kept_certificates
 from rdpkit.verification.auditing.findings import Finding
 from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.cli.audit_options import PageOptions, Sources, build_time
-from rdpkit.verification.outputs.explorer import (
-    Audit,
-    Explorer,
-    pages,
-    works_of,
-    write_folder,
-)
+from rdpkit.verification.outputs.explorer import Audit, Explorer, pages, works_of, write_folder
 from rdpkit.verification.outputs.html import (
     AuditedFile,
     Curves,

@@ -13,8 +13,7 @@ import click
 
 from rdpkit import analysis
 from rdpkit.adjacency import Adjacency
-from rdpkit.cli.event_commands import EventCommands, event_of
-from rdpkit.cli.event_options import claimed_epsilon_option, delta_option
+from rdpkit.cli.event_commands import EventCommands, claimed_epsilon_option, delta_option, event_of
 from rdpkit.cli.guarantees import about_one_event
 from rdpkit.cli.output import one_line_errors, to_file_option
 from rdpkit.cli.progress import work_shown
@@ -85,14 +84,6 @@ def _of_the_best_order(event: Event, adjacency: str, delta: float) -> float:
         raise ValueError("No order gives the bound.")
     rdp, _ = analysis.upper_rdp(event, order=order, adjacency=Adjacency.parse(adjacency))
     return rdp_to_epsilon([order], [rdp], delta=delta, conversion="balle2020")[0]
-
-
-def _refuted_option() -> click.Option:
-    return click.Option(
-        ["--refuted"],
-        is_flag=True,
-        help="Certify that the claim is false, by a test between two data sets.",
-    )
 
 
 def write_certificates(findings: Sequence[Finding], folder: Path) -> int:
@@ -177,22 +168,22 @@ def _of_entry(name: str) -> click.Command:
     return about_one_event(
         name,
         run,
-        lambda: [delta_option(required=False), claimed_epsilon_option(), _entry_option()],
+        lambda: [
+            delta_option(required=False),
+            claimed_epsilon_option(),
+            click.Option(
+                ["-o", "--output"],
+                type=click.Path(path_type=Path, dir_okay=False),
+                metavar="FILE",
+                required=True,
+                help="Write the entry here, with a note about its certificate, which is written "
+                "beside it. It may be the entry itself.",
+            ),
+        ],
         text=f"A certificate of what {name} states, an entry of the OpenDP Deployments Registry. "
         "It does not say what was released: EVENT does. What it states is not given again.",
         example="-o certified.yaml",
         formats=list,
-    )
-
-
-def _entry_option() -> click.Option:
-    return click.Option(
-        ["-o", "--output"],
-        type=click.Path(path_type=Path, dir_okay=False),
-        metavar="FILE",
-        required=True,
-        help="Write the entry here, with a note about its certificate, which is written beside it. "
-        "It may be the entry itself.",
     )
 
 
@@ -209,7 +200,7 @@ def _certify_entry(
     from rdpkit.verification.auditing.certified import certificate_of  # noqa: PLC0415
     from rdpkit.verification.auditing.driver import findings_about  # noqa: PLC0415
     from rdpkit.verification.claims import deployments  # noqa: PLC0415
-    from rdpkit.verification.outputs.view import statement  # noqa: PLC0415
+    from rdpkit.verification.outputs.words import statement  # noqa: PLC0415
 
     if output.suffix not in (".yaml", ".yml"):
         raise ValueError(f"Expected --output to end in .yaml or .yml, got {str(output)!r}.")
@@ -230,7 +221,15 @@ def _certify_entry(
 certify = about_one_event(
     "certify",
     _certify,
-    lambda: [delta_option(), claimed_epsilon_option(), _refuted_option()],
+    lambda: [
+        delta_option(),
+        claimed_epsilon_option(),
+        click.Option(
+            ["--refuted"],
+            is_flag=True,
+            help="Certify that the claim is false, by a test between two data sets.",
+        ),
+    ],
     text="A certificate of an epsilon, as JSON, which 'python -m rdpkit.kernel FILE' checks. "
     "Without --claimed-epsilon it is about the best upper bound that the checker can follow, a "
     "thousandth larger, or a hundredth. Of a file of "

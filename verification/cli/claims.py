@@ -12,8 +12,7 @@ import click
 
 import rdpkit
 from rdpkit import Event, Repeated, event_from_parameters
-from rdpkit.cli.event_commands import repeated
-from rdpkit.cli.event_options import MECHANISM, adjacency_option, event_options
+from rdpkit.cli.event_commands import MECHANISM, adjacency_option, event_options, repeated
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, option_name
 from rdpkit.cli.output import format_option, one_line_errors, to_file_option
 from rdpkit.events import MECHANISMS, parameters_of
@@ -43,9 +42,7 @@ def claims() -> None:
     "asked for.",
 )
 @click.option(
-    "--adjacency",
-    type=ADJACENCY,
-    help="The neighbouring relation; asked for if it is not given.",
+    "--adjacency", type=ADJACENCY, help="The neighbouring relation; asked for if it is not given."
 )
 @click.option("--delta", type=NUMBER, help="In (0, 1); asked for if it is not given.")
 @click.option(

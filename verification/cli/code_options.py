@@ -1,4 +1,4 @@
-"""Options that ``rdpkit verify`` and ``rdpkit verify-training`` share, and the files they write."""
+"""Options about tests of code, and about evidence that is kept."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit.cli.option_types import INTEGER, NUMBER, NameType
+from rdpkit.cli.output import with_options
 from rdpkit.formats.files import write_whole
 from rdpkit.verification.blackbox.options import Option
+from rdpkit.verification.evidence.error_control import ErrorControl
 from rdpkit.verification.outputs import CODE_OUTPUTS
 
 if TYPE_CHECKING:
+    from rdpkit.verification.evidence.accumulation import EvidenceOptions
     from rdpkit.verification.outputs.tests_of_code import CodeView
+
 
 ToWrite = list[tuple[Path, Callable[[Sequence["CodeView"]], str]]]
 """The files that were asked for, each with the function that makes its content."""
@@ -22,26 +26,23 @@ ToWrite = list[tuple[Path, Callable[[Sequence["CodeView"]], str]]]
 
 def record_options(options: Sequence[Option]) -> Callable[[Any], Any]:
     """Command-line options made from those that a record declares."""
+    types: dict[str, Any] = {"boolean": bool, "integer": INTEGER, "number": NUMBER}
 
-    def decorate(function: Any) -> Any:
-        for option in reversed(options):
-            schema = option.kind.schema
-            kind = schema.get("type", "string")
-            types: dict[str, Any] = {"boolean": bool, "integer": INTEGER, "number": NUMBER}
-            if kind == "array":
-                types[kind] = NameType.of(option.name, schema["items"]["enum"])
-            function = click.option(
-                option.flag,
-                option.name,
-                type=types.get(kind, str),
-                is_flag=kind == "boolean",
-                multiple=kind == "array",
-                metavar=option.metavar or None,
-                help=" ".join(filter(None, [option.meaning, option.command_line, _usual(option)])),
-            )(function)
-        return function
+    def made(option: Option) -> Callable[[Any], Any]:
+        schema = option.kind.schema
+        kind = schema.get("type", "string")
+        several = NameType.of(option.name, schema["items"]["enum"]) if kind == "array" else str
+        return click.option(
+            option.flag,
+            option.name,
+            type=types.get(kind, several),
+            is_flag=kind == "boolean",
+            multiple=kind == "array",
+            metavar=option.metavar or None,
+            help=" ".join(filter(None, [option.meaning, option.command_line, _usual(option)])),
+        )
 
-    return decorate
+    return with_options(*map(made, options))
 
 
 def _usual(option: Option) -> str:
@@ -49,17 +50,19 @@ def _usual(option: Option) -> str:
     return f" [default: {default}]" if default else ""
 
 
-def file_options(function: Any) -> Any:
-    """An option for each file that can be written."""
-    for output in reversed(CODE_OUTPUTS):
-        function = click.option(
+file_options = with_options(
+    *(
+        click.option(
             f"--{output.name}",
             output.name,
             type=click.Path(path_type=Path, dir_okay=False),
             metavar="FILE",
             help=output.help,
-        )(function)
-    return function
+        )
+        for output in CODE_OUTPUTS
+    )
+)
+"""A decorator for an option for each file that can be written."""
 
 
 def files_to_write(given: dict[str, Any]) -> ToWrite:
@@ -81,3 +84,52 @@ def write_files(to_write: ToWrite, views: Sequence[CodeView]) -> None:
     """Write what was asked for."""
     for path, content in to_write:
         write_whole(path, content(views))
+
+
+evidence_options = with_options(
+    click.option(
+        "--evidence",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="Keep the evidence of tests of code in this file, like .rdpkit/evidence.jsonl. Tests "
+        "of the same code add up, from one pull request to the next, and one error rate holds for "
+        "all claims, all versions of the code and all time.",
+    ),
+    click.option(
+        "--error-control",
+        type=NameType.of("control", [member.value for member in ErrorControl]),
+        help="What the error rate of a new file of evidence is a rate of. fwer: the probability "
+        "that any true claim is ever rejected. fdr: the expected part of true claims among the "
+        "rejected ones.  [default: fwer]",
+    ),
+    click.option(
+        "--again",
+        is_flag=True,
+        help="With --evidence, test code again whose claim is rejected already.",
+    ),
+    click.option(
+        "--skip-unchanged",
+        is_flag=True,
+        help="With --evidence, leave out code that has not changed since it was tested.",
+    ),
+)
+"""A decorator for the options about evidence."""
+
+
+def read_evidence_options(given: dict[str, Any], rate: float | None) -> EvidenceOptions | None:
+    """The options that were given, which are taken out of the others; None without a file."""
+    path, control = given.pop("evidence", None), given.pop("error_control", None)
+    again, skip = given.pop("again", False), given.pop("skip_unchanged", False)
+    if path is None:
+        named = {"--error-control": control, "--again": again, "--skip-unchanged": skip}
+        for flag, value in named.items():
+            if value:
+                raise ValueError(f"Expected --evidence FILE with {flag}.")
+        return None
+    # Imported here so that --help does not wait for what runs code.
+    from rdpkit.verification.evidence.accumulation import EvidenceOptions  # noqa: PLC0415
+
+    found = EvidenceOptions(path=path, rate=rate, control=control, again=again, skip_unchanged=skip)
+    # A file that cannot be used is an error before anything is run.
+    found.store()
+    return found

@@ -11,8 +11,7 @@ from typing import Any
 
 import click
 
-from rdpkit.cli.completion import names_of
-from rdpkit.cli.option_types import NameType
+from rdpkit.cli.option_types import NameType, names_of
 from rdpkit.cli.output import format_option, one_line_errors
 from rdpkit.cli.progress import threads_option
 from rdpkit.formats.files import write_whole
@@ -28,12 +27,6 @@ from rdpkit.verification.claims.ledgers import LEDGER
 from rdpkit.verification.claims.reading import load_files
 from rdpkit.verification.cli.audit_options import audited, file_type
 
-_NO_EVIDENCE: dict[str, Any] = {
-    "evidence": None,
-    "error_control": None,
-    "again": False,
-    "skip_unchanged": False,
-}
 _KEEPING = ("sampling", "clipping", "accountant", "relation", "delta", "unit")
 _OF_CODE = ("sampling", "clipping", "count", "noise")
 _CHEAPEST = "cheapest"
@@ -156,8 +149,6 @@ def fix(
             jobs=jobs,
             cache=cache,
             allow_code=False,
-            regions=False,
-            **_NO_EVIDENCE,
         )
 
     plan = [_planned(finding, by=by, tighten=tighten) for finding in audit_of(claims)]

@@ -111,10 +111,7 @@ def _files(calls: Sequence[FoundCall], name: str) -> dict[str, str]:
 def _badge(name: str) -> dict[str, str]:
     from rdpkit.verification.claims.scanning.claims_text import badge_line  # noqa: PLC0415 - as above
 
-    return {
-        "line": badge_line(_BADGE),
-        "command": f"rdpkit audit {name} --badge {_BADGE}",
-    }
+    return {"line": badge_line(_BADGE), "command": f"rdpkit audit {name} --badge {_BADGE}"}
 
 
 def _show(

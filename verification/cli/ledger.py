@@ -1,7 +1,4 @@
-"""``rdpkit ledger``: what releases cost together, and what is left of a budget.
-
-Its file holds the releases from several data sets, or one budget that is spent by events.
-"""
+"""``rdpkit ledger``: what releases cost together, and what is left of a budget."""
 
 from __future__ import annotations
 
@@ -12,19 +9,156 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rdpkit.cli.budget import is_budget, show_budget, spend
-from rdpkit.cli.event_options import adjacency_option, delta_option
+from rdpkit.cli.event_commands import (
+    COUNT,
+    WITH_OPTIONS,
+    EventCommands,
+    adjacency_option,
+    delta_option,
+    event_of,
+    event_options,
+    made_of_events,
+)
 from rdpkit.cli.option_types import NUMBER, ListType, NameType
-from rdpkit.cli.output import OUT_OF_REACH, format_option, one_line_errors, to_file_option
+from rdpkit.cli.output import (
+    OUT_OF_REACH,
+    CommandError,
+    format_choice,
+    format_option,
+    one_line_errors,
+    to_file_option,
+)
+from rdpkit.events import EpsilonDelta, Event
 from rdpkit.formats.records import as_plain
 from rdpkit.formats.tables import event_to_table, read_event
 from rdpkit.formats.text import as_json, how_many, printable, rounded_down, rounded_up
-from rdpkit.planning.budgets import PrivacyFilter
+from rdpkit.planning.budgets import BudgetExceededError, PrivacyFilter
+from rdpkit.planning.budgets.ledger import LedgerFile
 from rdpkit.planning.budgets.rules import COMPOSITIONS
 
 if TYPE_CHECKING:
     from rdpkit.mechanisms.releases.accounts import LedgerAccount, LedgerRelease
     from rdpkit.mechanisms.releases.ledger import Ledger
+    from rdpkit.planning.budgets.filter import BudgetLeft
+
+
+def _spend(
+    source: str,
+    given: dict[str, Any],
+    *,
+    path: Path,
+    own_delta: float,
+    label: str,
+    output_format: str,
+) -> None:
+    found = PrivacyFilter.load(path)
+    times = given.pop(COUNT, None)
+    event = event_of(source, given, found.adjacency.value)
+    try:
+        found.spend(event, count=1 if times is None else times, delta=own_delta, label=label)
+    except BudgetExceededError as error:
+        raise CommandError(str(error), status=OUT_OF_REACH) from None
+    show_budget(found, output_format)
+
+
+def _spend_options() -> list[click.Option]:
+    return [
+        click.Option(
+            ["--budget", "path"],
+            type=click.Path(path_type=Path, dir_okay=False),
+            required=True,
+            metavar="PATH",
+            help="The file of the budget.",
+        ),
+        click.Option(
+            ["--own-delta"],
+            type=NUMBER,
+            default=0.0,
+            help="Charge each release as (epsilon, this delta)-DP, for events without finite Renyi "
+            "divergences.  [default: 0]",
+        ),
+        click.Option(["--label"], default="", help="What to call the release in the file."),
+        format_choice("text", "json"),
+    ]
+
+
+def _spend_example(event_type: type[Event]) -> list[str]:
+    """The file, and for an event that has a delta one that covers it."""
+    return [*(["--own-delta 1e-7"] if event_type is EpsilonDelta else []), "--budget budget.jsonl"]
+
+
+spend = EventCommands(
+    name="spend",
+    mechanisms=WITH_OPTIONS,
+    event_options=event_options,
+    counted=True,
+    shared_options=_spend_options,
+    run=_spend,
+    refusal=made_of_events,
+    example=_spend_example,
+    help="Charge a release before it is made; exit status 1 if it exceeds the budget, and "
+    "nothing is spent. EVENT is a mechanism, or a TOML file that describes one.",
+)
+
+
+def is_budget(path: Path) -> bool:
+    """Whether a file holds one budget, and not the releases from data sets."""
+    if not path.exists():
+        return False
+    file = LedgerFile(path)
+    with file.locked():
+        first = file.new_entries()[:1]
+    return bool(first) and "composition" in first[0]
+
+
+def _left_table(left: BudgetLeft) -> dict[str, Any]:
+    noise = as_plain(left.noise_multiplier)
+    return {"epsilon": left.epsilon, "noise_multiplier": noise, "delta": left.delta}
+
+
+def _fits(noise: float) -> str:
+    """The noise with which one more release fits; empty if none does."""
+    return (
+        f"with noise of {rounded_up(noise)} sensitivities or more" if math.isfinite(noise) else ""
+    )
+
+
+def show_budget(found: PrivacyFilter, output_format: str) -> None:
+    """Say what was spent of a budget, and what is left."""
+    left, used = found.remaining, found.used
+    if output_format == "json":
+        table = {
+            "epsilon": found.epsilon,
+            "delta": found.delta,
+            "adjacency": found.adjacency.value,
+            "composition": found.composition,
+            "used": used,
+            "remaining": _left_table(left),
+            "charges": [
+                {
+                    "event": event_to_table(one.event),
+                    "count": one.count,
+                    "delta": one.delta,
+                    "label": one.label,
+                }
+                for one in found.spendings
+            ],
+        }
+        click.echo(as_json(table))
+        return
+    lines = [
+        f"budget: epsilon {found.epsilon:g} at delta {found.delta:g}, {found.adjacency.dashed}, "
+        f"composed by {found.composition}",
+        f"charges: {len(found.spendings)}",
+        f"used: {rounded_up(used)} of epsilon; left: {rounded_down(left.epsilon)}",
+    ]
+    if left.noise_multiplier is not None:
+        lines.append(f"one more Gaussian release: {_fits(left.noise_multiplier) or 'none'}")
+    for one in found.spendings[-10:]:
+        name = f" ({one.label})" if one.label else ""
+        lines.append(f"  {one.event.mechanism} x {one.count}{name}")
+    click.echo("\n".join(printable(line) for line in lines))
+
 
 _SHOWN = 20
 
@@ -263,11 +397,7 @@ def _lines(account: LedgerAccount) -> list[str]:
     if left is not None:
         lines.append(f"  left        {rounded_down(left.epsilon)} of the budget's epsilon")
         if left.noise_multiplier is not None:
-            fits = (
-                f"with noise of {rounded_up(left.noise_multiplier)} sensitivities or more"
-                if math.isfinite(left.noise_multiplier)
-                else "does not fit"
-            )
+            fits = _fits(left.noise_multiplier) or "does not fit"
             lines.append(f"              one more Gaussian release {fits}")
     if len(account.releases) > _SHOWN:
         lines.append(f"  the last {_SHOWN} of {len(account.releases)}:")
@@ -302,13 +432,7 @@ def _account_table(account: LedgerAccount) -> dict[str, Any]:
         "epsilon_however_chosen": (
             None if account.adaptive is None else as_plain(account.adaptive)
         ),
-        "left": None
-        if left is None
-        else {
-            "epsilon": left.epsilon,
-            "noise_multiplier": as_plain(left.noise_multiplier),
-            "delta": left.delta,
-        },
+        "left": None if left is None else _left_table(left),
         "releases": [_release_table(one) for one in account.releases],
     }
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.cli.completion import names_of
-from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType
+from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, names_of
 from rdpkit.cli.output import format_option, one_line_errors, to_file_option
 from rdpkit.cli.progress import threads_option, work_shown
 from rdpkit.formats.records import plain_of
@@ -27,12 +26,13 @@ from rdpkit.verification.blackbox.options import (
     words_of,
 )
 from rdpkit.verification.cli.code_options import (
+    evidence_options,
     file_options,
     files_to_write,
+    read_evidence_options,
     record_options,
     write_files,
 )
-from rdpkit.verification.cli.evidence_options import evidence_options, read_evidence_options
 from rdpkit.verification.cli.replay import replayed_library, replayed_targets
 
 if TYPE_CHECKING:
@@ -44,14 +44,7 @@ if TYPE_CHECKING:
     from rdpkit.verification.outputs.tests_of_code import CodeView
 
 # Options about one claim, which --zoo refuses because its mechanisms have claims of their own.
-_CLAIM_OPTIONS = {
-    "event": "--event",
-    "count": "--count",
-    "epsilon": "--epsilon",
-    "delta": "--delta",
-    "adjacency": "--adjacency",
-    "view": "--view",
-}
+_CLAIM_OPTIONS = ("event", "count", "epsilon", "delta", "adjacency", "view")
 _FOR_THE_ZOO = ("false_alarm_rate", "samples", "training", "seed")
 
 
@@ -192,14 +185,14 @@ def verify(
         elif zoo:
             views = _verify_zoo(given, options.seeded(), repeats, jobs, output_format)
         else:
-            asked = _Asked(
-                requests=_requests(targets, given, options),
-                evidence=evidence,
+            views = _verify_targets(
+                _requests(targets, given, options),
+                evidence,
                 jobs=jobs,
                 strict=strict,
-                alone=len(targets) == 1 and not to_write,
+                ends=len(targets) == 1 and not to_write,
+                output_format=output_format,
             )
-            views = _verify_targets(asked, output_format)
     write_files(to_write, views)
     errors = [view for view in views if view.verdict == "error"]
     for view in errors:
@@ -210,18 +203,15 @@ def verify(
         sys.exit(1)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """What is asked for: tests, and whether one that cannot be made ends the command."""
-
-    requests: list[VerificationRequest]
-    evidence: EvidenceOptions | None
-    jobs: int
-    strict: bool
-    alone: bool
-
-
-def _verify_targets(asked: _Asked, output_format: str) -> list[CodeView]:
+def _verify_targets(
+    requests: list[VerificationRequest],
+    evidence: EvidenceOptions | None,
+    *,
+    jobs: int,
+    strict: bool,
+    ends: bool,  # Whether a test that cannot be made ends the command
+    output_format: str,
+) -> list[CodeView]:
     """Test every target, print what comes out, and return it in words for files."""
     # Imported where it is needed, so that help is printed at once.
     from rdpkit.verification.outputs.tests_of_code import (  # noqa: PLC0415
@@ -229,27 +219,29 @@ def _verify_targets(asked: _Asked, output_format: str) -> list[CodeView]:
         view_of_outcome,
     )
 
-    several = len(asked.requests) > 1
+    several = len(requests) > 1
     outcomes = []
-    for request in asked.requests:
-        outcome = _outcome(request, asked)
+    for request in requests:
+        outcome = _outcome(request, evidence, jobs=jobs, ends=ends)
         outcomes.append(outcome)
         if output_format != "json" and not outcome.error:
             lines = [*_lines_of(outcome), *([""] if several else [])]
             click.echo("\n".join(map(printable, lines)))
-    views = [view_of_outcome(outcome, strict=asked.strict) for outcome in outcomes]
+    views = [view_of_outcome(outcome, strict=strict) for outcome in outcomes]
     if output_format == "json":
         entries = [outcome.as_dict() for outcome in outcomes]
         click.echo(as_json({"targets": entries} if several else entries[0]))
     elif several:
-        rate = sum(request.options.false_alarm_rate for request in asked.requests)
+        rate = sum(request.options.false_alarm_rate for request in requests)
         of_all = f" (false-alarm rate {rate:g} for all together)"
-        counts = f"{how_many(len(asked.requests), 'target')}: {counted_verdicts(views)}"
-        click.echo(counts + (of_all if asked.evidence is None else ""))
+        counts = f"{how_many(len(requests), 'target')}: {counted_verdicts(views)}"
+        click.echo(counts + (of_all if evidence is None else ""))
     return views
 
 
-def _outcome(request: VerificationRequest, asked: _Asked) -> TargetOutcome:
+def _outcome(
+    request: VerificationRequest, evidence: EvidenceOptions | None, *, jobs: int, ends: bool
+) -> TargetOutcome:
     """Test one target; among several, one that cannot be tested does not end the others."""
     from rdpkit.verification.blackbox.targets import target  # noqa: PLC0415 - as above
     from rdpkit.verification.evidence.accumulation import accumulated_test  # noqa: PLC0415
@@ -263,9 +255,9 @@ def _outcome(request: VerificationRequest, asked: _Asked) -> TargetOutcome:
             work.show(request.target, step.runs, step.of, note, at_most=most)
 
         try:
-            found = accumulated_test(request, asked.evidence, jobs=asked.jobs, progress=show)
+            found = accumulated_test(request, evidence, jobs=jobs, progress=show)
         except (ValueError, ArithmeticError, OSError) as error:
-            if asked.alone:
+            if ends:
                 raise
             return TargetOutcome(target=request.target, error=str(error))
     return TargetOutcome(
@@ -357,18 +349,14 @@ def _list(output_format: str) -> None:
 
 
 def _verify_zoo(
-    given: dict[str, Any],
-    options: VerificationOptions,
-    repeats: int,
-    jobs: int,
-    output_format: str,
+    given: dict[str, Any], options: VerificationOptions, repeats: int, jobs: int, output_format: str
 ) -> list[CodeView]:
     """Verify every mechanism of the zoo many times, print the power, and return it in words."""
     from rdpkit.verification.blackbox import zoo  # noqa: PLC0415 - as above
     from rdpkit.verification.blackbox.detection_rates import measure  # noqa: PLC0415
     from rdpkit.verification.outputs.tests_of_code import view_of_rate  # noqa: PLC0415
 
-    flags = {**_CLAIM_OPTIONS, **{one.name: one.flag for one in OPTIONS}}
+    flags = {name: f"--{name}" for name in _CLAIM_OPTIONS} | {one.name: one.flag for one in OPTIONS}
     for option, flag in flags.items():
         if given[option] not in (None, False, ()) and option not in _FOR_THE_ZOO:
             raise ValueError(f"Expected no {flag} with --zoo: its mechanisms have their own.")

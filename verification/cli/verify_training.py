@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rdpkit.cli.completion import names_of
+from rdpkit.cli.option_types import names_of
 from rdpkit.cli.output import format_option, one_line_errors, to_file_option
 from rdpkit.cli.progress import work_shown
 from rdpkit.formats.records import plain_of
@@ -47,12 +47,7 @@ def _trainings(ctx: click.Context) -> list[str]:
 @to_file_option
 @one_line_errors
 def verify_training(
-    *,
-    target: str | None,
-    list_them: bool,
-    strict: bool,
-    output_format: str,
-    **given: Any,
+    *, target: str | None, list_them: bool, strict: bool, output_format: str, **given: Any
 ) -> None:
     """Check whether a training does what its accountant was told.
 

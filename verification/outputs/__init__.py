@@ -66,7 +66,12 @@ class Output:
         return function
 
 
-_HERE = "rdpkit.verification.outputs"
+_CI, _SHORT, _CODE = (
+    f"rdpkit.verification.outputs.{name}" for name in ("ci_formats", "summaries", "tests_of_code")
+)
+_JUNIT = "Write JUnit XML to this file."
+_SARIF = "Write SARIF 2.1.0 to this file."
+_SUMMARY = "Write Markdown to this file."
 _BADGE = (
     "Write a badge to this file: a picture if its name ends in .svg, or what shields.io reads if "
     "it ends in .json; may be repeated."
@@ -74,27 +79,20 @@ _BADGE = (
 _TABLE = "Write a table, a row a claim, to this file: .csv, or .tex for LaTeX; may be repeated."
 
 OUTPUTS = (
-    Output(name="junit", function=f"{_HERE}.junit:junit_xml", help="Write JUnit XML to this file."),
-    Output(name="sarif", function=f"{_HERE}.sarif:sarif", help="Write SARIF 2.1.0 to this file."),
-    Output(
-        name="summary", function=f"{_HERE}.markdown:summary", help="Write Markdown to this file."
-    ),
-    Output(name="table", suffix=".csv", function=f"{_HERE}.table:csv_table", help=_TABLE),
-    Output(name="table", suffix=".tex", function=f"{_HERE}.table:tex_table", help=_TABLE),
-    Output(name="badge", suffix=".svg", function=f"{_HERE}.badge:badge_svg", help=_BADGE),
-    Output(name="badge", suffix=".json", function=f"{_HERE}.badge:badge_json", help=_BADGE),
+    Output(name="junit", function=f"{_CI}:junit_xml", help=_JUNIT),
+    Output(name="sarif", function=f"{_CI}:sarif", help=_SARIF),
+    Output(name="summary", function=f"{_SHORT}:summary", help=_SUMMARY),
+    Output(name="table", suffix=".csv", function=f"{_SHORT}:csv_table", help=_TABLE),
+    Output(name="table", suffix=".tex", function=f"{_SHORT}:tex_table", help=_TABLE),
+    Output(name="badge", suffix=".svg", function=f"{_SHORT}:badge_svg", help=_BADGE),
+    Output(name="badge", suffix=".json", function=f"{_SHORT}:badge_json", help=_BADGE),
 )
 """The outputs of this package, in the order in which help lists them."""
 
-_CODE = f"{_HERE}.tests_of_code"
 CODE_OUTPUTS = (
-    Output(name="junit", function=f"{_CODE}:junit_of_tests", help="Write JUnit XML to this file."),
-    Output(
-        name="sarif", function=f"{_CODE}:sarif_of_tests", help="Write SARIF 2.1.0 to this file."
-    ),
-    Output(
-        name="summary", function=f"{_CODE}:summary_of_tests", help="Write Markdown to this file."
-    ),
+    Output(name="junit", function=f"{_CODE}:junit_of_tests", help=_JUNIT),
+    Output(name="sarif", function=f"{_CODE}:sarif_of_tests", help=_SARIF),
+    Output(name="summary", function=f"{_CODE}:summary_of_tests", help=_SUMMARY),
 )
 """The outputs of ``rdpkit verify``, which are made of tests of code instead of an audit."""
 

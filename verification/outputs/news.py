@@ -23,7 +23,7 @@ from rdpkit.verification.auditing.findings import (
 )
 from rdpkit.verification.auditing.rules import slack
 from rdpkit.verification.claims.claim import Claim
-from rdpkit.verification.outputs.verdict import HALVED
+from rdpkit.verification.outputs.words import HALVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,45 +141,41 @@ def _about_theorems(findings: Sequence[Finding], sources: int) -> str:
     )
 
 
+# What is said of one claim, and of several, by the names of their counts.
+_SAID = {
+    "refuted": ("is refuted", "are refuted"),
+    "depends": (
+        "holds in one reading and not in another",
+        "hold in one reading and not in another",
+    ),
+    "approximate": ("is an approximation below the truth", "are approximations below the truth"),
+    "rounded": ("is false by the last digit alone", "are false by the last digit alone"),
+    "differs": ("differs from its own formula", "differ from their own formula"),
+    "open": ("can be neither proven nor refuted",) * 2,
+    "missing": ("cannot be recomputed from what is given",) * 2,
+    "sound": ("is proven", "are proven"),
+}
+
+
 def _about_claims(counts: VerdictCounts, noun: str) -> list[str]:
     """How many claims are refuted, cannot be recomputed, are open, or could be better."""
     if counts.claims == 0:
         return ["There are no such claims."]
     if counts.claims == 1:
-        return [_about_one(counts, noun)]
-    parts = [f"{counts.refuted or 'none'} {_is(counts.refuted or 1)} refuted"]
-    if counts.depends:
-        parts.append(f"{_hold(counts.depends)} in one reading and not in another")
-    if counts.approximate:
-        parts.append(f"{_are(counts.approximate, 'an approximation')} below the truth")
-    if counts.rounded:
-        parts.append(f"{counts.rounded} {_is(counts.rounded)} false by the last digit alone")
-    if counts.differs:
-        parts.append(f"{_differ(counts.differs)} own formula")
-    if counts.open:
-        parts.append(f"{counts.open} can be neither proven nor refuted")
-    if counts.missing:
-        parts.append(f"{counts.missing} cannot be recomputed from what is given")
-    parts.append(f"{counts.sound or 'none'} {_is(counts.sound or 1)} proven")
+        # It has one verdict; whether it differs from its formula is another question.
+        (said,) = (
+            one for name, (one, _) in _SAID.items() if name != "differs" and getattr(counts, name)
+        )
+        halved = ", and could be halved" if counts.halved else ""
+        return [f"The {noun} {said.replace('the last', 'its last')}{halved}."]
+    parts = []
+    for name, (one, many) in _SAID.items():
+        count = getattr(counts, name)
+        if count or name in ("refuted", "sound"):
+            parts.append(f"{count or 'none'} {many if count > 1 else one}")
     if counts.halved:
         parts[-1] += f", of which {counts.halved} could be halved"
     return [f"Of {counts.claims} {noun}s {_joined(parts)}."]
-
-
-def _about_one(counts: VerdictCounts, noun: str) -> str:
-    if counts.refuted:
-        return f"The {noun} is refuted."
-    if counts.rounded:
-        return f"The {noun} is false by its last digit alone."
-    if counts.approximate:
-        return f"The {noun} is an approximation below the truth."
-    if counts.depends:
-        return f"The {noun} holds in one reading and not in another."
-    if counts.missing:
-        return f"The {noun} cannot be recomputed from what is given."
-    if counts.open:
-        return f"The {noun} can be neither proven nor refuted."
-    return f"The {noun} is proven" + (", and could be halved." if counts.halved else ".")
 
 
 def _joined(parts: Sequence[str]) -> str:
@@ -190,20 +186,8 @@ def _is(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def _hold(count: int) -> str:
-    return "1 holds" if count == 1 else f"{count} hold"
-
-
-def _are(count: int, one: str) -> str:
-    return f"1 is {one}" if count == 1 else f"{count} are {one.partition(' ')[2]}s"
-
-
 def _were(count: int) -> str:
     return "was" if count == 1 else "were"
-
-
-def _differ(count: int) -> str:
-    return "1 differs from its" if count == 1 else f"{count} differ from their"
 
 
 def summary(findings: Sequence[Finding]) -> dict[str, Any]:

@@ -1,12 +1,14 @@
-"""What ``rdpkit audit`` prints for people: the news, a table of findings, the chain behind one."""
+"""What people read on a terminal: the news, claims drawn in letters, and the chain of one."""
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.text import Text
@@ -30,19 +32,23 @@ from rdpkit.verification.outputs.news import (
     source_of,
     worst_first,
 )
-from rdpkit.verification.outputs.sandwich import ASCII, MEANINGS, UNICODE, Glyphs, drawing
-from rdpkit.verification.outputs.verdict import claimed, number, reason, word
-from rdpkit.verification.outputs.view import (
+from rdpkit.verification.outputs.words import (
+    NUMBER_MEANINGS,
+    NUMBER_NAMES,
+    claimed,
     counted,
     in_short,
     named_sides,
+    number,
     parameters,
+    reason,
     region_words,
     relation_in_words,
     sides,
     slack_words,
     statement,
     what_to_change,
+    word,
 )
 
 # Lines of text are as long as this where nothing says how wide the output is.
@@ -77,7 +83,7 @@ def print_news(
     """Print what matters, worst first: sentences, drawings, counts, and one line of summary."""
     width = max(_columns(), _NARROWEST)
     console = _console()
-    for sentence in _wrapped(sentences(findings), width):
+    for sentence in textwrap.wrap(" ".join(sentences(findings)), width):
         console.print(Text(sentence, style="bold"))
     if not findings:
         return
@@ -205,17 +211,10 @@ def _glyphs() -> Glyphs:
     if not sys.stdout.isatty():
         return ASCII
     try:
-        "".join((UNICODE.line, UNICODE.claimed, UNICODE.published, UNICODE.truth)).encode(
-            sys.stdout.encoding or "ascii"
-        )
+        "".join(UNICODE).encode(sys.stdout.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
         return ASCII
     return UNICODE
-
-
-def _wrapped(texts: Iterable[str], width: int) -> list[str]:
-    """One paragraph of several sentences."""
-    return textwrap.wrap(" ".join(texts), width)
 
 
 def _print_block(console: Console, finding: Finding, width: int, command: str) -> None:
@@ -231,24 +230,22 @@ def _print_block(console: Console, finding: Finding, width: int, command: str) -
     if len(shown) + len(heading) > width:
         heading, about = f" {name}", [number, *about]
     console.print(Text.assemble((shown.upper(), _STYLE[shown]), heading))
-    for line in about:
-        console.print(Text(f"  {_shortened(line, width - 2)}"))
-    if claim.unread is not None:
-        for line in textwrap.wrap(f"not read here: {printable(claim.unread)}", width - 2):
-            console.print(Text(f"  {line}"))
+    found = [_shortened(line, width - 2) for line in about]
+    above = [] if claim.unread is None else [f"not read here: {printable(claim.unread)}"]
     if claim.reading or claim.approximation:
-        for line in textwrap.wrap(f"{word(finding)}: {reason(finding)}", width - 2):
-            console.print(Text(f"  {line}"))
-    for line in drawing(finding, width=min(width, _WIDEST) - 2, glyphs=_glyphs()):
-        console.print(Text(f"  {line}".rstrip()))
+        above.append(f"{word(finding)}: {reason(finding)}")
+    for text in above:
+        found += textwrap.wrap(text, width - 2)
+    drawn = drawing(finding, width=min(width, _WIDEST) - 2, glyphs=_glyphs())
+    below = []
     if finding.soundness is Soundness.REFUTED and not refuted_by_bound(finding):
-        for line in finding.refutation:
-            for part in textwrap.wrap(printable(line), width - 2, subsequent_indent="  "):
-                console.print(Text(f"  {part}"))
-    remedy = f"true instead: {', '.join(what_to_change(finding))}"
-    for line in textwrap.wrap(remedy, width - 2, subsequent_indent="  "):
-        console.print(Text(f"  {line}"))
-    console.print(Text(f"  why: {command} --explain {name}"))
+        below += [printable(line) for line in finding.refutation]
+    below.append(f"true instead: {', '.join(what_to_change(finding))}")
+    found += [line.rstrip() for line in drawn]
+    for text in below:
+        found += textwrap.wrap(text, width - 2, subsequent_indent="  ")
+    for line in [*found, f"why: {command} --explain {name}"]:
+        console.print(Text(f"  {line}".rstrip()))
 
 
 _OTHERS = {
@@ -314,7 +311,7 @@ def _summary(
     """One line of counts, what the words mean, and how to see more."""
     lines = []
     if worst:
-        lines += [f"{name}: {meaning}." for name, meaning in MEANINGS.items()]
+        lines += [f"{name}: {meaning}." for name, meaning in NUMBER_MEANINGS.items()]
     if not every and len(findings) > _FEW:
         lines.append(f"Every claim: {command} --all; one of them: {command} --explain ID.")
     verdicts = counted(findings, "verdict")
@@ -394,3 +391,86 @@ def explanation(finding: Finding) -> list[str]:
     if remedies(finding) or finding.soundness is not Soundness.SOUND:
         lines += [f"change        {text}" for text in what_to_change(finding)]
     return lines
+
+
+# The numbers of a drawing that stand above the axis, and those below it.
+_ABOVE = ("claimed", "lower")
+_BELOW = ("published", "upper")
+
+
+class Glyphs(NamedTuple):
+    """The characters of a drawing."""
+
+    line: str
+    claimed: str
+    published: str
+    truth: str  # Between what is attained and what is proven
+    start: str
+    end: str
+
+
+UNICODE = Glyphs("─", "┃", "┆", "█", "├", "┤")
+ASCII = Glyphs("-", "|", ":", "#", "|", "|")
+
+
+def drawing(
+    finding: Finding,  # What the audit found
+    *,
+    width: int,  # The longest line, at least 40
+    glyphs: Glyphs = UNICODE,  # The characters to draw with
+) -> list[str]:
+    """Claimed, published, attained and proven on one axis that begins at 0.
+
+    Labels, the axis, and more labels; empty if no number is known. An infinite number
+    stands at the right end.
+    """
+    claim, values, texts = finding.claim, {}, {}
+    if claim.epsilon is not None:
+        values["claimed"], texts["claimed"] = float(claim.epsilon), claimed(claim)
+    for kind, side in named_sides(finding):
+        values[kind], texts[kind] = side.epsilon, number(kind, side.epsilon, digits=4)
+    if not values:
+        return []
+    finite = [value for value in values.values() if math.isfinite(value)]
+    # The largest number does not stand at the end, where infinity does.
+    longest = 1.08 * max(finite, default=0.0) or 1.0
+    last = width - 2
+
+    def place(value: float) -> int:
+        return last if math.isinf(value) else round(value / longest * (last - 1))
+
+    places = {kind: place(value) for kind, value in values.items()}
+    axis = [glyphs.line] * (last + 1)
+    axis[0], axis[last] = glyphs.start, glyphs.end
+    if "upper" in places:
+        for column in range(places.get("lower", places["upper"]), places["upper"] + 1):
+            axis[column] = glyphs.truth
+    elif "lower" in places:
+        axis[places["lower"]] = glyphs.truth
+    for kind, mark in (("published", glyphs.published), ("claimed", glyphs.claimed)):
+        if kind in places:
+            axis[places[kind]] = mark
+    labels = {kind: f"{NUMBER_NAMES[kind]} {text}" for kind, text in texts.items()}
+    above, below = (_labels(kinds, places, labels, width) for kinds in (_ABOVE, _BELOW))
+    return [line for line in (above, "".join(axis), below) if line]
+
+
+def _labels(
+    kinds: tuple[str, ...], places: dict[str, int], labels: dict[str, str], width: int
+) -> str:
+    """The labels of one side of the axis, each as near to its place as there is room."""
+    known = sorted((kind for kind in kinds if kind in places), key=lambda kind: places[kind])
+    starts = [
+        min(max(places[kind] - len(labels[kind]) // 2, 0), width - len(labels[kind]))
+        for kind in known
+    ]
+    # There are two at most: the first gives way to the second, which stands where it can.
+    for i in range(len(known) - 1, 0, -1):
+        room = starts[i] - 2 - len(labels[known[i - 1]])
+        if starts[i - 1] > room:
+            starts[i - 1] = max(room, 0)
+            starts[i] = max(starts[i], starts[i - 1] + len(labels[known[i - 1]]) + 2)
+    line = ""
+    for kind, start in zip(known, starts, strict=True):
+        line = line.ljust(start) + labels[kind]
+    return line

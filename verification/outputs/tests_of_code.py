@@ -7,6 +7,7 @@ text: nothing of it is markup, a link or a script.
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,14 @@ from rdpkit.formats.text import escaped_markdown
 from rdpkit.verification.blackbox.detection_rates import DetectionRate
 from rdpkit.verification.blackbox.zoo import FIXED
 from rdpkit.verification.evidence.outcomes import TargetOutcome
-from rdpkit.verification.outputs.junit import JUnitCase, JUnitProblem, junit_document
-from rdpkit.verification.outputs.sarif import SarifResult, SarifRule, sarif_log
-from rdpkit.verification.outputs.view import how_many_fail
+from rdpkit.verification.outputs.ci_formats import (
+    JUnitCase,
+    SarifResult,
+    SarifRule,
+    junit_document,
+    sarif_log,
+)
+from rdpkit.verification.outputs.words import how_many_fail
 from rdpkit.verification.replay.findings import ReplayResult, ReplayVerdict
 from rdpkit.verification.training.results import TrainingVerification
 
@@ -29,44 +35,24 @@ MISSED = "zoo-missed"
 ACCUSED = "zoo-accused"
 # Verdicts that are no failure by themselves, and no pass.
 _OPEN = (ReplayVerdict.UNACCOUNTED.value, ReplayVerdict.INCONCLUSIVE.value)
-_PAGE = "docs/how-to/verify.md, What comes out"
+_MEANT = {
+    REJECTED: "The outputs of the code could hardly come from a mechanism that keeps its claim.",
+    ERROR: "The code could not be tested: it raised an error, or its outputs are no numbers.",
+    DOUBTFUL: "The claim was not rejected, and the test would hardly have noticed a violation.",
+    UNACCOUNTED: "With the same noise, one record changes more than the values that noise hides.",
+    MISSED: "A broken mechanism of the zoo was not caught often enough.",
+    ACCUSED: "A correct mechanism of the zoo was accused more often than the stated rate.",
+}
+_PAGES = dict.fromkeys((MISSED, ACCUSED), "docs/reference/zoo.md")
+_PAGES[UNACCOUNTED] = "docs/how-to/replay.md"
 _RULES = [
     SarifRule(
-        id=REJECTED,
-        meaning="The outputs of the code could hardly come from a mechanism that keeps its claim.",
-        level="error",
-        page=_PAGE,
-    ),
-    SarifRule(
-        id=ERROR,
-        meaning="The code could not be tested: it raised an error, or its outputs are no numbers.",
-        level="error",
-        page=_PAGE,
-    ),
-    SarifRule(
-        id=DOUBTFUL,
-        meaning="The claim was not rejected, and the test would hardly have noticed a violation.",
-        level="warning",
-        page=_PAGE,
-    ),
-    SarifRule(
-        id=UNACCOUNTED,
-        meaning="With the same noise, one record changes more than the values that noise hides.",
-        level="warning",
-        page="docs/how-to/replay.md",
-    ),
-    SarifRule(
-        id=MISSED,
-        meaning="A broken mechanism of the zoo was not caught often enough.",
-        level="error",
-        page="docs/reference/zoo.md",
-    ),
-    SarifRule(
-        id=ACCUSED,
-        meaning="A correct mechanism of the zoo was accused more often than the stated rate.",
-        level="error",
-        page="docs/reference/zoo.md",
-    ),
+        id=rule,
+        meaning=meaning,
+        level="warning" if rule in (DOUBTFUL, UNACCOUNTED) else "error",
+        page=_PAGES.get(rule, "docs/how-to/verify.md, What comes out"),
+    )
+    for rule, meaning in _MEANT.items()
 ]
 
 
@@ -99,54 +85,34 @@ class CodeView:
 
 def view_of_outcome(outcome: TargetOutcome, *, strict: bool = False) -> CodeView:
     """A test of one target in words; with ``strict``, doubts about the test are a broken rule."""
-    result = outcome.result
+    result, name = outcome.result, outcome.target
+    rejected = _is_rejected(outcome) or (result is not None and result.failed)
+    rule, verdict, seconds = REJECTED if rejected else "", "rejected", None
+    details = _evidence(outcome)
     if outcome.skipped:
-        return _skipped(outcome)
-    if result is None:
-        return CodeView(
-            name=outcome.target,
-            verdict="error",
-            rule=ERROR,
-            headline=f"{outcome.target} could not be tested: {outcome.error}",
-            place=outcome.place,
-            data=outcome.as_dict(),
-        )
-    test = result.outcome
-    claim = f"{test.claim} at the false-alarm rate {test.false_alarm_rate:g}"
-    rule = ""
-    if result.failed or _is_rejected(outcome):
-        rule = REJECTED
-    elif outcome.failed(strict=strict):
-        rule = DOUBTFUL
-    details = (
-        *(f"{heading} {text}".strip() for heading, text in result.rows()),
-        f"to repeat it: {outcome.replay}",
-        *_evidence(outcome),
-    )
-    verdict = "rejected" if rule == REJECTED else result.verdict
+        verdict = verdict if rejected else "not rejected"
+        headline = f"{name} is {verdict}: {outcome.skipped}"
+    elif result is None:
+        rule, verdict, details = ERROR, "error", ()
+        headline = f"{name} could not be tested: {outcome.error}"
+    else:
+        test, seconds = result.outcome, result.seconds
+        if not rejected:
+            rule, verdict = DOUBTFUL if outcome.failed(strict=strict) else "", result.verdict
+        rate = f"at the false-alarm rate {test.false_alarm_rate:g}"
+        headline = f"{name} is {verdict}: {test.claim} {rate}"
+        rows = (f"{heading} {text}".strip() for heading, text in result.rows())
+        details = (*rows, f"to repeat it: {outcome.replay}", *details)
     return CodeView(
-        name=outcome.target,
+        name=name,
         verdict=verdict,
         rule=rule,
-        headline=f"{outcome.target} is {verdict}: {claim}",
+        headline=headline,
         details=details,
         place=outcome.place,
-        seconds=result.seconds,
+        seconds=seconds,
         data=outcome.as_dict(),
-    )
-
-
-def _skipped(outcome: TargetOutcome) -> CodeView:
-    verdict = "rejected" if _is_rejected(outcome) else "not rejected"
-    return CodeView(
-        name=outcome.target,
-        verdict=verdict,
-        rule=REJECTED if _is_rejected(outcome) else "",
-        headline=f"{outcome.target} is {verdict}: {outcome.skipped}",
-        details=_evidence(outcome),
-        place=outcome.place,
-        data=outcome.as_dict(),
-        skipped="" if _is_rejected(outcome) else outcome.skipped,
+        skipped="" if rejected else outcome.skipped,
     )
 
 
@@ -212,20 +178,16 @@ def junit_of_tests(views: Sequence[CodeView]) -> str:
 
 
 def _case(view: CodeView) -> JUnitCase:
-    problem = None
-    if view.rule:
-        problem = JUnitProblem(
-            kind=view.rule,
-            message=view.headline,
-            text="\n".join([view.headline, *view.details]),
-            is_error=view.rule == ERROR,
-        )
+    said = "\n".join([view.headline, *view.details])
     return JUnitCase(
         suite="rdpkit verify",
         name=view.name,
         place=view.place,
-        problem=problem,
-        output="\n".join([view.headline, *view.details]),
+        rule=view.rule,
+        message=view.headline,
+        story=said,
+        is_error=view.rule == ERROR,
+        output=said,
         seconds=view.seconds,
         skipped=view.skipped,
     )
@@ -280,9 +242,7 @@ def _row(view: CodeView) -> str:
 
 def counted_verdicts(views: Iterable[CodeView]) -> str:
     """How many tests of code have each verdict, in words."""
-    found: dict[str, int] = {}
-    for view in views:
-        found[view.verdict] = found.get(view.verdict, 0) + 1
+    found = Counter(view.verdict for view in views)
     return ", ".join(f"{count} {verdict}" for verdict, count in found.items())
 
 

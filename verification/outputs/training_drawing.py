@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import Finding
-from rdpkit.verification.outputs.verdict import claimed, number
+from rdpkit.verification.outputs.words import claimed, number
 from rdpkit.verification.training.results import CanaryScores, TrainingVerification
 
 _BARS = 24
@@ -42,10 +42,7 @@ def sandwich_lines(finding: Finding) -> list[SandwichLine]:
     if claim.epsilon is not None:
         found.append(
             SandwichLine(
-                kind="claimed",
-                value=float(claim.epsilon),
-                digits=claimed(claim),
-                words="claimed",
+                kind="claimed", value=float(claim.epsilon), digits=claimed(claim), words="claimed"
             )
         )
     if finding.lower is not None:

@@ -304,7 +304,7 @@ class ClaimItem(pytest.Item):
     def judge(self, finding: Finding) -> None:
         """Fail with a report if the finding breaks a rule that makes the check fail."""
         from rdpkit.verification.auditing.rules import failures  # noqa: PLC0415 - as in collect
-        from rdpkit.verification.outputs.view import report  # noqa: PLC0415 - as in collect
+        from rdpkit.verification.outputs.words import report  # noqa: PLC0415 - as in collect
 
         self.user_properties += [
             ("reproduction", finding.reproduction.value),
@@ -351,7 +351,7 @@ class CodeItem(ClaimItem):
             pytest.skip(f"{target!r} runs only with --allow-code")
         from rdpkit.verification.auditing.driver import code_outcome, training_outcome  # noqa: PLC0415 - as in collect
         from rdpkit.verification.auditing.rules import Rule  # noqa: PLC0415 - as in collect
-        from rdpkit.verification.outputs.view import report_of_code  # noqa: PLC0415 - as in collect
+        from rdpkit.verification.outputs.words import report_of_code  # noqa: PLC0415 - as in collect
 
         try:
             outcome = (

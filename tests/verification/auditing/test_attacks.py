@@ -16,7 +16,7 @@ from rdpkit.verification.auditing.rules import Rule
 from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.reading import loads
 from rdpkit.verification.outputs.terminal import explanation
-from rdpkit.verification.outputs.view import headline, statement
+from rdpkit.verification.outputs.words import headline, statement
 
 EVENT = """
 [claim.parameters]

@@ -50,10 +50,8 @@ def test_a_plain_audit_loads_nothing_that_it_does_not_use(tmp_path):
     outputs = {name for name in loaded if name.startswith("rdpkit.verification.outputs.")}
     assert outputs == {
         "rdpkit.verification.outputs.news",
-        "rdpkit.verification.outputs.sandwich",
         "rdpkit.verification.outputs.terminal",
-        "rdpkit.verification.outputs.verdict",
-        "rdpkit.verification.outputs.view",
+        "rdpkit.verification.outputs.words",
     }
     audits = {n.rpartition(".")[2] for n in loaded if n.startswith("rdpkit.verification.auditing.")}
     assert audits == {

@@ -1,24 +1,20 @@
-"""``rdpkit ledger``, and the audit of a ledger: made, charged, refused, shown, checked."""
+"""rdpkit ledger: releases of data sets, and one budget."""
 
 import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import rdpkit
-from rdpkit.cli import main
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.release import release
 from rdpkit.verification.auditing.driver import audit_files
 from rdpkit.verification.auditing.findings import Soundness
+from tests.cli.commands import ADD, answer, run
+from tests.cli.test_guarantees import write
 
 NEW = ["--delta", "1e-5", "--adjacency", "replace_one"]
-
-
-def run(*words):
-    return CliRunner().invoke(main, [str(word) for word in words])
 
 
 def saved(folder, name, noise_std=8.0, seed=None):
@@ -123,3 +119,99 @@ def test_a_guarantee_that_is_too_small_is_found(path, tmp_path):
     shown = json.loads(run("ledger", "show", path, "--format", "json").output)["datasets"][0]
     assert shown["epsilon_if_fixed_in_advance"] > 0.5
     assert "refuted" in run("ledger", "check", path).output
+
+
+NEW_BUDGET = ["--epsilon", "1", "--delta", "1e-5", *ADD]
+QUERY = ["gaussian", "--noise-std", "20", "--record-norm", "1"]
+
+
+@pytest.fixture
+def budget(tmp_path):
+    found = tmp_path / "budget.jsonl"
+    assert run("ledger", "new", found, *NEW_BUDGET).exit_code == 0
+    return found
+
+
+@pytest.mark.thorough
+def test_what_python_does_with_the_same_file(budget):
+    spent = answer("ledger", "spend", *QUERY, "--count", "3", "--label", "ages", "--budget", budget)
+    budget = rdpkit.PrivacyFilter.load(budget)
+    assert spent["used"] == budget.used
+    assert spent["remaining"]["noise_multiplier"] == budget.remaining.noise_multiplier
+    (charge,) = spent["charges"]
+    assert (charge["count"], charge["label"]) == (3, "ages")
+    assert charge["event"] == {"mechanism": "gaussian", "noise_std": 20.0, "record_norm": 1.0}
+    assert answer("ledger", "show", budget) == spent
+    text = run("ledger", "show", budget).output
+    assert "gaussian x 3 (ages)" in text
+    assert "one more Gaussian release: with noise of" in text
+
+
+def test_events_in_files(budget, tmp_path):
+    event = write(tmp_path / "event.toml", "poisson_sampled_gaussian")
+    spent = answer("ledger", "spend", event, "--count", "2", "--budget", budget)
+    assert spent["charges"][0]["event"]["mechanism"] == "poisson_sampled_gaussian"
+
+
+def test_what_exceeds_is_refused(budget):
+    done = run("ledger", "spend", *QUERY, "--count", "1000", "--budget", budget)
+    assert done.exit_code == 1
+    assert "Nothing was spent." in done.output
+    assert rdpkit.PrivacyFilter.load(budget).spendings == ()
+
+
+@pytest.mark.parametrize("composition", ["zcdp", "gaussian", "basic", "fixed-schedule"])
+def test_other_compositions(tmp_path, composition):
+    budget = tmp_path / "budget"
+    share = ["--delta-for-events", "1e-6"] if composition == "basic" else []
+    own = ["--own-delta", "1e-7"] if share else []
+    made = answer("ledger", "new", budget, *NEW_BUDGET, "--composition", composition, *share)
+    assert made["composition"] == composition
+    spent = answer("ledger", "spend", *QUERY, *own, "--budget", budget)
+    assert 0.0 < spent["used"] < 1.0
+    assert run("ledger", "show", budget).exit_code == 0
+
+
+def test_plans_and_orders(tmp_path):
+    event = write(tmp_path / "event.toml", "poisson_sampled_gaussian")
+    planned = tmp_path / "planned"
+    assert run("ledger", "new", planned, *NEW_BUDGET, "--planned", event).exit_code == 0
+    ordered = tmp_path / "ordered"
+    assert run("ledger", "new", ordered, *NEW_BUDGET, "--orders", "4,8,16").exit_code == 0
+    for found in (planned, ordered):
+        assert answer("ledger", "spend", event, "--budget", found)["used"] > 0.0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["ledger", "show", "no-such-file"], "no-such-file"),
+        (["ledger", "spend", *QUERY, "--budget", "no-such-file"], "there is no such budget"),
+        (["ledger", "spend", "gausian", "--budget", "b"], "Did you mean 'gaussian'"),
+        (["ledger", "new", "b", *NEW_BUDGET, "--composition", "renji"], "renyi"),
+        (
+            ["ledger", "new", "b", *NEW_BUDGET[2:]],
+            "Expected --epsilon for one budget, or --dataset",
+        ),
+        (
+            ["ledger", "new", "b", *NEW_BUDGET, "--of-persons"],
+            "Expected --dataset with --of-persons",
+        ),
+        (["ledger", "new", "b", *NEW_BUDGET, "--dataset", "d", "--orders", "8"], "no --orders"),
+    ],
+)
+def test_bad_input(words, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = run(*words)
+    assert done.exit_code == 2
+    assert message in done.output
+
+
+def test_a_budget_is_not_overwritten(budget):
+    done = run("ledger", "new", budget, *NEW_BUDGET)
+    assert done.exit_code == 2
+    assert "is there already" in done.output
+
+
+def test_the_earlier_name_of_the_command(budget):
+    assert run("budget", "show", budget).output == run("ledger", "show", budget).output

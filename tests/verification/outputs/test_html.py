@@ -17,8 +17,8 @@ from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.claims.reading import loads
 from rdpkit.verification.cli.audit import audit as command
 from rdpkit.verification.outputs.html import AuditedFile, Provenance, curves, page
-from rdpkit.verification.outputs.html.axis import Axis
 from rdpkit.verification.outputs.html.claim_view import slugs
+from rdpkit.verification.outputs.html.figures import Axis
 from rdpkit.verification.outputs.news import sentences
 from tests.verification.claim_files import text
 

@@ -1,4 +1,4 @@
-"""The pages of the explorer: each is one file of HTML that holds its styles and its script.
+"""The explorer: pages that are each one file of HTML, in a folder that is there whole or not.
 
 A claims file may be hostile. As in the report, the template escapes every text, data for scripts is
 JSON in which no tag can end, and each page's content security policy runs only the script whose
@@ -8,27 +8,126 @@ hash it lists and loads nothing from anywhere.
 from __future__ import annotations
 
 import dataclasses
+import json
+import math
 import re
+import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
+from rdpkit import _validate
+from rdpkit.formats.files import whole_folder
 from rdpkit.formats.text import as_json, printable
-from rdpkit.verification.auditing.findings import ClaimVerdict, Finding, Soundness
-from rdpkit.verification.auditing.remedies import calibrated_unasked
-from rdpkit.verification.outputs import sandwich
-from rdpkit.verification.outputs.explorer.citation import Audit, Citation
-from rdpkit.verification.outputs.explorer.claim_page import ClaimPage, claim_page
-from rdpkit.verification.outputs.explorer.works import WorkFindings, anchor
-from rdpkit.verification.outputs.html.page import checking_of, embedded, hashes, shared_style
+from rdpkit.verification.auditing.findings import (
+    ClaimVerdict,
+    Finding,
+    Soundness,
+    not_given,
+    scenario_note,
+)
+from rdpkit.verification.auditing.remedies import calibrated_unasked, remedies
+from rdpkit.verification.outputs.explorer.works import Audit, Citation, WorkFindings, anchor
+from rdpkit.verification.outputs.html.claim_view import numbers_of
+from rdpkit.verification.outputs.html.figures import FigureScale, per_cent
+from rdpkit.verification.outputs.html.page import rendered, static
 from rdpkit.verification.outputs.news import sentences
-from rdpkit.verification.outputs.verdict import MEANINGS, claimed, instead, number, sentence
-from rdpkit.verification.outputs.view import THEOREMS, named_sides, theorem_ids
+from rdpkit.verification.outputs.words import (
+    MEANINGS,
+    NUMBER_MEANINGS,
+    NUMBER_NAMES,
+    THEOREMS,
+    claimed,
+    instead,
+    named_sides,
+    number,
+    parameters,
+    region_words,
+    relation_in_words,
+    reproduced,
+    sentence,
+    shown,
+    sides,
+    statement,
+    theorem_ids,
+)
+
+# The kinds of numbers, in the order in which they stand.
+_KINDS = ("published", "lower", "upper")
+# Numbers further apart than this stand on a logarithmic axis.
+_FAR_APART = 20.0
+
+
+def claim_page(
+    finding: Finding,  # What the audit found
+    about: WorkFindings,  # The work that it belongs to
+    *,
+    noise: bool,  # Whether to compute how much noise would be enough
+) -> dict[str, Any]:
+    """What a page shows of one claim, in words and places."""
+    claim = finding.claim
+    verdict = finding.verdict
+    scale, ends = _claim_axis(finding)
+    rows = list(_numbers(finding, scale))
+    band = None
+    if finding.upper is not None and math.isfinite(finding.upper.epsilon):
+        low = 0.0 if finding.lower is None else finding.lower.epsilon
+        band = (per_cent(scale.share(low)), per_cent(scale.share(finding.upper.epsilon)))
+    told = {f"{not_given(claim)}: {item}" for item in claim.missing}
+    told |= {scenario_note(text, side) for text, side in finding.scenarios}
+    assumed = (text for _, side in named_sides(finding, _KINDS) for text in side.assumptions)
+    mended = [] if verdict is ClaimVerdict.TRUE else remedies(finding, noise=noise)
+    return {
+        **shown(finding),
+        "anchor": anchor(claim.id),
+        "verdict": verdict,
+        "sentence": sentence(finding),
+        "instead": instead(finding),
+        "remedies": [printable(remedy.sentence) for remedy in mended],
+        "statement": statement(claim),
+        "neighbours": relation_in_words(claim),
+        "reproduced": reproduced(finding),
+        "rows": rows,
+        "band": band,
+        "scale": ends,
+        "spoken": ", ".join(f"{row['name']} {row['text']}" for row in rows),
+        "missing": [printable(text) for text in claim.missing],
+        "unread": printable(claim.unread or ""),
+        "needs": [printable(text) for text in region_words(finding)],
+        "parameters": parameters(claim),
+        "assumptions": [printable(text) for text in dict.fromkeys(assumed)],
+        "notes": [printable(note) for note in finding.notes if note not in told],
+        # It shows the whole chain of the claim, as a shell takes it.
+        "command": f"{about.file.audit} --explain {shlex.quote(printable(claim.id))}",
+    }
+
+
+def _numbers(finding: Finding, scale: FigureScale) -> Iterator[dict[str, str]]:
+    """Each number of a claim: what it is, its text, its place on the axis, and the theorem."""
+    claim = finding.claim
+    rows = []
+    for view, (_, side) in zip(sides(finding, _KINDS), named_sides(finding, _KINDS), strict=True):
+        bound = f"{view.bound}, order {view.order}" if view.order else view.bound
+        rows.append((view.kind, view.text, side.epsilon, bound))
+    if claim.epsilon is not None:
+        rows.insert(0, ("claimed", claimed(claim), float(claim.epsilon), ""))
+    for kind, text, value, bound in rows:
+        place = per_cent(scale.share(value))
+        name = NUMBER_NAMES[kind]
+        yield {"kind": kind, "name": name, "text": text, "place": place, "bound": bound}
+
+
+def _claim_axis(finding: Finding) -> tuple[FigureScale, tuple[str, str]]:
+    """An axis on which a claim's numbers can be told apart, and the labels of its ends."""
+    numbers = [value for value in numbers_of(finding) if 0.0 < value < math.inf] or [1.0]
+    low, high = min(numbers), max(numbers)
+    if high < _FAR_APART * low:
+        return FigureScale(0.0, high * 1.05, False), ("0", f"{high * 1.05:.3g}")
+    low, high = low / 1.5, high * 1.5
+    return FigureScale(low, high, True), (f"{low:.2g}", f"{high:.2g} (logarithmic axis)")
+
 
 FORMAT = "rdpkit-explorer-1"
 """What the list of an explorer's files says that it is."""
@@ -37,7 +136,6 @@ LIST = "explorer.json"
 """The list of an explorer's files, and of its claims for other programs."""
 
 _PACKAGE = "rdpkit.verification.outputs.explorer"
-_REPORT = "rdpkit.verification.outputs.html"
 _WEB = re.compile(r"https?://[^\s]+", re.IGNORECASE)
 
 
@@ -55,15 +153,8 @@ class Explorer:
 
 def pages(explorer: Explorer) -> Iterator[tuple[str, str]]:
     """Every file of the explorer, as its path and its text; the list of files comes last."""
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader(_PACKAGE), PackageLoader(_REPORT)]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     names = []
-    for name, content in _pages(explorer, environment):
+    for name, content in _pages(explorer):
         names.append(name)
         yield name, content
     claims = [_listed(work, finding) for work in explorer.works for finding in work.findings]
@@ -71,47 +162,23 @@ def pages(explorer: Explorer) -> Iterator[tuple[str, str]]:
     yield LIST, as_json(entries) + "\n"
 
 
-def _pages(explorer: Explorer, environment: Environment) -> Iterator[tuple[str, str]]:
-    yield "index.html", _rendered(environment, "index", _index(explorer), explorer)
+def _pages(explorer: Explorer) -> Iterator[tuple[str, str]]:
+    yield "index.html", _rendered("index", explorer, certified=False, **_index(explorer))
     for work in explorer.works:
         certified = any(one.claim.id in explorer.certificates for one in work.findings)
-        shown = _work(work, explorer)
-        yield _address(work), _rendered(environment, "work", shown, explorer, certified=certified)
+        shown_of_work = _work(work, explorer)
+        yield _address(work), _rendered("work", explorer, certified=certified, **shown_of_work)
+
+
+def _rendered(name: str, explorer: Explorer, *, certified: bool, **shown_there: Any) -> str:
+    styles = [static("rdpkit.verification.outputs.html", "tokens.css")]
+    styles.append(static(_PACKAGE, "explorer.css"))
+    scripts = [static(_PACKAGE, f"{name}.js")]
+    return rendered(name, styles, scripts, certified=certified, audit=explorer.audit, **shown_there)
 
 
 def _address(work: WorkFindings) -> str:
     return f"works/{work.slug}.html"
-
-
-def _rendered(
-    environment: Environment,
-    name: str,
-    shown: dict[str, Any],
-    explorer: Explorer,
-    *,
-    certified: bool = False,
-) -> str:
-    styles = [shared_style("tokens.css"), _static("explorer.css")]
-    checker, checking, workers = checking_of(certified)
-    scripts = [_static(f"{name}.js"), *checking]
-    policy = (
-        "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
-        f"script-src {hashes(scripts)}; style-src {hashes(styles)}{workers}"
-    )
-    return environment.get_template(f"{name}.html.j2").render(
-        policy=policy,
-        # These texts are the project's own files, in which no tag ends.
-        styles=[Markup(style) for style in styles],  # noqa: S704
-        scripts=[Markup(script) for script in scripts],  # noqa: S704
-        checker=Markup(checker),  # noqa: S704
-        audit=explorer.audit,
-        **shown,
-    )
-
-
-def _static(name: str) -> str:
-    text = (resources.files(_PACKAGE) / "static" / name).read_text(encoding="utf-8")
-    return embedded(name, text)
 
 
 def _verdicts(findings: Sequence[Finding]) -> Counter[ClaimVerdict]:
@@ -204,22 +271,24 @@ def _work(about: WorkFindings, explorer: Explorer) -> dict[str, Any]:
         "headline": headline,
         "citation": citation,
         "cited": dataclasses.asdict(citation),
-        "numbers": [(kind, name, sandwich.MEANINGS[name]) for kind, name in sandwich.NAMES.items()],
+        "numbers": [(kind, name, NUMBER_MEANINGS[name]) for kind, name in NUMBER_NAMES.items()],
         "claims": _claims(about, explorer.certificates),
         "file": about.file,
         "theorems": [(name, THEOREMS[name]) for name in sorted(theorems)],
     }
 
 
-def _claims(about: WorkFindings, certificates: Mapping[str, str]) -> list[ClaimPage]:
+def _claims(about: WorkFindings, certificates: Mapping[str, str]) -> list[dict[str, Any]]:
     """The claims of a page, worst first."""
     order = list(ClaimVerdict)
     findings = sorted(about.findings, key=lambda one: order.index(one.verdict))
     calibrated = calibrated_unasked(findings)
-    pages_ = [claim_page(one, about, noise=one.claim.id in calibrated) for one in findings]
     return [
-        dataclasses.replace(shown, certificate=certificates.get(one.claim.id, ""))
-        for shown, one in zip(pages_, findings, strict=True)
+        {
+            **claim_page(one, about, noise=one.claim.id in calibrated),
+            "certificate": certificates.get(one.claim.id, ""),
+        }
+        for one in findings
     ]
 
 
@@ -232,3 +301,54 @@ def _listed(work: WorkFindings, finding: Finding) -> dict[str, Any]:
         "soundness": finding.soundness.value,
         "reproduction": finding.reproduction.value,
     }
+
+
+def check_folder(path: Path) -> None:
+    """Check that an explorer can be written to a folder: it is not there, empty, or an explorer."""
+    if not path.exists():
+        if not path.resolve().parent.is_dir():
+            raise _refused("in a folder that exists", path)
+        return
+    if not path.is_dir():
+        raise _refused("to be a folder", path)
+    inside = {file.relative_to(path).as_posix() for file in path.rglob("*") if not file.is_dir()}
+    if not inside:
+        return
+    foreign = sorted(inside - _known(path / LIST))
+    if foreign:
+        raise ValueError(
+            "Expected --explorer to be a new folder, an empty one, or one that it made before, "
+            f"got {str(path)!r}, which holds {foreign[0]!r}; all that is in it would be replaced."
+        )
+
+
+def _known(path: Path) -> set[str]:
+    """The files that an explorer wrote, by its own list; none if there is no such list."""
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+        if entries["format"] != FORMAT:
+            return set()
+        return {str(name) for name in entries["files"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+
+
+def _refused(condition: str, path: Path) -> ValueError:
+    return _validate.fail("--explorer", condition, str(path))
+
+
+def write_folder(
+    path: Path,  # The folder, which :func:`check_folder` accepts
+    pages: Iterable[tuple[str, str]],  # Paths inside of it, and texts
+) -> dict[str, int]:  # The size of each file, in bytes
+    """Write all pages, or none if one of them fails; what was there before is replaced."""
+    sizes = {}
+    with whole_folder(path) as temporary:
+        for name, text in pages:
+            file = temporary / name
+            file.parent.mkdir(exist_ok=True)
+            content = text.encode("utf-8", "replace")
+            file.write_bytes(content)
+            sizes[name] = len(content)
+        check_folder(path)
+    return sizes

@@ -8,8 +8,7 @@ from rdpkit.verification.outputs.html.curves import (
     curves,
     questions,
 )
-from rdpkit.verification.outputs.html.page import AuditedFile, Provenance, page
-from rdpkit.verification.outputs.html.words import worst_first
+from rdpkit.verification.outputs.html.page import AuditedFile, Provenance, page, worst_first
 
 __all__ = [
     "AuditedFile",

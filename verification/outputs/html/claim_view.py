@@ -1,4 +1,4 @@
-"""What the page shows of one claim: words from :mod:`rdpkit.verification.outputs.view`, and places.
+"""What the report shows of one claim: words from ``outputs/words.py``, and places on its axis.
 
 Nothing here is HTML. The template escapes what it is given.
 """
@@ -8,34 +8,34 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-from markupsafe import Markup
+from typing import Any
 
 from rdpkit.formats.numbers import as_given
 from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import Finding, Reproduction, Soundness, not_given
 from rdpkit.verification.auditing.remedies import obstacles, remedies
 from rdpkit.verification.claims.claim import Claim
-from rdpkit.verification.outputs.html.axis import Axis
 from rdpkit.verification.outputs.html.curves import Curves
-from rdpkit.verification.outputs.html.drawing import (
-    FigureView,
-    ScaleView,
+from rdpkit.verification.outputs.html.figures import (
+    Axis,
     close_up,
     profile_figure,
     rdp_figure,
+    region_drawing,
+    training_view,
 )
-from rdpkit.verification.outputs.html.region_drawing import region_drawing
-from rdpkit.verification.outputs.html.training_view import training_view
-from rdpkit.verification.outputs.verdict import claimed, instead, number, reproduced, sentence
-from rdpkit.verification.outputs.view import (
+from rdpkit.verification.outputs.words import (
     THEOREMS,
-    SideView,
+    claimed,
     evaluation,
+    instead,
     named_sides,
+    number,
     parameters,
     region_reasons,
+    reproduced,
+    sentence,
+    shown,
     sides,
     slack_words,
     theorem_ids,
@@ -43,62 +43,6 @@ from rdpkit.verification.outputs.view import (
 
 # Lower bounds come first, so that the numbers of a claim stand in the order of the axis.
 _KINDS = ("lower", "upper", "published")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """A number on the axis: what it is, where, and in digits."""
-
-    kind: str
-    place: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemedyView:
-    """What mends a claim: a sentence, and the lines for its file."""
-
-    sentence: str
-    lines: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimView:
-    """All that the page shows of one claim."""
-
-    number: int
-    slug: str
-    id: str
-    source: str
-    work: tuple[tuple[str, str], ...]
-    mechanism: str
-    adjacency: str
-    about: str
-    claimed: str
-    verdict: str
-    reproduction: str
-    says: str
-    slack: str
-    slack_sort: float
-    marks: tuple[Mark, ...]
-    band: tuple[str, str] | None
-    spoken: str
-    close_up: ScaleView | None
-    parameters: tuple[tuple[str, str], ...]
-    sides: tuple[SideView, ...]
-    refutation: tuple[str, ...]
-    pair: tuple[str, ...]
-    remedies: tuple[RemedyView, ...]
-    obstacles: tuple[str, ...]
-    scenarios: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
-    region: Markup | None
-    region_notes: tuple[str, ...]
-    training: Markup | None
-    figures: tuple[FigureView, ...]
-    undrawn: tuple[str, ...]
-    evaluation: tuple[tuple[str, str], ...]
-    certificate: str = ""
 
 
 def numbers_of(finding: Finding) -> list[float]:
@@ -117,59 +61,51 @@ def claim_view(
     curves: Curves | None,  # The drawings behind it
     *,
     noise: bool,  # Whether to calibrate how much noise would be enough
-) -> ClaimView:
-    """One finding in words."""
+) -> dict[str, Any]:
+    """One finding in words, for the template."""
     claim = finding.claim
     numbers = _numbers(finding)
-    marks = tuple(
-        Mark(kind=kind, place=axis.place(value), text=text) for kind, value, text in numbers
-    )
     band = None
     if finding.upper is not None:
         low = 0.0 if finding.lower is None else finding.lower.epsilon
         band = (axis.place(low), axis.place(finding.upper.epsilon))
     sound = finding.soundness is Soundness.SOUND
     reproduced = finding.reproduction is not Reproduction.DIFFERS
-    return ClaimView(
-        number=place,
-        slug=slug,
-        id=printable(claim.id),
-        source=printable(claim.source),
-        work=_work(claim),
-        mechanism=printable(claim.mechanism),
-        adjacency=claim.adjacency.dashed,
-        about=_about(claim),
-        claimed=claimed(claim),
-        verdict=finding.verdict.value,
-        reproduction=finding.reproduction.value,
-        says=printable(_says(finding)),
-        slack=slack_words(finding),
-        slack_sort=-1.0 if finding.slack is None else min(finding.slack, 1e300),
-        marks=marks,
-        band=band,
-        spoken=", ".join(f"{mark.kind} {mark.text}" for mark in marks) or "no numbers",
-        close_up=None if sound and reproduced else close_up(numbers),
-        parameters=_parameters(claim),
-        sides=tuple(sides(finding, _KINDS)),
-        refutation=tuple(map(printable, finding.refutation)),
-        pair=tuple(map(printable, finding.pair)),
-        remedies=tuple(
-            RemedyView(sentence=printable(one.sentence), lines="\n".join(map(printable, one.lines)))
+    return {
+        **shown(finding),
+        "number": place,
+        "slug": slug,
+        "work": _work(claim),
+        "adjacency": claim.adjacency.dashed,
+        "about": _about(claim),
+        "verdict": finding.verdict.value,
+        "reproduction": finding.reproduction.value,
+        "says": printable(_says(finding)),
+        "slack": slack_words(finding),
+        "slack_sort": -1.0 if finding.slack is None else min(finding.slack, 1e300),
+        "marks": [
+            {"kind": kind, "place": axis.place(value), "text": text}
+            for kind, value, text in numbers
+        ],
+        "band": band,
+        "spoken": ", ".join(f"{kind} {text}" for kind, _, text in numbers) or "no numbers",
+        "close_up": None if sound and reproduced else close_up(numbers),
+        "parameters": _parameters(claim),
+        "sides": sides(finding, _KINDS),
+        "pair": [printable(text) for text in finding.pair],
+        "remedies": [
+            {"sentence": printable(one.sentence), "lines": "\n".join(map(printable, one.lines))}
             for one in remedies(finding, noise=noise)
-        ),
-        obstacles=() if sound else tuple(map(printable, obstacles(finding, noise=noise))),
-        scenarios=tuple(
-            (printable(text), f"{number('published', side.epsilon)} by {side.bound}")
-            for text, side in finding.scenarios
-        ),
-        notes=tuple(map(printable, finding.notes)),
-        region=None if finding.region is None else region_drawing(finding.region),
-        region_notes=tuple(region_reasons(finding)),
-        training=training_view(finding),
-        figures=() if curves is None else _figures(finding, curves),
-        evaluation=tuple((name, printable(text)) for name, text in evaluation(finding)),
-        undrawn=() if curves is None else tuple(map(printable, curves.notes)),
-    )
+        ],
+        "obstacles": [] if sound else [printable(one) for one in obstacles(finding, noise=noise)],
+        "notes": [printable(note) for note in finding.notes],
+        "region": None if finding.region is None else region_drawing(finding.region),
+        "region_notes": region_reasons(finding),
+        "training": training_view(finding),
+        "figures": [] if curves is None else _figures(finding, curves),
+        "evaluation": [(name, printable(text)) for name, text in evaluation(finding)],
+        "undrawn": [] if curves is None else [printable(note) for note in curves.notes],
+    }
 
 
 def slugs(ids: Sequence[str]) -> list[str]:
@@ -251,7 +187,7 @@ def _parameters(claim: Claim) -> tuple[tuple[str, str], ...]:
     return tuple(parameters(claim))
 
 
-def _figures(finding: Finding, curves: Curves) -> tuple[FigureView, ...]:
+def _figures(finding: Finding, curves: Curves) -> list[dict[str, Any]]:
     """The drawings of a claim, with its numbers in them."""
     claim = finding.claim
     numbers = [(kind, value) for kind, value, _ in _numbers(finding)]
@@ -261,4 +197,4 @@ def _figures(finding: Finding, curves: Curves) -> tuple[FigureView, ...]:
     elif claim.delta is None and claim.order is not None:
         by_order = [(kind, claim.order, value) for kind, value in numbers]
     drawn = (profile_figure(curves, by_delta), rdp_figure(curves, by_order))
-    return tuple(one for one in drawn if one is not None)
+    return [one for one in drawn if one is not None]

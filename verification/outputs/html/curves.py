@@ -140,9 +140,7 @@ def _with_numbers(question: CurveQuestion, finding: Finding) -> CurveQuestion:
         if side is not None and math.isfinite(side.epsilon):
             known.add((kind, claim.delta, side.epsilon))
     return dataclasses.replace(
-        question,
-        deltas=tuple(sorted({*question.deltas, claim.delta})),
-        known=tuple(sorted(known)),
+        question, deltas=tuple(sorted({*question.deltas, claim.delta})), known=tuple(sorted(known))
     )
 
 

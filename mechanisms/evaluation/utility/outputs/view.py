@@ -5,7 +5,7 @@ Markdown and HTML differ in their form alone. Texts are plain; whoever writes a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rdpkit.formats.numbers import as_given, how_many, rounded_down, rounded_up
 from rdpkit.mechanisms.evaluation.utility.columns import ColumnSummary, MarginalError
@@ -16,8 +16,7 @@ from rdpkit.mechanisms.evaluation.utility.trained import TargetScores
 _WORST = 10  # Rows of tables that show the largest errors
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class Table(NamedTuple):
     """A table of texts."""
 
     headings: tuple[str, ...]  # One for each column
@@ -25,8 +24,7 @@ class Table:
     caption: str  # What it shows
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class Section(NamedTuple):
     """A part of the report."""
 
     name: str  # For programs; the page puts drawings beside some sections by their name
@@ -35,8 +33,7 @@ class Section:
     tables: tuple[Table, ...] = ()  # What is shown below them
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class View(NamedTuple):
     """A report in words."""
 
     title: str  # Of the report
@@ -128,15 +125,13 @@ def short_rows(report: UtilityReport) -> list[tuple[str, str, str, str]]:
         good = (
             f"near {ceiling}, which real records give" if ceiling else "near that of real records"
         )
-        rows.append(
-            (
-                f"prediction of {one.target}",
-                score_text(one.measure, one.best.synthetic),
-                f"{'right answers' if one.measure == 'accuracy' else 'R2'} on real records, of the "
-                f"best model that saw the release alone ({one.best.title})",
-                f"{good}; no model at all: {score_text(one.measure, one.floor)}",
-            )
+        meaning = (
+            f"{'right answers' if one.measure == 'accuracy' else 'R2'} on real records, of the "
+            f"best model that saw the release alone ({one.best.title})"
         )
+        good += f"; no model at all: {score_text(one.measure, one.floor)}"
+        value = score_text(one.measure, one.best.synthetic)
+        rows.append((f"prediction of {one.target}", value, meaning, good))
     for name, error, floor, what in (
         ("mean error of columns", report.single_error, report.single_floor, "one column's values"),
         ("mean error of pairs", report.pair_error, report.pair_floor, "two columns' values"),
@@ -152,57 +147,48 @@ def short_rows(report: UtilityReport) -> list[tuple[str, str, str, str]]:
 
 
 def _in_short(report: UtilityReport) -> Section:
-    table = Table(
-        headings=("what", "value", "what it means", "a good value"),
-        rows=tuple(short_rows(report)),
-        caption="The most important numbers",
-    )
-    return Section(name="short", title="In short", tables=(table,))
+    headings = ("what", "value", "what it means", "a good value")
+    table = Table(headings, tuple(short_rows(report)), "The most important numbers")
+    return Section("short", "In short", tables=(table,))
 
 
 def _privacy_rows(report: UtilityReport) -> list[tuple[str, str, str, str]]:
     rows = []
-    guarantee = report.release.guarantee
+    guarantee, attacked = report.release.guarantee, report.membership
     if guarantee is not None:
-        rows.append(
-            (
-                "proven epsilon",
-                f"at most {rounded_up(guarantee.epsilon)} at delta {as_given(guarantee.delta)}, "
-                f"{guarantee.adjacency.dashed}",
-                "how much the release can show about one person, whatever anybody does, but for "
-                "bad luck of delta",
-                "below 1 is strong, below 10 reasonable",
-            )
+        value = (
+            f"at most {rounded_up(guarantee.epsilon)} at delta {as_given(guarantee.delta)}, "
+            f"{guarantee.adjacency.dashed}"
         )
-    if report.membership is not None:
-        rows.append(
-            (
-                "attacked epsilon",
-                f"at least {rounded_down(report.membership.lower)}",
-                f"what an attack really showed, with confidence {report.membership.confidence:.0%}",
-                "0; above the proven epsilon something is wrong",
-            )
+        meaning = (
+            "how much the release can show about one person, whatever anybody does, but for bad "
+            "luck of delta"
         )
+        good = "below 1 is strong, below 10 reasonable"
+        rows.append(("proven epsilon", value, meaning, good))
+    if attacked is not None:
+        meaning = f"what an attack really showed, with confidence {attacked.confidence:.0%}"
+        good = "0; above the proven epsilon something is wrong"
+        rows.append(("attacked epsilon", f"at least {rounded_down(attacked.lower)}", meaning, good))
     return rows
 
 
 def _models(scores: TargetScores, report: UtilityReport) -> Section:
     number = scores.measure != "accuracy"
+    real = any(one.real is not None for one in scores.models)
+
+    def row(title: str, *values: float | None) -> tuple[str, ...]:
+        return (title, *(score_text(scores.measure, value) for value in values))
+
     shown = [
-        (
-            one.title,
-            score_text(scores.measure, one.synthetic),
-            *(() if one.real is None else (score_text(scores.measure, one.real),)),
-        )
+        row(one.title, one.synthetic, *(() if one.real is None else (one.real,)))
         for one in scores.models
     ]
-    real = any(one.real is not None for one in scores.models)
-    blank = ("",) if real else ()
-    floor = score_text(scores.measure, scores.floor)
-    shown.append((f"no model: always the {'mean' if number else 'commonest'}", floor, *blank))
+    floor = row(f"no model: always the {'mean' if number else 'commonest'}", scores.floor)
+    shown.append((*floor, *(("",) if real else ())))
     if scores.private is not None:
-        score = score_text(scores.measure, scores.private)
-        shown.append(("linear model, privately trained on real records", "", score))
+        name = "linear model, privately trained on real records"
+        shown.append((name, "", score_text(scores.measure, scores.private)))
     text = [
         f"Each model learned to predict {scores.target} from the other columns of the release "
         "alone, and was asked about real records it had never seen. "
@@ -225,24 +211,20 @@ def _models(scores: TargetScores, report: UtilityReport) -> Section:
             "this "
             "is worth more than the one model, and it can be used for everything else as well."
         )
-    table = Table(
-        headings=("model", "trained on the release", *(("on real records",) if real else ())),
-        rows=tuple(shown),
-        caption=f"Prediction of {scores.target}, tested on "
-        f"{how_many(scores.test_records, 'real record')}",
-    )
-    return Section(
-        name="models", title=f"Predicting {scores.target}", text=tuple(text), tables=(table,)
-    )
+    headings = ("model", "trained on the release", *(("on real records",) if real else ()))
+    tested = how_many(scores.test_records, "real record")
+    caption = f"Prediction of {scores.target}, tested on {tested}"
+    table = Table(headings, tuple(shown), caption)
+    return Section("models", f"Predicting {scores.target}", tuple(text), (table,))
 
 
 def _pictures(report: UtilityReport) -> Section | None:
     if report.pictures is None:
         return None
     return Section(
-        name="pictures",
-        title="Images",
-        text=(
+        "pictures",
+        "Images",
+        (
             "Above are images of the release, below real ones; one column is one class: "
             f"{', '.join(report.pictures.classes)}. An image of the release that looks like a real "
             "one is no proof that it is one, and a blurred one may still be good to learn from.",
@@ -268,7 +250,7 @@ def _single(report: UtilityReport) -> Section:
         )
     worst = report.marginals.worst(report.marginals.single, _WORST)
     table = _distances(worst, f"The {how_many(len(worst), 'column')} with the largest errors")
-    return Section(name="single", title="Single columns", text=tuple(text), tables=(table,))
+    return Section("single", "Single columns", tuple(text), (table,))
 
 
 def _pairs(report: UtilityReport) -> Section | None:
@@ -276,31 +258,25 @@ def _pairs(report: UtilityReport) -> Section | None:
         return None
     worst = report.marginals.worst(report.marginals.pairs, _WORST)
     return Section(
-        name="pairs",
-        title="Pairs of columns",
-        text=(
+        "pairs",
+        "Pairs of columns",
+        (
             "The same for two columns at once: it shows whether what belongs together stayed "
             "together. Pairs have many more cells, so that their errors are larger by chance "
             "alone; compare them with that.",
         ),
-        tables=(_distances(worst, f"The {how_many(len(worst), 'pair')} with the largest errors"),),
+        (_distances(worst, f"The {how_many(len(worst), 'pair')} with the largest errors"),),
     )
 
 
 def _distances(distances: list[MarginalError], caption: str) -> Table:
     floors = any(one.floor is not None for one in distances)
     rows = tuple(
-        (
-            " and ".join(one.columns),
-            percent(one.error),
-            *((percent(one.floor),) if floors else ()),
-        )
+        (" and ".join(one.columns), percent(one.error), *((percent(one.floor),) if floors else ()))
         for one in distances
     )
     names = "columns" if distances and len(distances[0].columns) > 1 else "column"
-    return Table(
-        headings=(names, "error", *(("chance",) if floors else ())), rows=rows, caption=caption
-    )
+    return Table((names, "error", *(("chance",) if floors else ())), rows, caption)
 
 
 def _correlations(report: UtilityReport) -> Section | None:
@@ -308,25 +284,16 @@ def _correlations(report: UtilityReport) -> Section | None:
         return None
     worst = sorted(report.correlations, key=lambda one: -one.error)[:_WORST]
     mean = sum(one.error for one in report.correlations) / len(report.correlations)
-    return Section(
-        name="correlations",
-        title="Numbers that move together",
-        text=(
-            "A correlation of 1 means that two numbers rise together, -1 that one falls as the "
-            "other rises, 0 that they have nothing to do with each other in this sense. On "
-            f"average it is off by {mean:.3f}; below 0.05 is good.",
-        ),
-        tables=(
-            Table(
-                headings=("columns", "release", "real"),
-                rows=tuple(
-                    (" and ".join(one.columns), f"{one.synthetic:.3f}", f"{one.real:.3f}")
-                    for one in worst
-                ),
-                caption="The largest differences",
-            ),
-        ),
+    rows = tuple(
+        (" and ".join(one.columns), f"{one.synthetic:.3f}", f"{one.real:.3f}") for one in worst
     )
+    text = (
+        "A correlation of 1 means that two numbers rise together, -1 that one falls as the "
+        "other rises, 0 that they have nothing to do with each other in this sense. On "
+        f"average it is off by {mean:.3f}; below 0.05 is good."
+    )
+    table = Table(("columns", "release", "real"), rows, "The largest differences")
+    return Section("correlations", "Numbers that move together", (text,), (table,))
 
 
 def _columns(report: UtilityReport) -> Section | None:
@@ -343,32 +310,18 @@ def _columns(report: UtilityReport) -> Section | None:
         )
         for one in report.columns
     )
-    return Section(
-        name="columns",
-        title="What each column holds",
-        text=(
-            "Outside is the share of the release's records with a value beyond all real ones: a "
-            "larger or smaller number, or a category that no real record has.",
-            "Against the schema is the share with a value that the schema does not allow: 0 % is "
-            "right, anything else is a mistake of whatever made the release."
-            if stated
-            else "",
-        ),
-        tables=(
-            Table(
-                headings=(
-                    "column",
-                    "release",
-                    "real",
-                    "missing: release; real",
-                    "outside",
-                    *(("against the schema",) if stated else ()),
-                ),
-                rows=rows,
-                caption="Ranges and means, or categories that are missing on one side",
-            ),
-        ),
+    text = (
+        "Outside is the share of the release's records with a value beyond all real ones: a "
+        "larger or smaller number, or a category that no real record has.",
+        "Against the schema is the share with a value that the schema does not allow: 0 % is "
+        "right, anything else is a mistake of whatever made the release."
+        if stated
+        else "",
     )
+    headings = ("column", "release", "real", "missing: release; real", "outside")
+    caption = "Ranges and means, or categories that are missing on one side"
+    table = Table((*headings, *(("against the schema",) if stated else ())), rows, caption)
+    return Section("columns", "What each column holds", text, (table,))
 
 
 def _column_words(one: ColumnSummary) -> tuple[str, str]:
@@ -392,14 +345,11 @@ def _membership(report: UtilityReport) -> Section | None:
     if test is None:
         if report.cost.kind == "accounted":
             return None
-        return Section(
-            name="membership",
-            title="Does it tell who was in it?",
-            text=(
-                "Not tested. Keep some records out of the release, chosen by chance, and give them "
-                "with --holdout: then an attack tries to tell them from those that were in.",
-            ),
+        untested = (
+            "Not tested. Keep some records out of the release, chosen by chance, and give them "
+            "with --holdout: then an attack tries to tell them from those that were in."
         )
+        return Section("membership", _MEMBERSHIP, (untested,))
     rows = tuple(
         (
             one.score,
@@ -409,21 +359,14 @@ def _membership(report: UtilityReport) -> Section | None:
         )
         for one in test.attacks
     )
-    return Section(
-        name="membership",
-        title="Does it tell who was in it?",
-        text=(*_membership_words(test), "" if test.refuted else _ASSUMED),
-        tables=(
-            Table(
-                headings=("attack", "right", "share", "proves an epsilon of"),
-                rows=rows,
-                caption="Attacks on "
-                f"{how_many(test.pairs, 'pair')} of a record that was in and one that was not",
-            ),
-        ),
-    )
+    pairs = f"{how_many(test.pairs, 'pair')} of a record that was in and one that was not"
+    headings = ("attack", "right", "share", "proves an epsilon of")
+    table = Table(headings, rows, f"Attacks on {pairs}")
+    text = (*_membership_words(test), "" if test.refuted else _ASSUMED)
+    return Section("membership", _MEMBERSHIP, text, (table,))
 
 
+_MEMBERSHIP = "Does it tell who was in it?"
 _ASSUMED = (
     "An attack that fails proves nothing: another one may succeed. The bound holds if chance "
     "decided which of these records were in the data, for example if they were put aside at "
@@ -462,9 +405,5 @@ def _how(report: UtilityReport) -> Section:
     ]
     for one in report.targets[:1]:
         rows.insert(4, ("training records", f"at most {one.train_records} for each model"))
-    return Section(
-        name="how",
-        title="How this was measured",
-        text=report.notes,
-        tables=(Table(headings=("what", "value"), rows=tuple(rows), caption="What was compared"),),
-    )
+    table = Table(("what", "value"), tuple(rows), "What was compared")
+    return Section("how", "How this was measured", report.notes, (table,))

@@ -8,8 +8,8 @@ import pytest
 
 from rdpkit.formats.files import write_whole
 from rdpkit.verification.outputs.explorer import pages, write_folder
-from rdpkit.verification.outputs.explorer.citation import Citation
-from rdpkit.verification.outputs.view import statement
+from rdpkit.verification.outputs.explorer.works import Citation
+from rdpkit.verification.outputs.words import statement
 from tests.browser import IN_BROWSER, Browser, assert_usable
 from tests.verification.outputs.explorer.example import CLAIMS, explorer_of
 from tests.verification.outputs.test_html import HOSTILE

@@ -21,10 +21,9 @@ from rdpkit.verification.outputs.explorer import (
     works_of,
     write_folder,
 )
-from rdpkit.verification.outputs.explorer.citation import Citation
-from rdpkit.verification.outputs.explorer.works import anchor
+from rdpkit.verification.outputs.explorer.works import Citation, anchor
 from rdpkit.verification.outputs.html import AuditedFile
-from rdpkit.verification.outputs.verdict import instead, sentence
+from rdpkit.verification.outputs.words import instead, sentence
 from tests.verification.finding_examples import (
     HOSTILE,
     claim,

@@ -1,19 +1,30 @@
-"""The summary in Markdown: verdicts, a row a claim, and text that stays text."""
+"""Markdown and badges: verdicts, a row a claim, colours, and text that stays text."""
 
+import dataclasses
 import html
+import json
 import re
+from xml.etree import ElementTree as Xml
 
 import pytest
 
 from rdpkit.formats.text import escaped_markdown
 from rdpkit.verification.auditing.baseline import BaselineComparison, Change, Moved
 from rdpkit.verification.auditing.rules import DEFAULT, FailOn
-from rdpkit.verification.outputs import AuditResult, markdown
-from tests.verification.finding_examples import HOSTILE, finding, hostile, one_of_each, refuted
+from rdpkit.verification.outputs import AuditResult, summaries
+from rdpkit.verification.outputs.summaries import badge_json, badge_svg
+from tests.verification.finding_examples import (
+    HOSTILE,
+    finding,
+    hostile,
+    one_of_each,
+    refuted,
+    unproven,
+)
 
 
 def summary(*result):
-    return markdown.summary(AuditResult(*result))
+    return summaries.summary(AuditResult(*result))
 
 
 def rows(text):
@@ -96,3 +107,52 @@ def test_what_moved_is_a_table():
     assert "| &#60;b&#62; | :x: upper | 1 | 2 |" in text
     nothing = summary([finding()], DEFAULT, BaselineComparison(changes=()))
     assert "Not worse than the baseline." in nothing
+
+
+def approximate():
+    found = refuted("a")
+    claim = dataclasses.replace(found.claim, approximation="by a central limit theorem")
+    return dataclasses.replace(found, claim=claim)
+
+
+@pytest.mark.parametrize(
+    ("findings", "words", "message", "colour"),
+    [
+        ([], ["refuted"], "none", "lightgrey"),
+        ([finding(), finding("b")], ["refuted"], "2 sound", "brightgreen"),
+        ([finding(), unproven()], ["refuted"], "1 unproven, 1 sound", "yellow"),
+        ([finding(), unproven()], ["unproven"], "1 unproven, 1 sound", "red"),
+        ([refuted(), finding()], ["refuted"], "1 refuted, 1 sound", "red"),
+        ([refuted(), finding()], ["nothing"], "1 refuted, 1 sound", "yellow"),
+        ([finding()], ["slack>1.05"], "1 slack", "red"),
+        ([approximate(), finding()], ["nothing"], "1 approximation, 1 sound", "yellow"),
+    ],
+)
+def test_words_and_colour(findings, words, message, colour):
+    found = json.loads(badge_json(AuditResult(findings, FailOn.parse(words))))
+    assert found == {
+        "schemaVersion": 1,
+        "label": "privacy claims",
+        "message": message,
+        "color": colour,
+        "isError": colour == "red",
+    }
+
+
+def test_the_picture_says_the_same_to_a_screen_reader():
+    root = Xml.fromstring(badge_svg(AuditResult(one_of_each(), DEFAULT)))
+    name = "{http://www.w3.org/2000/svg}"
+    title = root.find(f"{name}title").text
+    assert root.get("role") == "img"
+    assert root.get("aria-label") == title
+    assert title == "privacy claims: 1 refuted, 2 unproven, 1 sound"
+    texts = [text.text for text in root.iter(f"{name}text")]
+    assert ": ".join(texts) == title
+    widths = [float(rect.get("width")) for rect in root.iter(f"{name}rect")]
+    assert widths[1] + widths[2] == widths[0] == float(root.get("width"))
+
+
+def test_there_is_nothing_in_it_that_runs_or_loads():
+    text = badge_svg(AuditResult(one_of_each(), DEFAULT))
+    assert "script" not in text
+    assert "href" not in text

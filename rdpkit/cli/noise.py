@@ -1,45 +1,120 @@
-"""``rdpkit calibrate``: the value of a parameter that meets a target."""
+"""How much noise it takes: rdpkit calibrate and rdpkit plan."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
 import click
 
+from rdpkit import _validate
 from rdpkit._validate import no_such
 from rdpkit.calibration import (
     AttackCalibration,
     Calibration,
     CalibrationError,
+    UnreachableTargetError,
     calibrate_attack,
 )
-from rdpkit.calibration import calibrate as find
+from rdpkit.calibration import calibrate as find_value
 from rdpkit.calibration.parameters import Value, stands_for
-from rdpkit.cli.completion import bounds_of_event, names_of, parameters_of_event
 from rdpkit.cli.event_commands import (
     COUNT,
-    EventCommands,
-    example_adjacency,
-    made_of_events,
-    repeated,
-    with_adjacency,
-)
-from rdpkit.cli.event_options import (
     WITH_OPTIONS,
+    EventCommands,
     adjacency_option,
+    bound_option,
     conversion_option,
     delta_option,
     event_options,
+    example_adjacency,
+    made_of_events,
+    repeated,
     target_epsilon_option,
+    with_adjacency,
 )
-from rdpkit.cli.option_types import NUMBER, NameType, dashed
+from rdpkit.cli.option_types import (
+    NUMBER,
+    ListType,
+    NameType,
+    dashed,
+    names_of,
+    parameters_of_event,
+)
 from rdpkit.cli.output import OUT_OF_REACH, CommandError, format_choice
-from rdpkit.cli.placeholders import check_nothing_missing, with_placeholders
-from rdpkit.events import MECHANISMS, Event, parameters_of
-from rdpkit.formats.tables import event_from_table, event_in_file, read_toml
+from rdpkit.cli.progress import work_shown
+from rdpkit.events import MECHANISMS, Event, Parameter, parameters_of
+from rdpkit.events.mixing import Mixing
+from rdpkit.formats.screen import aligned
+from rdpkit.formats.tables import event_from_table, event_in_file, mechanism_name, read_toml
 from rdpkit.formats.text import as_json, printable, rounded_down, rounded_up, with_guarantee
+from rdpkit.planning import OBJECTIVES, Plan
+from rdpkit.planning import plan as find_plan
+
+Wanted = Callable[[str], bool]
+"""Whether the parameter at a path is searched for."""
+
+# Values of a usual size that events accept whatever their other parameters are.
+_FITTING: Mapping[str, Any] = {
+    "sampling_probability": 0.5,
+    "min_eigenvalue": 0.5,
+    "population_size": _validate.LARGEST_INTEGER,
+    "records": 10**6,
+}
+_FITTING_KIND: Mapping[str, Any] = {"number": 1.0, "integer": 1}
+
+
+def with_placeholders(
+    # As in a TOML file: ``mechanism`` and its parameters, where events are tables themselves.
+    # Mistakes in it are kept; whoever builds the event reports them.
+    table: Mapping[str, Any],
+    wanted: Wanted,  # Which parameters are searched for
+    prefix: str = "",  # The path of the table
+) -> dict[str, Any]:
+    """The table of an event, with a value in every place that is searched for and left empty."""
+    result = dict(table)
+    kind = MECHANISMS.get(mechanism_name(str(table.get("mechanism"))))
+    if kind is None:
+        return result
+    for parameter in parameters_of(kind):
+        path = prefix + parameter.name
+        inner = table.get(parameter.name)
+        if parameter.kind == "event" and isinstance(inner, Mapping):
+            result[parameter.name] = with_placeholders(inner, wanted, f"{path}.")
+        elif parameter.kind == "events" and isinstance(inner, list):
+            result[parameter.name] = [
+                with_placeholders(part, wanted, f"{path}[{i}].")
+                if isinstance(part, Mapping)
+                else part
+                for i, part in enumerate(inner)
+            ]
+        elif inner is None and parameter.required and wanted(path):
+            value = _fitting(parameter, table)
+            if value is not None:
+                result[parameter.name] = value
+    return result
+
+
+def _fitting(parameter: Parameter, table: Mapping[str, Any]) -> Any:
+    if parameter.name == "record_norm":
+        # A diameter that is given must not exceed twice the norm.
+        diameter = table.get("record_diameter")
+        return max(1.0, diameter) if isinstance(diameter, (int, float)) else 1.0
+    if parameter.kind == "integers":
+        return 1 if parameter.one_for_all else None
+    return _FITTING.get(parameter.name, _FITTING_KIND.get(parameter.kind))
+
+
+def check_nothing_missing(mechanism: str, given: Mapping[str, Any]) -> None:
+    """Check that options gave everything that a mechanism requires.
+
+    Raises click.UsageError if not; the message names the first option that is missing.
+    """
+    for parameter in parameters_of(MECHANISMS[mechanism]):
+        if parameter.required and parameter.name not in given:
+            raise click.UsageError(f"Missing option '--{parameter.name.replace('_', '-')}'.")
+
 
 _OF_ATTACKS = ("target_advantage", "target_tpr", "at_fpr", "target_mu", "smallest_delta")
 
@@ -72,7 +147,7 @@ def _parameters(
         ) from None
 
 
-def _event(
+def _calibrated_event(
     source: str, given: dict[str, Any], *, searched: str | Collection[str], adjacency: str
 ) -> Event:
     """The event, with placeholders for the parameters that are searched for."""
@@ -144,7 +219,7 @@ def _lines(found: Calibration) -> list[str]:
     return with_guarantee(lines, found.guarantee, found.notes, width)
 
 
-def _run(
+def _calibrate(
     source: str,
     given: dict[str, Any],
     *,
@@ -158,7 +233,7 @@ def _run(
     _check_question(question, attacks if of_attacks else {})
     if parameter is None:
         parameter = _left_out(source, given)
-    event = _event(source, given, searched=parameter, adjacency=adjacency)
+    event = _calibrated_event(source, given, searched=parameter, adjacency=adjacency)
     found: Calibration | AttackCalibration
     try:
         if of_attacks:
@@ -168,7 +243,7 @@ def _run(
                 event, parameter=parameter, adjacency=adjacency, **attacks, **rest
             )
         else:
-            found = find(event, parameter=parameter, adjacency=adjacency, **question)
+            found = find_value(event, parameter=parameter, adjacency=adjacency, **question)
     except CalibrationError as error:
         raise CommandError(str(error), status=OUT_OF_REACH) from None
     if output_format == "json":
@@ -232,7 +307,7 @@ def _attack_options() -> list[click.Option]:
     ]
 
 
-def _shared_options() -> list[click.Option]:
+def _calibrate_options() -> list[click.Option]:
     return [
         adjacency_option(),
         click.Option(
@@ -249,13 +324,9 @@ def _shared_options() -> list[click.Option]:
         _optional(target_epsilon_option()),
         _optional(delta_option()),
         *_attack_options(),
-        click.Option(
-            ["--bound"],
-            shell_complete=names_of(bounds_of_event),
-            default="best",
-            show_default=True,
-            help="The theorem to use. best: the one that needs the least noise. best-rdp: Renyi "
-            "divergences alone, which is faster. Or the id of an upper or a published bound.",
+        bound_option(
+            "The theorem to use. best: the one that needs the least noise. best-rdp: Renyi "
+            "divergences alone, which is faster. Or the id of an upper or a published bound."
         ),
         conversion_option(),
         click.Option(
@@ -288,11 +359,181 @@ calibrate = EventCommands(
     # None of them is required.
     event_options=partial(event_options, required=False),
     counted=True,
-    shared_options=_shared_options,
-    run=_run,
+    shared_options=_calibrate_options,
+    run=_calibrate,
     refusal=made_of_events,
     help="The value of a parameter that meets a target, with a certificate. EVENT is a mechanism, "
     "or a TOML file that describes one; the parameter that is chosen may be left out.\n\nExit "
     "status: 0 fine, 1 the target is out of reach, 2 bad usage or bad input.",
     example=_example,
+)
+
+
+_PLANNED = [name for name, kind in MECHANISMS.items() if kind.mixing is not None]
+
+
+def _chosen(mixing: Mixing) -> set[str]:
+    """What a plan chooses, and a description may leave out."""
+    names = {mixing.mixed, mixing.releases, mixing.noise}
+    return names | ({mixing.label_noise} if mixing.label_noise else set())
+
+
+def _options(event_type: type[Event]) -> list[click.Option]:
+    """The options of a mechanism, none of them required."""
+    # The list of releases to try takes the place of the one number.
+    found = event_options(event_type, required=False)
+    return [option for option in found if option.name != "releases"]
+
+
+def _refusal(name: str) -> str:
+    known = ", ".join(map(dashed, _PLANNED))
+    return f"Expected EVENT to be one of {known}, which can be planned, got {dashed(name)!r}."
+
+
+def _planned_event(
+    source: str, given: dict[str, Any], *, releases: list[int] | None, adjacency: str
+) -> Event:
+    """The event, with placeholders for what the plan chooses."""
+    if source in MECHANISMS:
+        table = {"mechanism": source, **with_adjacency(source, given, adjacency)}
+    else:
+        table = read_toml(source)
+    kind = MECHANISMS.get(mechanism_name(str(table.get("mechanism"))))
+    if kind is not None and kind.mixing is None:
+        raise ValueError(_refusal(kind.mechanism))
+    if kind is not None and kind.mixing is not None:
+        chosen = _chosen(kind.mixing)
+        own = kind.mixing.releases
+        if releases is None and own not in table:
+            choice = "" if own == "releases" else f" or '--{dashed(own)}'"
+            raise click.UsageError(f"Missing option '--releases'{choice}.")
+        table = with_placeholders(table, lambda path: path in chosen)
+    if source not in MECHANISMS:
+        return event_in_file(source, table)
+    check_nothing_missing(source, table)
+    return event_from_table(table)
+
+
+def _print_plan(found: Plan) -> None:
+    best = found.best
+    width = 16
+    lines = [
+        f"{'order of mixture':{width}} {best.order_of_mixture}",
+        f"{'releases':{width}} {best.releases}",
+        f"{'noise':{width}} {best.noise!r}",
+    ]
+    if best.label_noise is not None:
+        lines.append(f"{'label noise':{width}} {best.label_noise!r}")
+    lines.append(f"{found.objective:{width}} {best.score:.6g} ({OBJECTIVES[found.objective]})")
+    lines = with_guarantee(lines, found.guarantee, found.notes, width)
+    click.echo("\n".join(printable(line) for line in lines))
+    click.echo()
+    _print_choices(found)
+
+
+def _print_choices(found: Plan) -> None:
+    """Every order of mixture that was tried; a star marks the best."""
+    shares = any(choice.label_share is not None for choice in found.choices)
+    headings = ["l", "releases", *(["label share"] if shares else []), "noise", "mean", "variation"]
+    rows = [
+        (
+            f"{choice.order_of_mixture}{' *' if choice == found.best else '  '}",
+            str(choice.releases),
+            *([f"{choice.label_share:g}"] if shares else []),
+            f"{choice.noise:.6g}",
+            f"{choice.mean:.6g}",
+            f"{choice.variation:.6g}",
+        )
+        for choice in found.choices
+    ]
+    click.echo("\n".join(aligned(headings, rows)))
+
+
+def _plan_run(
+    source: str,
+    given: dict[str, Any],
+    *,
+    adjacency: str,
+    releases: list[int] | None,
+    output_format: str,
+    **question: Any,
+) -> None:
+    event = _planned_event(source, given, releases=releases, adjacency=adjacency)
+    try:
+        with work_shown() as work:
+            found = find_plan(
+                event,
+                adjacency=adjacency,
+                releases=releases,
+                **question,
+                progress=lambda done, total: work.show("plan", done, total),
+            )
+    except UnreachableTargetError as error:
+        raise CommandError(str(error), status=OUT_OF_REACH) from None
+    if output_format == "json":
+        click.echo(as_json(found.as_dict()))
+    elif output_format == "csv":
+        click.echo(found.as_csv(), nl=False)
+    else:
+        _print_plan(found)
+
+
+def _plan_options() -> list[click.Option]:
+    return [
+        adjacency_option(),
+        target_epsilon_option(),
+        delta_option(pure=False),
+        click.Option(
+            ["--objective"],
+            type=NameType.of("objective", OBJECTIVES),
+            default="variation",
+            show_default=True,
+            help="What is maximised: the signal-to-noise ratio of a release, where the signal is "
+            "how records differ (variation) or their mean; total-: times the releases.",
+        ),
+        click.Option(
+            ["--orders-of-mixture"],
+            type=ListType(int),
+            help="Numbers of records in a release to try.  [default: a search for the best]",
+        ),
+        click.Option(
+            ["--releases"],
+            type=ListType(int),
+            help="Numbers of releases to try; where every class has its own, for each class.  "
+            "[default: the event's own]",
+        ),
+        click.Option(
+            ["--label-shares"],
+            type=ListType(float),
+            help="For dpmix, the parts of the budget to try for labels.  [default: the best for "
+            "--label-weight]",
+        ),
+        click.Option(
+            ["--label-weight"],
+            type=NUMBER,
+            default=0.5,
+            show_default=True,
+            help="For dpmix, how much the labels' ratio counts, in (0, 1).",
+        ),
+        bound_option("As for rdpkit calibrate."),
+        format_choice("text", "json", "csv"),
+    ]
+
+
+plan = EventCommands(
+    name="plan",
+    mechanisms=_PLANNED,
+    event_options=_options,
+    shared_options=_plan_options,
+    run=_plan_run,
+    refusal=_refusal,
+    help="The order of mixture, the number of releases and the noise that give the highest "
+    "signal-to-noise ratio within a target epsilon, certified. EVENT is a mechanism, or a TOML "
+    "file that describes one; what is chosen may be left out.\n\nExit status: 0 fine, 1 the "
+    "target is out of reach, 2 bad usage or bad input.",
+    example=lambda event_type: [
+        "--target-epsilon 1",
+        example_adjacency(event_type),
+        "--delta 1e-5",
+    ],
 )

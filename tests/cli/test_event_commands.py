@@ -2,8 +2,7 @@
 
 import pytest
 
-from rdpkit.cli.docstrings import described, example_values
-from rdpkit.cli.event_options import with_help
+from rdpkit.cli.event_commands import described, example_values, with_help
 from rdpkit.events import MECHANISMS
 
 TEXT = """The sum is released. Noise is added.

@@ -1,0 +1,170 @@
+"""Options that several kinds of arguments have, and what ends a release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rdpkit.cli.option_types import names_of
+from rdpkit.cli.output import (
+    OUT_OF_REACH,
+    CommandError,
+    format_option,
+    one_line_errors,
+    with_options,
+)
+from rdpkit.cli.progress import threads_option, work_shown
+from rdpkit.formats.text import as_json, guarantee_lines, how_many, printable
+from rdpkit.mechanisms.experiments import experiment
+
+if TYPE_CHECKING:
+    from rdpkit import Adjacency
+    from rdpkit.mechanisms.experiments.experiment import Experiment
+    from rdpkit.mechanisms.experiments.runner import Runner
+    from rdpkit.mechanisms.releases.release import Release
+
+
+# Names of options that differ from those of their variables.
+_NAMES = {"mechanism_options": "option", "targets": "target", "models": "model"}
+# No number of records has so many digits.
+_DIGITS = 19
+
+
+def refuse(given: Mapping[str, Any], *, expected: str, got: str = "") -> None:
+    """Say of the first option that was given what it is for; None, False and () are no values."""
+    for name, value in given.items():
+        if value is not None and value is not False and value != ():
+            option = _NAMES.get(name, name).replace("_", "-")
+            message = f"Expected {expected} for --{option}{got and f', got {got}'}."
+            secret = " Its noise is never seeded." if name in ("seed", "noise") else ""
+            raise ValueError(message + secret)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a whole number of a size that numbers of records have."""
+    return text.isascii() and text.isdigit() and len(text) < _DIGITS
+
+
+def counts_of(given: str) -> str | list[int]:
+    """What ``--counts`` says: a word, or numbers with commas between them."""
+    parts = [part.strip() for part in given.split(",")]
+    return [int(part) for part in parts] if all(map(is_number, parts)) else given
+
+
+experiment_options = with_options(
+    click.argument(
+        "experiment",
+        required=False,
+        shell_complete=names_of(lambda _: experiment.shipped_names(), files=".toml"),
+    ),
+    click.option("--list", "list_them", is_flag=True, help="List the experiments of the package."),
+    click.option(
+        "--data-dir",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="The data directory.  [default: RDPKIT_DATA_DIR]",
+    ),
+    click.option("--device", help="cpu or cuda.  [default: cuda where there is one]"),
+    threads_option,
+    format_option,
+    one_line_errors,
+)
+"""A decorator for EXPERIMENT and the shared options; it must be the last one."""
+
+
+def file_option(*names: str, metavar: str, text: str) -> Callable[..., Any]:
+    """An option that takes the path of a file; the last name is that of the variable."""
+    kind = click.Path(path_type=Path)
+    return click.option(*names, type=kind, metavar=metavar, help=text)
+
+
+def chosen_experiment(
+    given: str | None, *, list_them: bool, output_format: str
+) -> Experiment | None:
+    """The experiment that the user names, or None if ``--list`` was given, which is printed."""
+    if list_them:
+        names = experiment.shipped_names()
+        click.echo(as_json(names) if output_format == "json" else "\n".join(names))
+        return None
+    if given is None:
+        raise ValueError(
+            "Expected EXPERIMENT: a TOML file, or a name that --list shows; or a table or images, "
+            "with the options that --help names."
+        )
+    return experiment.find_experiment(given)
+
+
+@contextmanager
+def running(data_dir: Path | None, device: str | None) -> Iterator[Runner]:
+    """A runner that shows its progress on a terminal."""
+    from rdpkit.mechanisms.evaluation.training import best_device  # noqa: PLC0415
+    from rdpkit.mechanisms.experiments.runner import Runner  # noqa: PLC0415  (it imports torch)
+
+    with work_shown() as work:
+        yield Runner(directory=data_dir, device=device or best_device(), report=work.show)
+
+
+@contextmanager
+def refusals_of_ledgers() -> Iterator[None]:
+    """What a ledger refuses ends the command with status 1, and bad input with 2."""
+    from rdpkit import BudgetExceededError  # noqa: PLC0415
+    from rdpkit.mechanisms.releases.accounts import LedgerRefusalError  # noqa: PLC0415
+
+    try:
+        yield
+    except (BudgetExceededError, LedgerRefusalError) as error:
+        raise CommandError(str(error), status=OUT_OF_REACH) from None
+
+
+def warn_of_earlier(output: Path) -> None:
+    """Say, before the work, that a release is replaced, and that what it cost stays spent."""
+    manifest = output.with_suffix(".json")
+    if manifest.exists():
+        lost = f"{printable(str(manifest))} is of an earlier release, which this one replaces"
+        click.echo(f"Warning: {lost}. What that has cost stays spent.", err=True)
+
+
+def check_ledger(given: Mapping[str, Any]) -> None:
+    """Refuse a ledger without the name of a data set in it."""
+    if given["ledger"] is not None and given["dataset"] is None:
+        raise ValueError("Expected --dataset with --ledger: the name that the ledger has.")
+
+
+def expect(ledger: Path, dataset: str, adjacency: Adjacency) -> None:
+    """Refuse before long work what could not be charged to a data set."""
+    from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415
+
+    with refusals_of_ledgers():
+        Ledger(ledger).expect(dataset, adjacency)
+
+
+def save_charged(made: Release, output: Path, *, ledger: Path | None, dataset: str | None) -> None:
+    """Write the release; a ledger is charged before anything of it is on the disk."""
+    if ledger is None or dataset is None:
+        made.save(output)
+        return
+    from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415
+
+    account = Ledger(ledger)
+    with refusals_of_ledgers():
+        charge = account.charge_unsaved(made.manifest, dataset=dataset, path=output)
+    made.save(output)
+    account.complete(charge, output.with_suffix(".json"))
+
+
+def print_release(made: Release, output: Path, output_format: str) -> None:
+    """What was released, its guarantee and its verdict."""
+    from rdpkit.mechanisms.experiments.runner import guarantee_of  # noqa: PLC0415 (it imports torch)
+    from rdpkit.mechanisms.releases.verdict import verdict_lines  # noqa: PLC0415
+
+    if output_format == "json":
+        click.echo(as_json({"file": str(output), **guarantee_of(made)}))
+        return
+    lines = [f"{how_many(len(made.features), 'record')} in {output}"]
+    lines += guarantee_lines(made.guarantee) if made.guarantee is not None else ["no guarantee"]
+    lines += verdict_lines(made.manifest.private, made.manifest.checks)
+    lines += [f"note       {note}" for note in made.manifest.notes]
+    click.echo("\n".join(printable(line) for line in lines))
