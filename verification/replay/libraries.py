@@ -49,11 +49,14 @@ class Library:
     def targets(self) -> list[str]:
         """The names of its targets, without importing them: the library is not installed here."""
         tree = ast.parse((_TARGETS / f"{self.module}.py").read_text(encoding="utf-8"))
-        return [
-            node.name
+        names = [
+            node.name if isinstance(node, ast.FunctionDef) else ast.unparse(node.targets[0])
             for node in tree.body
-            if isinstance(node, ast.FunctionDef) and node.decorator_list
+            if (isinstance(node, ast.FunctionDef) and node.decorator_list)
+            or (isinstance(node, ast.Assign) and isinstance(node.value, ast.Call))
         ]
+        # Others are helpers, and what the library has that is replaced.
+        return [name for name in names if name.isidentifier() and name[0].islower()]
 
     def chosen(self, names: Sequence[str] = ()) -> list[str]:
         """These targets; all of them without names."""
