@@ -12,12 +12,12 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol
 
 from rdpkit.verification.replay.agent import __main__ as local
-from rdpkit.verification.replay.agent.examine import Taps
+from rdpkit.verification.replay.agent.runs import Taps
 
 _FOLDER = Path(__file__).parent / "agent"
 # The agent is a package of its own wherever it runs, under a name that no library has.
@@ -77,7 +77,7 @@ def end_agents() -> None:
         process.kill()
 
 
-class ProcessAgent:
+class ProcessAgent(AbstractContextManager["ProcessAgent"]):
     """Examines ``module:callable`` in a process, in whatever environment."""
 
     def __init__(
@@ -106,15 +106,7 @@ class ProcessAgent:
         """An agent for the same target in a process of its own."""
         return ProcessAgent(self.target, python=self._python, directory=self._directory)
 
-    def __enter__(self) -> ProcessAgent:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def ask(self, request: Mapping[str, Any], *, seconds: float) -> Any:
@@ -180,10 +172,9 @@ class ProcessAgent:
             process.wait()
             _running.discard(process)
             if process.stdin is not None:
-                try:
+                # What was not sent is lost with the process.
+                with suppress(OSError):
                     process.stdin.close()
-                except OSError:
-                    time.sleep(0)  # what was not sent is lost with the process
 
 
 def agents_of(target: str) -> list[ProcessAgent]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,6 +101,10 @@ class ReplayVerdict(enum.StrEnum):
     NOT_EXAMINED = "not examined"
 
 
+# The fields of a difference that are lines of code.
+_LINES, _SEVERAL = ("place", "source", "branch", "reads"), ("origins", "through")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
     """Something that one record changes although all noise is the same."""
@@ -119,23 +123,11 @@ class Difference:
     through: tuple[str, ...] = ()  # The lines that led there, the outermost first
 
     @classmethod
-    def of(cls, found: Mapping[str, Any]) -> Difference:
-        """From what an agent answers."""
-        place = f"{shown_path(found['file'])}:{found['line']}" if found["file"] else ""
-        return cls(
-            kind=DifferenceKind(found["kind"]),
-            what=found["what"],
-            first=found["first"],
-            second=found["second"],
-            place=place,
-            code=found["code"],
-            size=float(found["size"]),
-            source=shown_path(found["source"]),
-            branch=shown_path(found["branch"]),
-            reads=shown_path(found["reads"]),
-            origins=tuple(map(shown_path, found["origins"])),
-            through=tuple(map(shown_path, found["through"])),
-        )
+    def of(cls, *, kind: str, **found: Any) -> Difference:
+        """From what an agent answers: the fields, with paths as they are in its environment."""
+        lines = {name: shown_path(found[name]) for name in _LINES if name in found}
+        several = {name: tuple(map(shown_path, found[name])) for name in _SEVERAL if name in found}
+        return cls(kind=DifferenceKind(kind), **{**found, **lines, **several})
 
     @property
     def shown_by(self) -> tuple[DifferenceKind, str]:
@@ -173,19 +165,9 @@ class Difference:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {
-            "kind": self.kind.value,
-            "what": self.what,
-            "first": self.first,
-            "second": self.second,
-            "place": self.place,
-            "code": self.code,
-            "source": self.source,
-            "branch": self.branch,
-            "reads": self.reads,
-            "origins": list(self.origins),
-            "through": list(self.through),
-        }
+        found = dataclasses.asdict(self)
+        del found["size"]
+        return {**found, "kind": self.kind.value, **{name: list(found[name]) for name in _SEVERAL}}
 
 
 def shown_path(path: str) -> str:
@@ -203,10 +185,10 @@ class PairFinding:
 
     pair: RecordPair
     number: int  # Its place among the pairs that were tried; negative if it is of new processes
-    differences: tuple[Difference, ...]
-    possible: tuple[Difference, ...]  # Numbers that differ, perhaps by what noise hides
-    parts: tuple[str, ...]  # The parts of the release that differ
-    spent: Spent | None
+    differences: tuple[Difference, ...] = ()
+    possible: tuple[Difference, ...] = ()  # Numbers that differ, perhaps by what noise hides
+    parts: tuple[str, ...] = ()  # The parts of the release that differ
+    spent: Spent | None = None
 
     @property
     def leading(self) -> Difference:
@@ -254,19 +236,19 @@ class ReplayResult:
     claim: str  #: The claim in words
     epsilon: float  #: The claimed epsilon, infinite where an event is claimed
     false_alarm_rate: float  #: How often a true claim may be refuted
-    findings: tuple[PairFinding, ...]  #: What was found, what weighs most first
-    pairs: int  #: Pairs of data sets on which the target ran
-    wanted: int  #: Pairs that there are, but for those on which it raised on both sides
-    unusable: int  #: Pairs on which it raised on both sides
-    error: str  #: What it raised there first
-    most_spent: Spent | None  #: The most that the noise of one pair spent
-    unseen: tuple[str, ...]  #: What could not be seen
-    confirmation: VerificationResult | None
-    """The test of ordinary runs that refuted the claim, or the last one that did not."""
-    tested: PairFinding | None  #: What that test was about
-    seconds: float  #: How long it took
-    seed: int  #: All randomness comes from it, but for what the target draws elsewhere
     command: str  #: The command that repeats it
+    seed: int  #: All randomness comes from it, but for what the target draws elsewhere
+    findings: tuple[PairFinding, ...] = ()  #: What was found, what weighs most first
+    pairs: int = 0  #: Pairs of data sets on which the target ran
+    wanted: int = 0  #: Pairs that there are, but for those on which it raised on both sides
+    unusable: int = 0  #: Pairs on which it raised on both sides
+    error: str = ""  #: What it raised there first
+    most_spent: Spent | None = None  #: The most that the noise of one pair spent
+    unseen: tuple[str, ...] = ()  #: What could not be seen
+    confirmation: VerificationResult | None = None
+    """The test of ordinary runs that refuted the claim, or the last one that did not."""
+    tested: PairFinding | None = None  #: What that test was about
+    seconds: float = 0.0  #: How long it took
     because: str = ""  #: Why what is unaccounted is all that can be said, where the target says so
     reported: tuple[str, ...] = ()  #: Where such a difference was reported in public
 
@@ -313,27 +295,7 @@ class ReplayResult:
         ]
         shown = self.shown
         if shown is not None:
-            found.append(("pair", shown.pair.describe()))
-            differences = shown.differences or shown.possible
-            for one in differences[:_SHOWN]:
-                found.append(("difference", one.describe()))
-            origins = dict.fromkeys(line for one in differences[:_SHOWN] for line in one.origins)
-            found += [("computed of", line) for line in list(origins)[:_MOST_LINES]]
-            more = len(differences) - _SHOWN
-            if more > 0:
-                found.append(("", f"and {how_many(more, 'other')}"))
-            others = {one.leading.shown_by: one.leading for one in self.findings[::-1]}
-            known = {one.shown_by for one in differences}
-            found += [
-                ("also", one.describe())
-                for one in sorted(others.values(), key=lambda one: one.rank)
-                if one.shown_by not in known
-            ][:_OTHERS]
-            kinds = dict.fromkeys(one.kind for one in differences)
-            found += [("which means", kind.sentence(refuted=refuted)) for kind in kinds]
-            if not shown.pair.within:
-                text = f"the record that differs has {shown.pair.beyond}"
-                found.append(("note", f"{text}, which the target does not say to take"))
+            found += self._rows_of(shown)
         if self.because and self.verdict is ReplayVerdict.UNACCOUNTED:
             found.append(("note", self.because))
         if shown is not None:
@@ -351,6 +313,31 @@ class ReplayResult:
         if self.verdict in (ReplayVerdict.NOTHING_FOUND, ReplayVerdict.UNACCOUNTED):
             found.append(("note", "a replay shows what differs; it proves no claim"))
         return [*found, ("repeat", self.command)]
+
+    def _rows_of(self, shown: PairFinding) -> list[tuple[str, str]]:
+        """A finding in words, and what shows on other pairs alone."""
+        differences = shown.differences or shown.possible
+        first, more = differences[:_SHOWN], len(differences) - _SHOWN
+        origins = list(dict.fromkeys(line for one in first for line in one.origins))
+        others = {one.leading.shown_by: one.leading for one in self.findings[::-1]}
+        known = {one.shown_by for one in differences}
+        also = sorted(
+            (one for one in others.values() if one.shown_by not in known), key=lambda one: one.rank
+        )
+        refuted = self.verdict is ReplayVerdict.REFUTED
+        kinds = dict.fromkeys(one.kind for one in differences)
+        found = [
+            ("pair", shown.pair.describe()),
+            *(("difference", one.describe()) for one in first),
+            *(("computed of", line) for line in origins[:_MOST_LINES]),
+            *([("", f"and {how_many(more, 'other')}")] if more > 0 else []),
+            *(("also", one.describe()) for one in also[:_OTHERS]),
+            *(("which means", kind.sentence(refuted=refuted)) for kind in kinds),
+        ]
+        if not shown.pair.within:
+            text = f"the record that differs has {shown.pair.beyond}"
+            found.append(("note", f"{text}, which the target does not say to take"))
+        return found
 
     def _tried(self) -> str:
         text = (
@@ -404,16 +391,8 @@ def not_examined(target: str, error: str, *, seed: int, command: str) -> ReplayR
         claim="not known",
         epsilon=math.inf,
         false_alarm_rate=0.0,
-        findings=(),
-        pairs=0,
-        wanted=0,
-        unusable=0,
-        error=error,
-        most_spent=None,
-        unseen=(error,),
-        confirmation=None,
-        tested=None,
-        seconds=0.0,
-        seed=seed,
         command=command,
+        seed=seed,
+        error=error,
+        unseen=(error,),
     )

@@ -29,7 +29,7 @@ _INSTALLED = "installed.json"
 _INSTALL_SECONDS = 1_800.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Library:
     """A library, and what its environment needs."""
 
@@ -49,11 +49,14 @@ class Library:
     def targets(self) -> list[str]:
         """The names of its targets, without importing them: the library is not installed here."""
         tree = ast.parse((_TARGETS / f"{self.module}.py").read_text(encoding="utf-8"))
-        return [
-            node.name
+        names = [
+            node.name if isinstance(node, ast.FunctionDef) else ast.unparse(node.targets[0])
             for node in tree.body
-            if isinstance(node, ast.FunctionDef) and node.decorator_list
+            if (isinstance(node, ast.FunctionDef) and node.decorator_list)
+            or (isinstance(node, ast.Assign) and isinstance(node.value, ast.Call))
         ]
+        # Others are helpers, and what the library has that is replaced.
+        return [name for name in names if name.isidentifier() and name[0].islower()]
 
     def chosen(self, names: Sequence[str] = ()) -> list[str]:
         """These targets; all of them without names."""
@@ -65,90 +68,40 @@ class Library:
         return list(names) or known
 
 
+_USUAL, _TORCH = ("numpy", "pandas"), "torch==2.13.0"
 _ALL = (
     Library(
-        name="diffprivlib",
-        version="0.6.6",
-        what="IBM's mechanisms, tools and models",
-        module="of_diffprivlib",
+        "diffprivlib", "0.6.6", "IBM's mechanisms, tools and models", "of_diffprivlib",
         needs=("scikit-learn<1.6", "numpy<2.3", "pandas"),
     ),
+    Library("opendp", "0.14.1", "measurements of the OpenDP library", "of_opendp", _USUAL),
     Library(
-        name="opendp",
-        version="0.14.1",
-        what="measurements of the OpenDP library",
-        module="of_opendp",
-        needs=("numpy", "pandas"),
+        "jax-privacy", "2.0.0", "steps of training with JAX Privacy", "of_jax_privacy", _USUAL
     ),
     Library(
-        name="jax-privacy",
-        version="2.0.0",
-        what="steps of training with JAX Privacy",
-        module="of_jax_privacy",
-        needs=("numpy", "pandas"),
+        "opacus", "1.6.0", "steps of training with Opacus", "of_opacus", needs=(_TORCH, *_USUAL)
     ),
     Library(
-        name="opacus",
-        version="1.6.0",
-        what="steps of training with Opacus",
-        module="of_opacus",
-        needs=("torch==2.13.0", "numpy", "pandas"),
+        "pipeline-dp", "0.3.1", "aggregations of PipelineDP, on its local backend",
+        "of_pipelinedp", _USUAL,
+    ),
+    Library("python-dp", "1.1.4", "PyDP, Google's library in Python", "of_pydp", _USUAL),
+    Library("dpmm", "0.1.9", "pipelines and models of dpmm", "of_dpmm"),
+    Library("smartnoise-sql", "1.0.10", "queries of SmartNoise", "of_smartnoise_sql"),
+    Library(
+        "smartnoise-synth", "1.0.8", "synthesizers of SmartNoise", "of_smartnoise_synth",
+        needs=(_TORCH, "scikit-learn"),
     ),
     Library(
-        name="pipeline-dp",
-        version="0.3.1",
-        what="aggregations of PipelineDP, on its local backend",
-        module="of_pipelinedp",
-        needs=("numpy", "pandas"),
-    ),
-    Library(
-        name="python-dp",
-        version="1.1.4",
-        what="PyDP, Google's library in Python",
-        module="of_pydp",
-        needs=("numpy", "pandas"),
-    ),
-    Library(
-        name="dpmm",
-        version="0.1.9",
-        what="pipelines and models of dpmm",
-        module="of_dpmm",
-    ),
-    Library(
-        name="smartnoise-sql",
-        version="1.0.10",
-        what="queries of SmartNoise",
-        module="of_smartnoise_sql",
-    ),
-    Library(
-        name="smartnoise-synth",
-        version="1.0.8",
-        what="synthesizers of SmartNoise",
-        module="of_smartnoise_synth",
-        needs=("torch==2.13.0", "scikit-learn"),
-    ),
-    Library(
-        name="synthcity",
-        version="0.2.12",
-        what="private generators of synthcity",
-        module="of_synthcity",
+        "synthcity", "0.2.12", "private generators of synthcity", "of_synthcity",
         needs=(
-            "torch==2.13.0",
-            "numpy<2",
-            "pandas>=2.1,<3",
-            "scikit-learn<1.6",
-            "pgmpy<1.0",
-            "networkx<3.0",
-            "opacus",
-            "pydantic>=2.0",
-            "loguru",
-            "cloudpickle",
-            "optuna>=3.1",
+            _TORCH, "numpy<2", "pandas>=2.1,<3", "scikit-learn<1.6", "pgmpy<1.0",
+            "networkx<3.0", "opacus", "pydantic>=2.0", "loguru", "cloudpickle", "optuna>=3.1",
             "pillow",
         ),
         alone=True,
     ),
-)
+)  # fmt: skip
 LIBRARIES = {one.name: one for one in _ALL}
 """The libraries by their names."""
 

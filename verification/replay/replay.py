@@ -255,26 +255,17 @@ class _Examined:
             self.unseen[f"noise of a new process: {error}"] = None
             return
         primitive, line, code, _ = seen[0][0]
-        difference = Difference(
+        difference = Difference.of(
             kind=DifferenceKind.SEED,
             what=primitive,
             first="the same",
             second="in every new process",
-            place=shown_path(line),
+            place=line,
             code=code,
-            source=shown_path("".join(found["seeded"][:1])),
-            origins=tuple(map(shown_path, found["seeded"])),
+            source="".join(found["seeded"][:1]),
+            origins=found["seeded"],
         )
-        self.findings.append(
-            PairFinding(
-                pair=pair,
-                number=_PROCESSES,
-                differences=(difference,),
-                possible=(),
-                parts=(),
-                spent=None,
-            )
-        )
+        self.findings.append(PairFinding(pair=pair, number=_PROCESSES, differences=(difference,)))
 
     def add_sources(
         self, findings: list[PairFinding], wanted: Sequence[int], *, until: float
@@ -315,9 +306,8 @@ class _Examined:
         self.unseen.update(dict.fromkeys(map(_one_line, found["unseen"])))
         _, delta = _claimed(self._claim)
         spent = spent_by(found["calls"], found["released"], delta)
-        self._keep(spent)
-        self._keep_moved(number, pair, spent, found["calls"])
-        differences = [Difference.of(one) for one in found["differences"]]
+        self._keep(number, pair, spent, found["calls"])
+        differences = [Difference.of(**one) for one in found["differences"]]
         if pair.beyond and any(one.kind is DifferenceKind.ERROR for one in differences):
             # Code may refuse what it never said to take; that it does is no fault to be counted.
             error = next(one for one in differences if one.kind is DifferenceKind.ERROR)
@@ -331,42 +321,34 @@ class _Examined:
             pair=pair,
             number=number,
             differences=tuple(sorted(differences, key=lambda one: one.rank)),
-            possible=tuple(Difference.of(one) for one in found["possible"]),
+            possible=tuple(Difference.of(**one) for one in found["possible"]),
             parts=tuple(found["parts"]),
             spent=spent,
         )
 
-    def _keep(self, spent: Spent | None) -> None:
-        if spent is not None and (
-            self.most_spent is None or spent.epsilon > self.most_spent.epsilon
-        ):
-            self.most_spent = spent
-
-    def _keep_moved(
+    def _keep(
         self, number: int, pair: RecordPair, spent: Spent | None, calls: Sequence[Mapping[str, Any]]
     ) -> None:
+        """Keep what the noise spent most, and the pair within all ranges on which it did."""
+        if spent is None:
+            return
+        if self.most_spent is None or spent.epsilon > self.most_spent.epsilon:
+            self.most_spent = spent
         before = self.most_moved.spent if self.most_moved is not None else None
-        if spent is None or not pair.within or (before and before.epsilon >= spent.epsilon):
+        if not pair.within or (before and before.epsilon >= spent.epsilon):
             return
         moved = [one for one in calls if moves(one)]
         lines = list(dict.fromkeys((one["line"], one["code"]) for one in moved))
-        difference = Difference(
+        difference = Difference.of(
             kind=DifferenceKind.NOISE,
             what=moved[0]["primitive"],
             first=f"epsilon {spent.epsilon:.6g} is declared",
             second="runs tell more",
-            place=shown_path(lines[0][0]) if lines else "",
-            code=lines[0][1] if lines else "",
-            through=tuple(shown_path("  ".join(one)) for one in lines[1:]),
+            place=lines[0][0],
+            code=lines[0][1],
+            through=map("  ".join, lines[1:]),
         )
-        self.most_moved = PairFinding(
-            pair=pair,
-            number=number,
-            differences=(),
-            possible=(difference,),
-            parts=(),
-            spent=spent,
-        )
+        self.most_moved = PairFinding(pair=pair, number=number, possible=(difference,), spent=spent)
 
     def with_lines(self, findings: list[PairFinding], finding: PairFinding) -> PairFinding:
         """Add lines to what was confirmed: there was no time for those of all that was tested.
@@ -393,7 +375,6 @@ class _Examined:
         if self.samples:
             # Records that are sampled, for one, spend less than what all draws together do.
             return []
-        bare = spent.released
         calls = [one for one in found["calls"] if one["line"] and moves(one)]
         lines = list(dict.fromkeys(f"{one['line']}  {one['code']}" for one in calls))
         in_turn = itertools.chain(*itertools.zip_longest(*(one["budget"] for one in calls)))
@@ -403,23 +384,22 @@ class _Examined:
         budget = dict.fromkeys(
             [*named[:_BEFORE_SAMPLES], *(line for one in alone for line in one["budget"]), *named]
         )
-        code = lines[0].partition("  ")[2] if lines else ""
-        line, of_scale = next((one for call in calls for one in call["computed"]), ("", False))
-        computed = shown_path(line)
+        place, _, code = lines[0].partition("  ") if lines else ("", "", "")
+        computed, of_scale = next((one for call in calls for one in call["computed"]), ("", False))
         # A line that only hands a scale on has not computed it.
         hands_on = of_scale and re.search(r"[*/]", code) is None
         return [
-            Difference(
-                kind=DifferenceKind.SPENT if bare else DifferenceKind.ADDS_UP,
+            Difference.of(
+                kind=DifferenceKind.SPENT if spent.released else DifferenceKind.ADDS_UP,
                 what=f"epsilon of the noise at delta {spent.delta:g}",
                 first=f"{spent.epsilon:.6g} is spent",
                 second=f"{epsilon:.6g} is claimed",
-                place=shown_path(lines[0].split("  ")[0]) if lines else "",
+                place=place,
                 code=code,
                 source=computed if hands_on else "",
                 reads=computed,
-                through=tuple(map(shown_path, lines[1:])),
-                origins=tuple(shown_path(one) for one in budget if one not in lines),
+                through=lines[1:],
+                origins=[one for one in budget if one not in lines],
                 size=math.log(spent.epsilon / epsilon) if epsilon else math.inf,
             )
         ]
@@ -504,18 +484,20 @@ class _OrdinaryRuns:
         self._data = finding.pair.plain()
         self._parts = list(finding.parts)
         self._seed = seed
-        self._kept: tuple[list[Any], list[Any]] = ([], [])
         self._begun: tuple[list[Future[Any]], list[Future[Any]]] = ([], [])
         self._asked = 0
+        self._runs = (self._of(0), self._of(1))
         self.__qualname__ = "ordinary runs"
 
     def __call__(self, dataset: LabelledData, rng: np.random.Generator) -> Any:
-        side = int(len(dataset) == 1 or float(dataset.features[-1, 0]) == 2.0)
-        if not self._kept[side]:
+        return next(self._runs[len(dataset) == 1 or float(dataset.features[-1, 0]) == 2.0])
+
+    def _of(self, side: int) -> Iterator[Any]:
+        """Releases on a data set, without end."""
+        while True:
             if not self._begun[side]:
                 self._begin()
-            self._kept[side].extend(self._begun[side].pop(0).result())
-        return self._kept[side].pop()
+            yield from reversed(self._begun[side].pop(0).result())
 
     def _begin(self) -> None:
         """Ask for runs on either data set, which are needed in equal numbers, at once."""

@@ -8,9 +8,12 @@ import os
 import sys
 from typing import Any, Dict
 
-from . import examine
 from .data import ExaminedData
+from .examine import examined, parts_at
+from .lines import computing_lines
 from .releases import parts_of
+from .runs import heard, loaded, release_of, run_once
+from .seeds import draws
 from .tape import Tape
 
 
@@ -18,9 +21,9 @@ def answer(request: Dict[str, Any], target: Any = None) -> Any:
     """The answer to a request: about the target, a pair, or ordinary runs."""
     if request["do"] == "draws":
         data = ExaminedData(**request["data"])
-        return examine.draws(request["target"], request["directory"], data, request["seed"])
+        return draws(request["target"], request["directory"], data, request["seed"])
     if target is None:
-        target = examine.loaded(request["target"], request["directory"])
+        target = loaded(request["target"], request["directory"])
     if request["do"] == "describe":
         return described(target)
     if request["do"] == "examine":
@@ -28,16 +31,16 @@ def answer(request: Dict[str, Any], target: Any = None) -> Any:
         pair = [ExaminedData(**one) for one in request["pair"]]
         sizes = request["chain"]
         if not sizes:
-            return examine.examined(target, *pair, **asked)
+            return examined(target, *pair, **asked)
         chain = [pair[0].first(size, pair[1]) for size in sizes]
-        place = examine.parts_at(target, chain, request["seed"])
+        place = parts_at(target, chain, request["seed"])
         pair = chain[place : place + 2][:: 1 if sizes[place] > sizes[place + 1] else -1]
-        return {**examine.examined(target, *pair, kept=True, **asked), "place": place}
+        return {**examined(target, *pair, kept=True, **asked), "place": place}
     if request["do"] == "computes":
-        return examine.computing_lines(target, ExaminedData(**request["data"]), request["seed"])
+        return computing_lines(target, ExaminedData(**request["data"]), request["seed"])
     if request["do"] == "import":
         # What the target imports when it runs is there before draws are tapped.
-        examine.run_once(target, ExaminedData(**request["data"]), Tape(), 0)
+        run_once(target, ExaminedData(**request["data"]), Tape(), 0)
         return None
     return released(target, ExaminedData(**request["data"]), request)
 
@@ -62,8 +65,8 @@ def released(target: Any, data: ExaminedData, request: Dict[str, Any]) -> Any:
     for place in range(request["count"]):
         rng = np.random.Generator(np.random.PCG64([*request["seed"], place]))
         try:
-            with examine.heard():
-                parts = parts_of(examine.release_of(target, data, rng))
+            with heard():
+                parts = parts_of(release_of(target, data, rng))
             wanted = request["parts"]
             one = {key: parts.get(key, "not there") for key in wanted} if wanted else parts
             # A test compares numbers; that there is none is a thing of its own.

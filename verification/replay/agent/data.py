@@ -9,31 +9,20 @@ import numpy as np
 
 
 class ExaminedData:
-    """Records, as ``features`` and ``labels``, as a table, and as a frame.
-
-    Parameters
-    ----------
-    columns : dict of list
-        The values of every column, all of the same length. Columns of numbers are the features;
-        a column ``label`` holds the labels.
-    numbers : list of str
-        The columns of numbers.
-    """
+    """Records, as ``features`` and ``labels``, as a table, and as a frame."""
 
     def __init__(self, columns: Dict[str, List[Any]], numbers: List[str]) -> None:
-        self._columns = copy.deepcopy(columns)
-        self._numbers = numbers
-        self.table = self._columns
+        self.table = copy.deepcopy(columns)
+        self._numbers = numbers  # The columns that are the features
 
     def __len__(self) -> int:
-        return len(next(iter(self._columns.values()), []))
+        return len(next(iter(self.table.values()), []))
 
     def first(self, count: int, then: Optional[ExaminedData] = None) -> ExaminedData:
         """The first records, and those at further places of another data set, if there is one."""
         rest = {} if then is None else then.table
         columns = {
-            name: values[:count] + rest.get(name, [])[count:]
-            for name, values in self._columns.items()
+            name: values[:count] + rest.get(name, [])[count:] for name, values in self.table.items()
         }
         return ExaminedData(columns, self._numbers)
 
@@ -47,7 +36,7 @@ class ExaminedData:
         """The columns of numbers, shape (records, columns); a missing value is NaN."""
         found = [
             [float("nan") if one is None else float(one) for one in values]
-            for name, values in self._columns.items()
+            for name, values in self.table.items()
             if name in self._numbers
         ]
         return np.array(found, dtype=float).reshape(len(found), len(self)).T.copy()
@@ -55,7 +44,7 @@ class ExaminedData:
     @property
     def labels(self) -> np.ndarray:
         """The column ``label``, or zeros."""
-        values = self._columns.get("label", [0] * len(self))
+        values = self.table.get("label", [0] * len(self))
         return np.array(values, dtype=None if values else int)
 
     @property
@@ -63,4 +52,4 @@ class ExaminedData:
         """The table as a pandas data frame."""
         import pandas  # noqa: PLC0415 - only targets that ask for a frame need it
 
-        return pandas.DataFrame(self._columns)
+        return pandas.DataFrame(self.table)

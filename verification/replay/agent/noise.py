@@ -15,7 +15,7 @@ from typing import Any, Callable, List, Optional, Tuple
 
 import numpy as np
 
-from .tape import Tape, current
+from .tape import Tape, current, escapes
 
 # Noise of a family less independent noise of the same family and scale.
 _DIFFERENCE = {"geometric": "discrete laplace", "exponential": "laplace"}
@@ -63,9 +63,7 @@ def _combined(ufunc: Any, method: str, inputs: Tuple[Any, ...], given: Any) -> A
             found = _of_two(ufunc, inputs, values, kinds, compute)
             if found is not None:
                 return found
-    tape = current()
-    if tape is not None:
-        tape.escapes()
+    escapes()
     return compute()
 
 
@@ -113,20 +111,14 @@ def _numbers(value: Any) -> bool:
     return np.asarray(value).dtype.kind in ("b", "i", "u", "f")
 
 
-def noisy_value(value: Any, drawn: Any, compute: Callable[[], Any], *, numbers: Any = None) -> Any:
-    """A value with noise on it, which is the call of a primitive.
-
-    Parameters
-    ----------
-    value : number or array
-        What the noise hides.
-    drawn : NoisyArray, NoisyNumber or a tensor of noise
-        The noise.
-    compute : callable
-        Puts the two together.
-    numbers : array, optional
-        The numbers of a tensor.
-    """
+def noisy_value(
+    value: Any,  # What the noise hides
+    drawn: Any,  # The noise
+    compute: Callable[[], Any],  # Puts the two together
+    *,
+    numbers: Any = None,  # Those of the noise, where it is a tensor
+) -> Any:
+    """A value with noise on it, which is the call of a primitive."""
     tape = current()
     if tape is None:
         return compute()
@@ -273,9 +265,8 @@ class NoisyArray(np.ndarray):
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """What a function of numpy gives: plain numbers."""
-        tape = current()
-        if tape is not None and self.family:
-            tape.escapes()
+        if self.family:
+            escapes()
         return function(*map(plain, args), **{key: plain(one) for key, one in kwargs.items()})
 
     def item(self, *args: Any) -> Any:
@@ -286,9 +277,8 @@ class NoisyArray(np.ndarray):
 
     def __float__(self) -> float:
         """The number, without its memory."""
-        tape = current()
-        if tape is not None and self.family:
-            tape.escapes()
+        if self.family:
+            escapes()
         return float(np.asarray(self))
 
     def __reduce__(self) -> Any:
@@ -365,9 +355,7 @@ NoisyNumber.__abs__ = lambda self: _combined(np.absolute, "__call__", (self,), {
 for _name in ("__int__", "__round__", "__trunc__", "__floor__", "__ceil__"):
 
     def _escaping(self: Any, *args: Any, _of: str = _name) -> Any:
-        tape = current()
-        if tape is not None:
-            tape.escapes()
+        escapes()
         number = float(self)
         if _of in ("__floor__", "__ceil__"):
             return getattr(math, _of.strip("_"))(number)

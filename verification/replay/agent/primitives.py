@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from typing import Any, Callable, Optional, Tuple
 
-from .tape import current
+from .patches import taped
 
 
 def primitive(
@@ -66,11 +65,7 @@ def primitive(
                     % (function.__name__, known, name)
                 )
 
-        @functools.wraps(function)
-        def call(*args: Any, **given: Any) -> Any:
-            tape = current()
-            if tape is None:
-                return function(*args, **given)
+        def answer(tape: Any, function: Callable[..., Any], *args: Any, **given: Any) -> Any:
             bound = signature.bind(*args, **given)
             bound.apply_defaults()
             stated = dict(bound.arguments)
@@ -88,6 +83,6 @@ def primitive(
                 declared=spent,
             )
 
-        return call
+        return taped(function, answer)
 
     return decorate

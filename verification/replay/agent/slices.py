@@ -44,7 +44,7 @@ def assigned_before(file: str, line: int, depth: int = _DEEPEST) -> List[Place]:
                 if before and max(before) not in seen:
                     more.add(max(before))
         seen |= more
-        found += [Place(file, one, "") for one in sorted(more, reverse=True)]
+        found += [Place(file, one) for one in sorted(more, reverse=True)]
         wanted = more
     return found
 
@@ -62,10 +62,7 @@ def given_for(caller: Place, callee: Place, words: Tuple[str, ...]) -> List[Plac
     for node in (node for one in statements for node in ast.walk(one)):
         if not isinstance(node, ast.Call):
             continue
-        called = getattr(node.func, "attr", "") or getattr(node.func, "id", "")
-        if not node.lineno <= caller.line <= (node.end_lineno or 0) or (
-            function.name not in (called, "__init__")
-        ):
+        if not _is_at(node, caller.line) or function.name not in (_called(node), "__init__"):
             continue
         given = [
             *zip(parameters, node.args),
@@ -80,7 +77,7 @@ def given_for(caller: Place, callee: Place, words: Tuple[str, ...]) -> List[Plac
         ):
             before = [at for at in names.get(name, []) if at < caller.line]
             found.update([max(before)] if before else [])
-    return [Place(caller.file, one, "") for one in sorted(found)]
+    return [Place(caller.file, one) for one in sorted(found)]
 
 
 @functools.lru_cache(maxsize=None)
@@ -103,7 +100,7 @@ def lines_that_set(file: str, name: str) -> Set[int]:
 def statement_at(file: str, line: int) -> Tuple[str, int]:
     """The statement that has a line, by its file and the line at which it begins."""
     _, statements = _function_at(file, line)
-    begins = [one.lineno for one in statements if one.lineno <= line <= (one.end_lineno or 0)]
+    begins = [one.lineno for one in statements if _is_at(one, line)]
     return file, max(begins, default=line)
 
 
@@ -131,9 +128,36 @@ def _changes_of(file: str) -> Dict[int, List[Tuple[str, str]]]:
     return found
 
 
-def shown(place: Place) -> str:
-    """A line with its text."""
-    return "%s:%d  %s" % (place.file, place.line, place.code())
+@functools.lru_cache(maxsize=None)
+def line_of_argument(file: str, line: int, name: str) -> int:
+    """The line of an argument of the call at a line, or of the variable that is given for it."""
+    given = [
+        argument.value
+        for node in ast.walk(_tree(file))
+        if isinstance(node, ast.Call) and _is_at(node, line)
+        for argument in node.keywords
+        if argument.arg == name
+    ]
+    if not given:
+        return line
+    value = given[-1]
+    lines = [
+        node.lineno
+        for node in ast.walk(_around(file, line))
+        if isinstance(node, ast.Assign) and node.lineno <= line
+        for one in node.targets
+        if isinstance(one, ast.Name) and isinstance(value, ast.Name) and one.id == value.id
+    ]
+    return max(lines, default=value.lineno)
+
+
+def _is_at(node: Any, line: int) -> bool:
+    return bool(node.lineno <= line <= (node.end_lineno or 0))
+
+
+def _called(node: ast.Call) -> str:
+    """The name of what is called."""
+    return getattr(node.func, "attr", "") or getattr(node.func, "id", "")
 
 
 @functools.lru_cache(maxsize=None)
@@ -174,7 +198,7 @@ def _function_at(file: str, line: int) -> Any:
                 if isinstance(one, ast.Name):
                     assigned.setdefault(one.id, []).append(node.value.lineno)
     for kind in ast.walk(_tree(file)):
-        if isinstance(kind, ast.ClassDef) and kind.lineno <= line <= (kind.end_lineno or 0):
+        if isinstance(kind, ast.ClassDef) and _is_at(kind, line):
             for one in ast.walk(kind):
                 name = _own_attribute(one, ast.Store)
                 if isinstance(one, ast.Attribute) and name:
@@ -205,19 +229,13 @@ def _around(file: str, line: int) -> Any:
     around = [
         node
         for node in ast.walk(tree)
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        and node.lineno <= line <= (node.end_lineno or 0)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _is_at(node, line)
     ]
     return around[-1] if around else tree
 
 
 def _read_at(statements: List[Any], line: int) -> Set[str]:
-    nodes = [
-        node
-        for one in statements
-        if one.lineno <= line <= (one.end_lineno or one.lineno)
-        for node in ast.walk(one)
-    ]
+    nodes = [node for one in statements if _is_at(one, line) for node in ast.walk(one)]
     names = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
     return names | ({_own_attribute(one, ast.Load) for one in nodes} - {""})
 
@@ -226,14 +244,8 @@ def _read_at(statements: List[Any], line: int) -> Set[str]:
 def picks_records(file: str, line: int, many: bool) -> bool:
     """Whether what a line draws only chooses records: it is an index, or decides what is listed.
 
-    Such a draw hides no value, so that with the same draw again nothing else may differ.
-
-    Parameters
-    ----------
-    file, line : str, int
-        The line that draws.
-    many : bool
-        Whether it draws an array, such as a mask or the places of records.
+    Such a draw hides no value, so that with the same draw again nothing else may differ. ``many``
+    is whether it draws an array, such as a mask or the places of records.
     """
     nodes = list(ast.walk(_around(file, line)))
     if any(isinstance(node, ast.comprehension) and _lists(node, line) for node in nodes):
@@ -254,8 +266,7 @@ def makes_seed(file: str, line: int) -> bool:
     seeds = {
         one
         for node in nodes
-        if isinstance(node, ast.Call)
-        and (getattr(node.func, "attr", "") or getattr(node.func, "id", "")) in _SEEDED
+        if isinstance(node, ast.Call) and _called(node) in _SEEDED
         for given in node.args
         for one in ast.walk(given)
     }

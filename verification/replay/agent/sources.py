@@ -34,17 +34,9 @@ _FEW_MEMBERS, _MOST_MEMBERS, _MOST_LINES, _MOST_HELD = 8, 2_000, 200_000, 64
 _DEEPEST = 2
 _SINGLE = (bool, int, float, str, type(None))
 
-Line = Tuple[str, int]
-
 
 class Watch:
-    """The lines of a run after which variables hold values that are looked for.
-
-    Parameters
-    ----------
-    values : dict
-        What is looked for, by a key.
-    """
+    """The lines of a run after which variables hold values that are looked for, by keys."""
 
     def __init__(self, values: Dict[Any, Any]) -> None:
         plain_values = {key: _plain(value) for key, value in values.items()}
@@ -59,29 +51,29 @@ class Watch:
                 self._several.update({} if members is None else {key: members})
         self._lengths = set(map(len, self._several.values()))
         self._fractions = {one for one in self._singles if isinstance(one, float)}
-        self.found: Dict[Any, List[Line]] = {key: [] for key in values}
-        self.weak: Dict[Any, List[Line]] = {key: [] for key in values}
+        self.found: Dict[Any, List[Place]] = {key: [] for key in values}
+        self.weak: Dict[Any, List[Place]] = {key: [] for key in values}
         """Where it is one of the numbers of an array."""
-        self.made: Dict[Line, str] = {}
+        self.made: Dict[Place, str] = {}
         """Where objects of dataclasses are made, with their names and those of their fields."""
-        self.when: Dict[Tuple[Any, Line], int] = {}
+        self.when: Dict[Tuple[Any, Place], int] = {}
         """After how many lines a value was first held after a line."""
-        self.steps: Dict[Tuple[Line, Line], None] = {}
+        self.steps: Dict[Tuple[Place, Place], None] = {}
         """From which line to which one the run went, in the order of the first time."""
-        self.way: List[Line] = []
+        self.way: List[Place] = []
         """All lines, in their order."""
-        self.assigned: Dict[Line, Set[Any]] = {}
+        self.assigned: Dict[Place, Set[Any]] = {}
         """What variables held after a line, as far as it can be compared."""
-        self.answers: Dict[Line, Set[bool]] = {}
+        self.answers: Dict[Place, Set[bool]] = {}
         """Truth values that were returned at a line."""
         self._frames: Dict[int, Tuple[int, Dict[str, int], Set[Optional[float]]]] = {}
         self._watched: Dict[str, bool] = {}
         self._until = 0.0
         self.is_whole = True
         """Whether the run was watched to its end."""
-        self._run_lines: Set[Line] = set()
+        self._run_lines: Set[Place] = set()
 
-    def run_lines(self) -> Set[Line]:
+    def run_lines(self) -> Set[Place]:
         """The lines that were run."""
         if not self._run_lines:
             self._run_lines = {line for step in self.steps for line in step}
@@ -105,7 +97,7 @@ class Watch:
         # What a function is given, the constructor of a dataclass too, was computed before: in the
         # line that calls it, if nothing held it there.
         if caller is not None and self._is_watched(caller.f_code.co_filename):
-            line = caller.f_code.co_filename, caller.f_lineno
+            line = Place(caller.f_code.co_filename, caller.f_lineno)
             for one in known.values():
                 self._look_at(one, line, anew=True)
             if frame.f_code.co_filename == "<string>" and "self" in known:
@@ -124,6 +116,7 @@ class Watch:
             return None
         line, known, given = self._frames.get(id(frame), (frame.f_lineno, {}, set()))
         file, now = frame.f_code.co_filename, frame.f_locals
+        at, reached = Place(file, line), Place(file, frame.f_lineno)
         new = [one for name, one in now.items() if known.get(name) != id(one)]
         known.update((name, id(one)) for name, one in now.items())
         for name, attribute in changed_at(file, line):
@@ -131,25 +124,25 @@ class Watch:
             one = getattr(held, "__dict__", {}).get(attribute) if attribute else held
             new += [] if one is None else [one]
         for one in new:
-            self._keep(one, (file, line))
+            self._keep(one, at)
             # What another number is made of that was given is that number.
             if _fraction(one) not in given:
-                self._look_at(one, (file, line))
+                self._look_at(one, at)
         if event == "return":
             self._frames.pop(id(frame), None)
             if _fraction(arg) not in given:
-                self._look_at(arg, (file, frame.f_lineno))
-            self._keep(arg, (file, frame.f_lineno))
+                self._look_at(arg, reached)
+            self._keep(arg, reached)
             if isinstance(arg, (bool, np.bool_)):
-                self.answers.setdefault((file, frame.f_lineno), set()).add(bool(arg))
+                self.answers.setdefault(reached, set()).add(bool(arg))
             return None
-        self.steps[(file, line), (file, frame.f_lineno)] = None
+        self.steps[at, reached] = None
         if len(self.way) < _MOST_LINES:
-            self.way.append((file, frame.f_lineno))
+            self.way.append(reached)
         self._frames[id(frame)] = (frame.f_lineno, known, given)
         return self._line
 
-    def _keep(self, value: Any, line: Line) -> None:
+    def _keep(self, value: Any, line: Place) -> None:
         held = self.assigned.setdefault(line, set())
         if len(held) < _MOST_HELD:
             whole = not isinstance(value, _SINGLE)
@@ -157,7 +150,7 @@ class Watch:
             held.add(repr(value if members is None and not whole else members))
 
     def _look_at(
-        self, value: Any, line: Line, *, inside: int = _DEEPEST, anew: bool = False
+        self, value: Any, line: Place, *, inside: int = _DEEPEST, anew: bool = False
     ) -> None:
         """Keep the line if a value is looked for; only if none held it before, if ``anew``."""
         value = _plain(value)
@@ -178,7 +171,7 @@ class Watch:
             for one in value:
                 self._look_at(one, line, inside=inside - 1, anew=anew)
 
-    def _found(self, key: Any, line: Line, anew: bool) -> None:
+    def _found(self, key: Any, line: Place, anew: bool) -> None:
         if anew and self.found[key]:
             return
         self.found[key].append(line)
@@ -230,22 +223,18 @@ def is_examined(file: str) -> bool:
     return not file.startswith(_STANDARD)
 
 
-def first_common(one: List[Line], other: List[Line], not_at: List[Line]) -> Optional[Place]:
+def first_common(one: List[Place], other: List[Place], not_at: List[Place]) -> Optional[Place]:
     """The first line of the one run that is among the lines of the other; no loop's head."""
-    among: Set[Line] = set(other) - set(not_at)
-    for line in one:
-        place = _branch(line) if line in among else None
-        if place is not None:
-            return place
-    return None
+    among = set(other) - set(not_at)
+    return next((line for line in one if line in among and _decides(line)), None)
 
 
-def was_run(line: Line, *sides: Watch) -> bool:
+def was_run(line: Place, *sides: Watch) -> bool:
     """Whether a line was run in one of the runs, as far as they were watched."""
     return any(not side.is_whole or line in side.run_lines() for side in sides)
 
 
-def differs(line: Line, one: Watch, other: Watch) -> bool:
+def differs(line: Place, one: Watch, other: Watch) -> bool:
     """Whether variables held something else after a line in one run than in the other."""
     return one.assigned.get(line) != other.assigned.get(line)
 
@@ -256,36 +245,37 @@ def partings(one: Watch, other: Watch) -> List[Place]:
     Steps of one alone, functions that answered yes in one run alone, such as a filter, and where
     the ways through a file first differ.
     """
-    found = []
-    for side, opposite in ((one, other), (other, one)):
-        reached = {line for step in opposite.steps for line in step}
-        for start, end in side.steps:
-            if start in reached and (start, end) not in opposite.steps:
-                found.append(_branch(start))
-    for side, opposite in ((one, other), (other, one)):
-        decided = [at for at, said in side.answers.items() if said - opposite.answers.get(at, said)]
-        found += [Place(*at, "") for at in decided]
-    for file in dict.fromkeys(at[0] for at in one.way):
+    found: List[Place] = []
+    both = ((one, other), (other, one))
+    for side, opposite in both:
+        reached = opposite.run_lines()
+        found += [at for at, to in side.steps if at in reached and (at, to) not in opposite.steps]
+    found = list(filter(_decides, found))
+    for side, opposite in both:
+        found += [at for at, said in side.answers.items() if said - opposite.answers.get(at, said)]
+    for file in dict.fromkeys(at.file for at in one.way):
         # What differs in another file, such as the number of records that are read, comes before.
         way, opposite_way = (
             # A list that is made in one line takes one line, however many it has.
-            [at for at, _ in groupby(line for line in side.way if line[0] == file)]
+            [at for at, _ in groupby(line for line in side.way if line.file == file)]
             for side in (one, other)
         )
         ways = zip(way, zip(way[1:], opposite_way[1:]))
-        found += [_branch(before) for before, (first, second) in ways if first != second][:1]
-    return [place for place in found if place is not None]
+        parted = next((at for at, (first, second) in ways if first != second), None)
+        found += [parted] if parted is not None and _decides(parted) else []
+    return found
 
 
-def parting_before(places: List[Place], file: str) -> Optional[Place]:
-    """Of lines at which two runs part, the first one of a file, or of its folder."""
-    folder = os.path.dirname(file)
-    near = [one for one in places if one.file == file]
-    near += [one for one in places if file and os.path.dirname(one.file) == folder]
-    return next(iter([*near, *places]), None)
+def parting_before(places: List[Place], at: Optional[Place]) -> Optional[Place]:
+    """Of lines at which two runs part, the first one of a line's file, or of its folder."""
+    if at is not None:
+        folder = os.path.dirname(at.file)
+        near = [one for one in places if one.file == at.file]
+        near += [one for one in places if os.path.dirname(one.file) == folder]
+        places = near + places
+    return places[0] if places else None
 
 
-def _branch(line: Line) -> Optional[Place]:
-    """The line, unless it begins a function or a loop: that over records is longer in any case."""
-    place = Place(*line, "")
-    return None if place.code().startswith(("for ", "async ", "def ", "@")) else place
+def _decides(line: Place) -> bool:
+    """Whether a line begins no function and no loop: that over records is longer in any case."""
+    return not line.code.startswith(("for ", "async ", "def ", "@"))

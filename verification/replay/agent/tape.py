@@ -18,7 +18,7 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
 import numpy as np
 
@@ -35,17 +35,26 @@ class TooManyCallsError(ValueError):
     """The examined code draws more often than a tape keeps."""
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """A line of the examined code."""
 
     file: str
     line: int
-    function: str
 
+    @property
     def code(self) -> str:
         """The text of the line; empty if the file cannot be read."""
         return linecache.getline(self.file, self.line).strip()
+
+    @property
+    def at(self) -> str:
+        """The file and the number of the line."""
+        return "%s:%d" % self
+
+    @property
+    def shown(self) -> str:
+        """The line with its text."""
+        return "%s  %s" % (self.at, self.code)
 
 
 @dataclass
@@ -92,6 +101,11 @@ class Call:
     """
 
     @property
+    def place(self) -> Optional[Place]:
+        """The line that drew."""
+        return self.places[0] if self.places else None
+
+    @property
     def hidden(self) -> str:
         """What it hides, and by which noise, in words that can be compared."""
         is_array = isinstance(self.value, np.ndarray)
@@ -109,16 +123,12 @@ class Draw:
 
 @dataclass
 class Tape:
-    """The calls of one run.
-
-    Parameters
-    ----------
-    earlier : Tape, optional
-        The run whose answers are given again. A call has the answer of the call with the same
-        number among those of the same primitive at the same line.
-    """
+    """The calls of one run."""
 
     earlier: Optional[Tape] = None
+    """The run whose answers are given again. A call has the answer of the call with the same number
+    among those of the same primitive at the same line.
+    """
     distance: int = 1
     """In how many records the data sets of the two runs differ: 2 where one is replaced."""
     order: Dict[Any, Any] = field(default_factory=dict)
@@ -136,41 +146,27 @@ class Tape:
     def call(
         self,
         primitive: str,
-        draw: Callable[[], Any],
+        draw: Callable[[], Any],  # Primitives that it calls are not looked at
         *,
+        # Whether an earlier answer is an answer to this call, too; it is drawn anew otherwise
         fits: Callable[[Any], bool] = lambda answer: True,
-        **stated: Any,
+        **stated: Any,  # Fields of :class:`Call`
     ) -> Any:
-        """The answer of a primitive, drawn or given again.
-
-        Parameters
-        ----------
-        primitive : str
-            What draws.
-        draw : callable
-            Draws. Primitives that it calls are not looked at.
-        fits : callable, optional
-            Whether an earlier answer is an answer to this call, too; it is drawn anew otherwise.
-        **stated
-            Fields of :class:`Call`.
-        """
-        if getattr(self._local, "inside", False):
+        """The answer of a primitive, drawn or given again."""
+        if self.is_quiet:
             return draw()
         if len(self.calls) >= _MOST_CALLS:
             raise TooManyCallsError("Expected at most %d draws of noise in one run." % _MOST_CALLS)
-        places = _places()
+        places = places_here()
         key = (primitive, places[0] if places else None)
         number = self._numbers[key]
         self._numbers[key] += 1
         before = self._before((key, number))
-        self._local.inside = True
-        try:
+        with self.quiet():
             # Kept as they are now: the examined code may change its arrays later.
             kept = {name: copied(one) for name, one in stated.items()}
             again = before is not None and fits(before.answer)
             answer = before.answer if before is not None and again else draw()
-        finally:
-            self._local.inside = False
         call = Call(
             primitive=primitive,
             places=places,
@@ -207,20 +203,28 @@ class Tape:
 
     def drawn(self) -> Draw:
         """Remember a draw of noise, which somebody should put on a value."""
-        inside = getattr(self._local, "inside", False)
-        found = Draw(None if inside else (_places() or (None,))[0], len(self.draws))
-        if not inside:
-            self.draws.append(found)
+        if self.is_quiet:
+            return Draw(None, len(self.draws))
+        found = Draw(place_here(), len(self.draws))
+        self.draws.append(found)
         return found
 
-    def seeds(self) -> None:
-        """Remember that a generator with a fixed seed is made."""
-        self.seeded.extend(_places()[:4])
+    def seeds(self, seed: Any) -> None:
+        """Remember that a generator with a fixed seed is made, if it is one."""
+        if isinstance(seed, (int, np.integer)):
+            self.seeded.extend(places_here()[:4])
+            # One that follows from the data makes noise that does.
+            self.call("generator", lambda: None, parameters={"seed": int(seed)}, alone=True)
 
     def escapes(self) -> None:
         """Remember that noise is used in a way that is not followed."""
-        if not getattr(self._local, "inside", False):
-            self.escaped.extend(_places()[:1])
+        if not self.is_quiet:
+            self.escaped.extend(places_here()[:1])
+
+    def loose(self) -> Set[Place]:
+        """The lines whose draws were not seen to be put on a value."""
+        drawn = {one.place for one in self.draws if not one.followed and one.place is not None}
+        return drawn.union(self.escaped)
 
     def uneven(self) -> Set[Any]:
         """The primitives and lines that were called more often in one run than in the other.
@@ -235,12 +239,13 @@ class Tape:
         """The calls, each with its primitive, line and number."""
         return iter(self._index.items())
 
-    def matched(self) -> List[Tuple[Optional[Call], Optional[Call]]]:
-        """The calls of the earlier run beside those of this one; None where there is none."""
+    def matched(self) -> List[Tuple[Call, Optional[Call], Optional[Call]]]:
+        """Every call, as it is in the earlier run and in this one; None where there is none."""
         assert self.earlier is not None
         ordered = {self.order.get(key, key): call for key, call in self._index.items()}
-        keys = [*self.earlier._index, *(key for key in ordered if key not in self.earlier._index)]
-        return [(self.earlier._index.get(key), ordered.get(key)) for key in keys]
+        before = self.earlier._index
+        known = {**ordered, **before}
+        return [(known[key], before.get(key), ordered.get(key)) for key in {**before, **ordered}]
 
     def reordered(self, ties: str) -> Dict[Any, Any]:
         """The order in which the earlier run has calls that hide the same.
@@ -253,13 +258,12 @@ class Tape:
         assert self.earlier is not None
         moved: Dict[Any, List[Any]] = {}
         left: Dict[Any, List[Any]] = {}
-        for index, places in ((self._index, moved), (self.earlier._index, left)):
-            other = self.earlier._index if places is moved else self._index
+        own, earlier = self._index, self.earlier._index
+        for index, other, places in ((own, earlier, moved), (earlier, own, left)):
             for (key, number), call in index.items():
                 same = other.get((key, number))
-                if call.value is None:
-                    continue
-                if ties != "own" or same is None or same.hidden != call.hidden:
+                settled = ties == "own" and same is not None and same.hidden == call.hidden
+                if call.value is not None and not settled:
                     places.setdefault(key, []).append((number, call.hidden))
         found = {}
         turned = -1 if ties == "last" else 1
@@ -287,14 +291,9 @@ def _matched(key: Any, calls: List[Any], earlier: List[Any]) -> Dict[Any, Any]:
     return found
 
 
-def places_here() -> Tuple[Place, ...]:
-    """The lines of the examined code that are being executed, the innermost first."""
-    return _places()
-
-
 def place_here() -> Optional[Place]:
     """The line of the examined code that is being executed."""
-    return (_places() or (None,))[0]
+    return (places_here() or (None,))[0]
 
 
 def is_of_the_agent(file: str) -> bool:
@@ -310,10 +309,10 @@ def copied(value: Any) -> Any:
         return value
 
 
-def _places() -> Tuple[Place, ...]:
+def places_here() -> Tuple[Place, ...]:
     """The lines of the examined code that led here, the innermost first."""
     found: List[Place] = []
-    frame: Optional[FrameType] = sys._getframe(2)
+    frame: Optional[FrameType] = sys._getframe(1)
     while frame is not None and len(found) < _MOST_FRAMES:
         name = frame.f_code.co_filename
         if name.startswith(_HERE):
@@ -321,7 +320,7 @@ def _places() -> Tuple[Place, ...]:
             if frame.f_code.co_name == "run_once":
                 break
         elif not name.startswith("<") and name not in _OF_DRAWS:
-            found.append(Place(name, frame.f_lineno, frame.f_code.co_name))
+            found.append(Place(name, frame.f_lineno))
         frame = frame.f_back
     return tuple(found)
 
@@ -336,15 +335,18 @@ def current() -> Optional[Tape]:
     return _CURRENT[-1] if _CURRENT else None
 
 
-class Recording:
+@contextmanager
+def recording(tape: Tape) -> Iterator[Tape]:
     """A context in which calls of primitives go to a tape."""
-
-    def __init__(self, tape: Tape) -> None:
-        self._tape = tape
-
-    def __enter__(self) -> Tape:
-        _CURRENT.append(self._tape)
-        return self._tape
-
-    def __exit__(self, *error: Any) -> None:
+    _CURRENT.append(tape)
+    try:
+        yield tape
+    finally:
         _CURRENT.pop()
+
+
+def escapes() -> None:
+    """Remember of noise of the current run, if there is one, that it is not followed further."""
+    tape = current()
+    if tape is not None:
+        tape.escapes()

@@ -16,7 +16,8 @@ from typing import Any, Callable, Dict, List, Tuple
 import numpy as np
 
 from .noise import again, amount_of, given_value, noisy_value
-from .tape import current
+from .patches import replaced, seeding, taped
+from .tape import Tape, current, escapes
 
 _FUNCTIONS = ("randn", "rand", "randn_like", "rand_like", "randperm", "randint", "normal",
               "bernoulli", "multinomial", "poisson")  # fmt: skip
@@ -32,18 +33,21 @@ _MULTIPLES = ("mul", "__mul__", "__rmul__", "mul_", "__imul__", "multiply", "div
 _CLASSES: List[Any] = []
 
 
-def tap_torch(stack: ExitStack, replaced: Callable[..., None], seeding: Callable[..., Any]) -> None:
+def tap_torch(stack: ExitStack) -> None:
     """Draws of torch go to the tape that is current."""
     torch = sys.modules.get("torch")
     if torch is None:
         return
-    for name in _FUNCTIONS:
-        replaced(stack, torch, name, _drawn(name, getattr(torch, name)))
-    for name in _IN_PLACE:
-        replaced(stack, torch.Tensor, name, _drawn_in_place(name, getattr(torch.Tensor, name)))
+    of_laplace = torch.distributions.Laplace
+    for owner, names, answer in (
+        (torch, _FUNCTIONS, _drawn),
+        (torch.Tensor, _IN_PLACE, _drawn_in_place),
+        (of_laplace, ("rsample",), _laplace),
+    ):
+        for name in names:
+            draw = taped(getattr(owner, name), functools.partial(answer, name), inside=True)
+            replaced(stack, owner, name, draw)
     replaced(stack, torch, "manual_seed", seeding(torch.manual_seed))
-    kind = torch.distributions.Laplace
-    replaced(stack, kind, "rsample", _laplace(kind.rsample))
 
 
 def _tensor_class() -> Any:
@@ -114,9 +118,8 @@ def _operated(func: Any, args: Tuple[Any, ...], given: Dict[str, Any]) -> Any:
             found = _sum(name, args, noisy, given, compute)
             if found is not None:
                 return found
-    tape = current()
-    if tape is not None and name not in ("size", "dim", "numel", "__len__", "is_floating_point"):
-        tape.escapes()
+    if name not in ("size", "dim", "numel", "__len__", "is_floating_point"):
+        escapes()
     return compute()
 
 
@@ -177,62 +180,43 @@ def _numbers(value: Any) -> Any:
     return np.asarray(value, dtype=float)
 
 
-def _drawn(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(draw)
-    def function(*args: Any, **given: Any) -> Any:
-        tape = current()
-        if tape is None:
-            return draw(*args, **given)
-        if name in ("randn", "randn_like"):
-            return _noise(_again(name, draw, args, given), "normal", 1.0)
-        if name == "normal" and not given.get("out"):
-            mean = given.get("mean", args[0] if args else 0.0)
-            std = given.get("std", args[1] if len(args) > 1 else 1.0)
-            scale = _numbers(std)
-            if np.size(scale) and np.all(scale == np.ravel(scale)[0]):
-                scale = float(np.ravel(scale)[0])
-            whole = functools.partial(draw, *args, **given)
-            return _value_drawn(_numbers(mean), "normal", scale, whole)
-        tape.escapes()
-        return _again(name, draw, args, given)
-
-    return function
+def _drawn(name: str, tape: Tape, draw: Callable[..., Any], *args: Any, **given: Any) -> Any:
+    if name in ("randn", "randn_like"):
+        return _noise(_again(tape, name, draw, args, given), "normal", 1.0)
+    if name == "normal" and not given.get("out"):
+        mean = given.get("mean", args[0] if args else 0.0)
+        scale = _numbers(given.get("std", args[1] if len(args) > 1 else 1.0))
+        if np.size(scale) and np.all(scale == np.ravel(scale)[0]):
+            scale = float(np.ravel(scale)[0])
+        whole = functools.partial(draw, *args, **given)
+        return _value_drawn(tape, _numbers(mean), "normal", scale, whole)
+    tape.escapes()
+    return _again(tape, name, draw, args, given)
 
 
-def _drawn_in_place(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(draw)
-    def method(self: Any, *args: Any, **given: Any) -> Any:
-        tape = current()
-        if tape is None:
-            return draw(self, *args, **given)
-        tape.escapes()
-        parameters = [float(one) for one in args if isinstance(one, (int, float))]
-        found = _again(name, draw, (self, *args), given, parameters)
-        with sys.modules["torch"].no_grad():
-            self.copy_(found)
-        return self
-
-    return method
+def _drawn_in_place(
+    name: str, tape: Tape, draw: Callable[..., Any], self: Any, *args: Any, **given: Any
+) -> Any:
+    tape.escapes()
+    parameters = [float(one) for one in args if isinstance(one, (int, float))]
+    found = _again(tape, name, draw, (self, *args), given, scale=parameters)
+    with sys.modules["torch"].no_grad():
+        self.copy_(found)
+    return self
 
 
-def _laplace(draw: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(draw)
-    def rsample(self: Any, *args: Any, **given: Any) -> Any:
-        tape = current()
-        if tape is None:
-            return draw(self, *args, **given)
-        scale = _numbers(self.scale)
-        scale = float(scale) if scale.ndim == 0 else scale
-        whole = functools.partial(draw, self, *args, **given)
-        return _value_drawn(_numbers(self.loc), "laplace", scale, whole)
-
-    return rsample
+def _laplace(
+    name: str, tape: Tape, draw: Callable[..., Any], self: Any, *args: Any, **given: Any
+) -> Any:
+    scale = _numbers(self.scale)
+    scale = float(scale) if scale.ndim == 0 else scale
+    whole = functools.partial(draw, self, *args, **given)
+    return _value_drawn(tape, _numbers(self.loc), "laplace", scale, whole)
 
 
-def _value_drawn(value: Any, family: str, scale: Any, draw: Callable[[], Any]) -> Any:
+def _value_drawn(tape: Tape, value: Any, family: str, scale: Any, draw: Callable[[], Any]) -> Any:
     """A value with noise on it that one call of torch draws."""
-    torch, tape = sys.modules["torch"], current()
-    assert tape is not None
+    torch = sys.modules["torch"]
     like: List[Any] = []
 
     def compute() -> Any:
@@ -245,20 +229,18 @@ def _value_drawn(value: Any, family: str, scale: Any, draw: Callable[[], Any]) -
     return found if np.any(value) else _noise(found, family, scale)
 
 
-def _again(name: str, draw: Any, args: Any, given: Any, scale: Any = None) -> Any:
+def _again(
+    tape: Tape, name: str, draw: Callable[..., Any], args: Any, given: Any, *, scale: Any = None
+) -> Any:
     """A drawn tensor, or the one of the earlier run."""
-    torch, tape = sys.modules["torch"], current()
-    assert tape is not None
+    torch = sys.modules["torch"]
     drawn: List[Any] = []
 
     def compute() -> Any:
-        if not drawn:
-            drawn.append(_plain(draw(*map(_plain, args), **given)))
+        drawn.append(_plain(draw(*map(_plain, args), **given)))
         return _numbers(drawn[0])
 
     amount = [amount_of(one) for one in args if not hasattr(one, "requires_grad")]
     found = again(tape, "torch." + name, compute, parameters={"scale": scale}, amount=amount)
-    like = drawn[0] if drawn else None
-    if like is None:
-        return torch.as_tensor(np.asarray(found))
-    return torch.as_tensor(np.asarray(found), dtype=like.dtype, device=like.device)
+    found = torch.as_tensor(np.asarray(found))
+    return found.to(drawn[0].device, drawn[0].dtype) if drawn else found

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from rdpkit.verification.replay.agent.data import ExaminedData
-from rdpkit.verification.replay.agent.examine import Taps, examined, parts_at
+from rdpkit.verification.replay.agent.examine import examined, parts_at
+from rdpkit.verification.replay.agent.runs import Taps
 
 
 def data(*values, labels=None):

@@ -5,25 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rdpkit.verification.replay.agent.examine import Taps
 from rdpkit.verification.replay.agent.generators import generator
-from rdpkit.verification.replay.agent.tape import Recording, Tape
-
-
-@pytest.fixture
-def tape():
-    Taps.open()
-    with Recording(Tape()) as found:
-        yield found
-    Taps.close()
-
-
-def put(tape):
-    """The families, scales and values of noise that was seen to be put on a value."""
-    # A location of 0 is written down as well: it may be a value.
-    calls = [one for one in tape.calls if one.value is not None and np.any(one.value)]
-    return [(c.family, float(np.max(c.scale)), np.ravel(c.value).tolist()) for c in calls]
-
+from rdpkit.verification.replay.agent.tape import Tape, recording
 
 FOLLOWED = {
     "added": (lambda rng: 5.0 + rng.normal(0.0, 2.0), ("normal", 2.0, [5.0])),
@@ -43,10 +26,10 @@ FOLLOWED = {
 
 
 @pytest.mark.parametrize("name", FOLLOWED)
-def test_noise_is_followed(tape, name):
+def test_noise_is_followed(tape, put, name):
     release, wanted = FOLLOWED[name]
     release(generator(1))
-    (family, scale, value), *more = put(tape)
+    (family, scale, value), *more = put()
     assert not more
     assert (family, value) == (wanted[0], wanted[2])
     assert scale == pytest.approx(wanted[1])
@@ -63,9 +46,9 @@ NOT_FOLLOWED = {
 
 
 @pytest.mark.parametrize("name", NOT_FOLLOWED)
-def test_other_uses_are_remembered_as_escaped(tape, name):
+def test_other_uses_are_remembered_as_escaped(tape, put, name):
     NOT_FOLLOWED[name](generator(1))
-    assert put(tape) == []
+    assert put() == []
     assert tape.escaped or not all(one.followed for one in tape.draws)
 
 
@@ -80,7 +63,7 @@ def test_answers_come_back_and_one_record_more_is_an_entry_at_the_end(tape):
         return generator(seed).normal(size=size) + np.zeros(size)
 
     first = release(1, 3)
-    with Recording(Tape(earlier=tape)) as later:
+    with recording(Tape(earlier=tape)) as later:
         second = release(9, 4)
     np.testing.assert_array_equal(second[:3], first)
     assert [one.value.shape for one in later.calls if one.value is not None] == [(4,)]

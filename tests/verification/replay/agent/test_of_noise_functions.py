@@ -32,7 +32,7 @@ def _measured(library, values, numpy):
 @pytest.mark.parametrize("sums", [[3.0, 4.0], [0.0, 0.0]])
 def test_the_value_and_the_scale_are_seen(library, sums):
     tape = tapes.Tape()
-    with ExitStack() as stack, tapes.Recording(tape):
+    with ExitStack() as stack, tapes.recording(tape):
         of_noise_functions.tap_noise_functions(stack, library, "a_library")
         _measured(library, np.array(sums), of_noise_functions.KeepingNumpy())
     call = tape.calls[-1]
@@ -43,7 +43,7 @@ def test_a_neighbour_gets_the_same_noise(library):
     runs = []
     for sums in ([3.0, 4.0], [2.0, 4.0]):
         tape = tapes.Tape(earlier=runs[0][0] if runs else None)
-        with ExitStack() as stack, tapes.Recording(tape):
+        with ExitStack() as stack, tapes.recording(tape):
             of_noise_functions.tap_noise_functions(stack, library, "a_library")
             found = _measured(library, np.array(sums), of_noise_functions.KeepingNumpy())
         runs.append((tape, np.asarray(found).tolist()))

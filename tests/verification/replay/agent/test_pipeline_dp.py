@@ -12,7 +12,8 @@ import pytest
 
 from rdpkit.verification.replay.agent import taps
 from rdpkit.verification.replay.agent.data import ExaminedData
-from rdpkit.verification.replay.agent.examine import Taps, examined
+from rdpkit.verification.replay.agent.examine import examined
+from rdpkit.verification.replay.agent.runs import Taps
 
 
 class Backend:
@@ -45,7 +46,7 @@ def backend(monkeypatch):
     utils = sys.modules["pipeline_dp.sampling_utils"]
     utils.choose_from_list_without_replacement = Backend.some
     sys.modules["pipeline_dp"].sampling_utils = utils
-    monkeypatch.setattr(taps, "_TAPS", {"pipeline_dp": "pipeline_dp"})
+    monkeypatch.setattr(taps, "_TAPPED", ("pipeline_dp",))
     yield Backend()
     Taps.close()
 
@@ -85,5 +86,5 @@ def test_a_released_sample_is_a_difference(backend):
 
 def test_without_a_tape_nothing_changes(backend):
     with ExitStack() as stack:
-        stack.enter_context(taps.tapped_libraries())
+        taps.tap_libraries(stack)
         assert len(dict(backend.sample_fixed_per_key(ROWS, 2))["a"]) == 2

@@ -10,7 +10,6 @@ from rdpkit.verification.replay.agent.slices import (
     assigned_before,
     makes_seed,
     picks_records,
-    shown,
 )
 
 CODE = """
@@ -38,7 +37,7 @@ def test_lines_that_assign_what_a_line_reads(file):
     lines = [one.line for one in assigned_before(file, 10)]
     assert lines == [8, 3, 7, 6]
     assert [one.line for one in assigned_before(file, 10, 1)] == [8, 3]
-    assert shown(assigned_before(file, 8)[0]).endswith("code.py:7  share = epsilon / 2")
+    assert assigned_before(file, 8)[0].shown.endswith("code.py:7  share = epsilon / 2")
 
 
 def test_a_file_that_is_no_python_has_no_lines(tmp_path):

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from rdpkit.verification.replay.agent.examine import Taps
-from rdpkit.verification.replay.agent.tape import Recording, Tape
+from rdpkit.verification.replay.agent.tape import Tape, recording
 
 torch = pytest.importorskip("torch")
-
-
-@pytest.fixture
-def tape():
-    Taps.open()
-    with Recording(Tape()) as found:
-        yield found
-    Taps.close()
-
-
-def put(tape):
-    calls = [one for one in tape.calls if one.value is not None and np.any(one.value)]
-    return [(c.family, float(np.max(c.scale)), np.ravel(c.value).tolist()) for c in calls]
 
 
 def values():
@@ -47,17 +32,17 @@ FOLLOWED = {
 
 
 @pytest.mark.parametrize("name", FOLLOWED)
-def test_noise_is_followed(tape, name):
+def test_noise_is_followed(tape, put, name):
     release, (family, scale) = FOLLOWED[name]
     found = release()
-    assert put(tape) == [(family, pytest.approx(scale), [5.0, 6.0])]
+    assert put() == [(family, pytest.approx(scale), [5.0, 6.0])]
     assert type(found) is torch.Tensor
-    with Recording(Tape(earlier=tape)):
+    with recording(Tape(earlier=tape)):
         again = release()
     assert torch.equal(found, again)
 
 
-def test_other_uses_are_remembered_as_escaped(tape):
+def test_other_uses_are_remembered_as_escaped(tape, put):
     values() + torch.randn(2) ** 2
-    assert put(tape) == []
+    assert put() == []
     assert tape.escaped

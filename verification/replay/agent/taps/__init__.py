@@ -8,29 +8,17 @@ from __future__ import annotations
 
 import importlib
 import sys
-from contextlib import ExitStack, contextmanager
-from typing import Iterator
+from contextlib import ExitStack
 
-# The package that is imported, and the module here that knows its primitives.
-_TAPS = {
-    "diffprivlib": "diffprivlib",
-    "dpmm": "dpmm",
-    "jax_privacy": "jax_privacy",
-    "opacus": "opacus",
-    "opendp": "opendp",
-    "pipeline_dp": "pipeline_dp",
-    "pydp": "pydp",
-    "snsql": "snsql",
-    "snsynth": "snsynth",
-}
+_TAPPED = (
+    "diffprivlib", "dpmm", "jax_privacy", "opacus", "opendp", "pipeline_dp", "pydp", "snsql",
+    "snsynth",
+)  # fmt: skip
+"""The packages with a module here, of the same name, that knows their primitives."""
 
 
-@contextmanager
-def tapped_libraries() -> Iterator[None]:
+def tap_libraries(stack: ExitStack) -> None:
     """Calls of the primitives of all libraries that are imported go to the current tape."""
-    with ExitStack() as stack:
-        for package, name in _TAPS.items():
-            if package in sys.modules:
-                tap = importlib.import_module("." + name, __name__)
-                stack.enter_context(tap.tapped())
-        yield
+    for name in _TAPPED:
+        if name in sys.modules:
+            importlib.import_module("." + name, __name__).tap(stack)

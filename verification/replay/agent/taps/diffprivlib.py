@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import inspect
-import linecache
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
 import numpy as np
 
-from ..generators import replace_everywhere, replaced
-from ..tape import Place, current, is_of_the_agent, places_here
+from ..generators import replace_everywhere
+from ..patches import tap_method, taped
+from ..slices import line_of_argument
+from ..tape import Place, is_of_the_agent, places_here
 
 # Attributes of a mechanism that hold what it hides, and no parameter of its noise.
 _HIDDEN = ("utility",)
@@ -31,24 +31,21 @@ _BUILT: List[Any] = []
 """The mechanisms that were constructed since the list was emptied."""
 
 
-@contextmanager
-def tapped() -> Iterator[None]:
-    """Calls of its mechanisms go to the current tape."""
+def tap(stack: ExitStack) -> None:
+    """Tap its mechanisms, and what is private as a whole."""
     import diffprivlib.mechanisms  # noqa: PLC0415 - only where it is installed
     import diffprivlib.models.logistic_regression  # noqa: PLC0415
     import diffprivlib.tools.quantiles  # noqa: PLC0415
 
-    with ExitStack() as stack:
-        base = sys.modules["diffprivlib.mechanisms.base"].DPMechanism
-        replaced(stack, base, "__init__", _built(base.__init__))
-        for kind in _kinds(base):
-            if "randomise" in vars(kind):
-                replaced(stack, kind, "randomise", _randomise(vars(kind)["randomise"]))
-        quantile = sys.modules["diffprivlib.tools.quantiles"].quantile
-        path = sys.modules["diffprivlib.models.logistic_regression"]._logistic_regression_path
-        pairs = [(quantile, _quantile(quantile)), (path, _logistic_path(path))]
-        replace_everywhere(stack, pairs, prefix="diffprivlib")
-        yield
+    base = sys.modules["diffprivlib.mechanisms.base"].DPMechanism
+    tap_method(stack, base, "__init__", _built, inside=True)
+    for kind in _kinds(base):
+        tap_method(stack, kind, "randomise", _randomised)
+    quantile = sys.modules["diffprivlib.tools.quantiles"].quantile
+    path = sys.modules["diffprivlib.models.logistic_regression"]._logistic_regression_path
+    pairs = [(quantile, _as_a_whole(quantile, _quantile))]
+    pairs += [(path, _as_a_whole(path, _logistic_path))]
+    replace_everywhere(stack, pairs, prefix="diffprivlib")
 
 
 def _kinds(base: Any) -> Iterator[Any]:
@@ -57,64 +54,24 @@ def _kinds(base: Any) -> Iterator[Any]:
         yield from _kinds(kind)
 
 
-def _built(construct: Callable[..., None]) -> Callable[..., None]:
-    """The constructor of all mechanisms, which remembers the line that states the sensitivity."""
-
-    @functools.wraps(construct)
-    def init(self: Any, *args: Any, **given: Any) -> None:
-        construct(self, *args, **given)
-        if current() is not None:
-            self._built = places_here()
-            self._stated_at = _stating_line(sys._getframe(1), "sensitivity")
-            self._monotonic_at = _stating_line(sys._getframe(1), "monotonic")
-            _BUILT.append(self)
-
-    return init
+def _built(tape: Any, construct: Callable[..., None], self: Any, *args: Any, **given: Any) -> None:
+    """Remember of a mechanism which lines led to it, and which line states its sensitivity."""
+    construct(self, *args, **given)
+    self._built = places_here()
+    self._stated_at = _stating_line("sensitivity")
+    self._monotonic_at = _stating_line("monotonic")
+    _BUILT.append(self)
 
 
-def _stating_line(frame: Any, name: str) -> Optional[Place]:
+def _stating_line(name: str) -> Optional[Place]:
     """The line of the library that states an argument of the mechanism that it makes."""
+    frame: Any = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
         if not is_of_the_agent(file) and "mechanisms" not in file.replace("\\", "/").split("/"):
-            line = _line_of(file, frame.f_lineno, name)
-            return Place(file, line, frame.f_code.co_name)
+            return Place(file, line_of_argument(file, frame.f_lineno, name))
         frame = frame.f_back
     return None
-
-
-@functools.lru_cache(maxsize=None)
-def _line_of(file: str, line: int, name: str) -> int:
-    """The line of an argument of the call at a line, or of the variable that is given for it."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except SyntaxError:
-        return line
-    around = [
-        node
-        for node in ast.walk(tree)
-        if getattr(node, "lineno", line + 1) <= line <= (getattr(node, "end_lineno", None) or 0)
-    ]
-    given = [
-        argument.value
-        for node in around
-        if isinstance(node, ast.Call)
-        for argument in node.keywords
-        if argument.arg == name
-    ]
-    if not given:
-        return line
-    if not isinstance(given[-1], ast.Name):
-        return given[-1].lineno
-    inside = [node for node in around if isinstance(node, ast.FunctionDef)]
-    lines = [
-        node.lineno
-        for node in ast.walk(inside[-1] if inside else tree)
-        if isinstance(node, ast.Assign) and node.lineno <= line
-        for one in node.targets
-        if isinstance(one, ast.Name) and one.id == given[-1].id
-    ]
-    return max(lines, default=given[-1].lineno)
 
 
 def _parameters(mechanism: Any) -> Dict[str, Any]:
@@ -126,31 +83,23 @@ def _parameters(mechanism: Any) -> Dict[str, Any]:
     }
 
 
-def _randomise(draw: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(draw)
-    def randomise(self: Any, value: Any = None) -> Any:
-        given = () if value is None else (value,)
-        compute = functools.partial(draw, self, *given)
-        tape = current()
-        if tape is None:
-            return compute()
-        stated = _parameters(self)
-        for key in _HIDDEN:
-            value = stated.pop(key, value)
-        kind = type(self).__name__
-        return tape.call(
-            kind,
-            compute,
-            parameters=stated,
-            value=_as_number(self, value),
-            sensitivity=stated.get("sensitivity"),
-            length=_length(stated, _LENGTHS.get(kind, "euclidean")),
-            stated_at=_stated_at(self),
-            built=getattr(self, "_built", ()),
-            **_loss(self, kind),
-        )
-
-    return randomise
+def _randomised(tape: Any, draw: Callable[..., Any], self: Any, value: Any = None) -> Any:
+    compute = functools.partial(draw, self, *(() if value is None else (value,)))
+    stated = _parameters(self)
+    for key in _HIDDEN:
+        value = stated.pop(key, value)
+    kind = type(self).__name__
+    return tape.call(
+        kind,
+        compute,
+        parameters=stated,
+        value=_as_number(self, value),
+        sensitivity=stated.get("sensitivity"),
+        length=_length(stated, _LENGTHS.get(kind, "euclidean")),
+        stated_at=_stated_at(self),
+        built=getattr(self, "_built", ()),
+        **_loss(self, kind),
+    )
 
 
 def _length(stated: Dict[str, Any], usual: str) -> str:
@@ -186,38 +135,39 @@ def _loss(mechanism: Any, kind: str) -> Dict[str, Any]:
     return {"declared": (epsilon, delta)}
 
 
-def _quantile(function: Callable[..., Any]) -> Callable[..., Any]:
+def _as_a_whole(function: Callable[..., Any], answer: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that is private as a whole: ``answer(tape, compute, arguments)``.
+
+    ``compute`` calls it; the mechanisms that it makes are in ``_BUILT`` afterwards.
+    """
+    signature = inspect.signature(function)
+
+    def call(tape: Any, function: Callable[..., Any], *args: Any, **given: Any) -> Any:
+        bound = signature.bind(*args, **given)
+        bound.apply_defaults()
+        _BUILT.clear()
+        return answer(tape, lambda: function(*args, **given), dict(bound.arguments))
+
+    return taped(function, call)
+
+
+def _quantile(tape: Any, compute: Callable[[], Any], stated: Dict[str, Any]) -> Any:
     """The quantile, which draws an interval between records, and then a number within it.
 
     Both follow from the records, and are private as a whole: the density of what comes out is that
     of the exponential mechanism. So its utility is compared at numbers of the whole range.
     """
-    signature = inspect.signature(function)
-
-    @functools.wraps(function)
-    def call(*args: Any, **given: Any) -> Any:
-        tape = current()
-        bound = signature.bind(*args, **given)
-        bound.apply_defaults()
-        stated: Dict[str, Any] = dict(bound.arguments)
-        one_number = np.size(stated["quant"]) == 1 and stated["axis"] is None
-        if tape is None or tape.is_quiet or not one_number or stated["keepdims"]:
-            return function(*args, **given)
-        _BUILT.clear()
-        with tape.quiet():
-            found = function(*args, **given)
-        lost = bool(np.isnan(found))
-        known: Dict[str, Any] = {}
-        if _BUILT and getattr(_BUILT[-1], "measure", None) is not None and not lost:
-            known = _over_the_range(_BUILT[-1], stated["bounds"])
-        return tape.call(
-            "quantile",
-            lambda: found,
-            fits=lambda answer: bool(np.isnan(answer)) == lost,
-            **known,
-        )
-
-    return call
+    if np.size(stated["quant"]) != 1 or stated["axis"] is not None or stated["keepdims"]:
+        return compute()
+    with tape.quiet():
+        found = compute()
+    lost = bool(np.isnan(found))
+    known: Dict[str, Any] = {}
+    if _BUILT and getattr(_BUILT[-1], "measure", None) is not None and not lost:
+        known = _over_the_range(_BUILT[-1], stated["bounds"])
+    return tape.call(
+        "quantile", lambda: found, fits=lambda answer: bool(np.isnan(answer)) == lost, **known
+    )
 
 
 def _over_the_range(mechanism: Any, bounds: Any) -> Dict[str, Any]:
@@ -236,48 +186,35 @@ def _over_the_range(mechanism: Any, bounds: Any) -> Dict[str, Any]:
     }
 
 
-def _logistic_path(function: Callable[..., Any]) -> Callable[..., Any]:
+def _logistic_path(tape: Any, compute: Callable[[], Any], data: Dict[str, Any]) -> Any:
     """A logistic regression: the solution of a perturbed objective is private, and not the noise.
 
     What its noise hides is the gradient of the sum of losses. That of one record is no longer than
     the record, so that the sum of records with their signs stands for it.
     """
-    signature = inspect.signature(function)
-
-    @functools.wraps(function)
-    def call(*args: Any, **given: Any) -> Any:
-        tape = current()
-        if tape is None or tape.is_quiet:
-            return function(*args, **given)
-        bound = signature.bind(*args, **given)
-        bound.apply_defaults()
-        data: Dict[str, Any] = dict(bound.arguments)
-        _BUILT.clear()
-        with tape.quiet():
-            found = function(*args, **given)
-        if not _BUILT:
-            # No noise, so that the solution is compared as it is.
-            return found
-        mechanism = _BUILT[-1]
-        rows = np.asarray(data["X"], dtype=float)
-        if data["fit_intercept"]:
-            rows = np.column_stack([rows, np.ones(len(rows))])
-        signs = np.where(np.asarray(data["y"]) == _positive(data), 1.0, -1.0)
-        coefficients, strengths, iterations = found
-        solved = np.column_stack([coefficients, iterations])
-        answer = tape.call(
-            "logistic regression",
-            lambda: solved,
-            fits=lambda before: np.shape(before) == np.shape(solved),
-            parameters=_parameters(mechanism),
-            value=signs @ rows,
-            sensitivity=2.0 * mechanism.data_sensitivity,
-            declared=(float(mechanism.epsilon), 0.0),
-            stated_at=getattr(mechanism, "_stated_at", None),
-        )
-        return answer[:, :-1], strengths, answer[:, -1].astype(iterations.dtype)
-
-    return call
+    with tape.quiet():
+        found = compute()
+    if not _BUILT:
+        # No noise, so that the solution is compared as it is.
+        return found
+    mechanism = _BUILT[-1]
+    rows = np.asarray(data["X"], dtype=float)
+    if data["fit_intercept"]:
+        rows = np.column_stack([rows, np.ones(len(rows))])
+    signs = np.where(np.asarray(data["y"]) == _positive(data), 1.0, -1.0)
+    coefficients, strengths, iterations = found
+    solved = np.column_stack([coefficients, iterations])
+    answer = tape.call(
+        "logistic regression",
+        lambda: solved,
+        fits=lambda before: np.shape(before) == np.shape(solved),
+        parameters=_parameters(mechanism),
+        value=signs @ rows,
+        sensitivity=2.0 * mechanism.data_sensitivity,
+        declared=(float(mechanism.epsilon), 0.0),
+        stated_at=getattr(mechanism, "_stated_at", None),
+    )
+    return answer[:, :-1], strengths, answer[:, -1].astype(iterations.dtype)
 
 
 def _positive(data: Dict[str, Any]) -> Any:

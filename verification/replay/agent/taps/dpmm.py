@@ -1,19 +1,15 @@
-"""Taps of dpmm: the noise that it draws with OpenDP."""
+"""Taps of dpmm: the noise that it draws with OpenDP and adds to marginals is followed."""
 
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack, contextmanager
-from typing import Iterator
+from contextlib import ExitStack
 
 from .of_noise_functions import tap_noise_functions
 
 
-@contextmanager
-def tapped() -> Iterator[None]:
-    """Noise that is added to marginals is followed."""
+def tap(stack: ExitStack) -> None:
+    """Tap what draws noise."""
     import dpmm.models.base.utils  # noqa: PLC0415 - only where it is installed
 
-    with ExitStack() as stack:
-        tap_noise_functions(stack, sys.modules["dpmm.models.base.utils"], "dpmm")
-        yield
+    tap_noise_functions(stack, sys.modules["dpmm.models.base.utils"], "dpmm")

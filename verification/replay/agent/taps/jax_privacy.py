@@ -4,65 +4,53 @@ from __future__ import annotations
 
 import functools
 import sys
-from contextlib import ExitStack, contextmanager
-from typing import Any, Callable, Dict, Iterator
+from contextlib import ExitStack
+from typing import Any, Callable, Dict
 
 import numpy as np
 
-from ..generators import replaced
-from ..tape import current
+from ..patches import tap_method, taped
 
 
-@contextmanager
-def tapped() -> Iterator[None]:
-    """Calls of its privatizers go to the current tape."""
+def tap(stack: ExitStack) -> None:
+    """Tap what constructs privatizers."""
     import jax_privacy.noise_addition  # noqa: PLC0415 - only where it is installed
 
     module = sys.modules["jax_privacy.noise_addition"]
-    with ExitStack() as stack:
-        for name in (
-            "_dense_matrix_factorization_privatizer",
-            "_streaming_matrix_factorization_privatizer",
-        ):
-            replaced(stack, module, name, _privatizer(getattr(module, name)))
-        yield
+    for kind in ("dense", "streaming"):
+        tap_method(stack, module, "_%s_matrix_factorization_privatizer" % kind, _privatizer)
 
 
-def _privatizer(construct: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(construct)
-    def made(*args: Any, **given: Any) -> Any:
-        found = construct(*args, **given)
-        if current() is None:
-            return found
-        return found._replace(update=_update(found.update, float(given["stddev"])))
-
-    return made
+def _privatizer(tape: Any, construct: Callable[..., Any], *args: Any, **given: Any) -> Any:
+    found = construct(*args, **given)
+    answer = functools.partial(_updated, float(given["stddev"]))
+    return found._replace(update=taped(found.update, answer))
 
 
-def _update(update: Callable[..., Any], stddev: float) -> Callable[..., Any]:
-    @functools.wraps(update)
-    def call(gradients: Any, state: Any, parameters: Any = None) -> Any:
-        tape = current()
-        if tape is None or tape.is_quiet:
-            return update(gradients, state, parameters)
-        tree = sys.modules["jax"].tree
-        leaves, form = tree.flatten(gradients)
-        with tape.quiet():
-            noisy, after = update(gradients, state, parameters)
-        fresh = _flat(tree.leaves(noisy))
-        # A privatizer without memory adds noise that is drawn afresh in every step.
-        alone = isinstance(state, tuple) and not tree.leaves(state[1])
-        known: Dict[str, Any] = {"family": "normal", "scale": stddev} if alone else {}
-        answer = tape.call(
-            "noise of a privatizer",
-            lambda: fresh,
-            parameters={"stddev": stddev},
-            value=_flat(leaves),
-            **known,
-        )
-        return tree.unflatten(form, _parts(answer, leaves)), after
-
-    return call
+def _updated(
+    stddev: float,
+    tape: Any,
+    update: Callable[..., Any],
+    gradients: Any,
+    state: Any,
+    *parameters: Any,
+) -> Any:
+    tree = sys.modules["jax"].tree
+    leaves, form = tree.flatten(gradients)
+    with tape.quiet():
+        noisy, after = update(gradients, state, *parameters)
+    fresh = _flat(tree.leaves(noisy))
+    # A privatizer without memory adds noise that is drawn afresh in every step.
+    alone = isinstance(state, tuple) and not tree.leaves(state[1])
+    known: Dict[str, Any] = {"family": "normal", "scale": stddev} if alone else {}
+    answer = tape.call(
+        "noise of a privatizer",
+        lambda: fresh,
+        parameters={"stddev": stddev},
+        value=_flat(leaves),
+        **known,
+    )
+    return tree.unflatten(form, _parts(answer, leaves)), after
 
 
 def _flat(leaves: Any) -> np.ndarray:

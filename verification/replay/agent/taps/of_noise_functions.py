@@ -10,7 +10,7 @@ import numpy as np
 
 from ..generators import replace_everywhere
 from ..noise import NoisyArray, again, noise
-from ..tape import current
+from ..patches import taped
 
 _FAMILIES = {"gaussian_noise": "normal", "laplace_noise": "laplace"}
 
@@ -18,7 +18,7 @@ _FAMILIES = {"gaussian_noise": "normal", "laplace_noise": "laplace"}
 def tap_noise_functions(stack: ExitStack, module: Any, package: str) -> None:
     """What the functions of a module draw knows its scale until it meets a value."""
     pairs = [
-        (function, _drawing(family, function))
+        (function, taped(function, functools.partial(_drawn, family), inside=True))
         for name, family in _FAMILIES.items()
         for function in [getattr(module, name, None)]
         if function is not None
@@ -26,21 +26,14 @@ def tap_noise_functions(stack: ExitStack, module: Any, package: str) -> None:
     replace_everywhere(stack, pairs, prefix=package)
 
 
-def _drawing(family: str, draw: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(draw)
-    def drawn(*args: Any, **given: Any) -> Any:
-        tape = current()
-        if tape is None:
-            return draw(*args, **given)
-        scale = args[0] if args else given.get("sigma", given.get("scale"))
+def _drawn(family: str, tape: Any, draw: Callable[..., Any], *args: Any, **given: Any) -> Any:
+    scale = args[0] if args else given.get("sigma", given.get("scale"))
 
-        def compute() -> Any:
-            found = draw(*args, **given)
-            return np.asarray(found) if isinstance(found, (list, np.ndarray)) else found
+    def compute() -> Any:
+        found = draw(*args, **given)
+        return np.asarray(found) if isinstance(found, (list, np.ndarray)) else found
 
-        return noise(again(tape, family, compute, parameters={"scale": scale}), family, scale)
-
-    return drawn
+    return noise(again(tape, family, compute, parameters={"scale": scale}), family, scale)
 
 
 class KeepingNumpy:

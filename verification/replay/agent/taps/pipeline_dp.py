@@ -8,28 +8,23 @@ from __future__ import annotations
 
 import functools
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import Any, Callable, Iterator, List, Tuple
 
-from ..generators import replaced
-from ..tape import Place, current, places_here
+from ..patches import tap_method
+from ..tape import Place, places_here
 
-_PACKAGE, _MOST_FRAMES = "pipeline_dp", 12
+_PACKAGE, _MOST_FRAMES = "pipeline_dp", 13
 
 
-@contextmanager
-def tapped() -> Iterator[None]:
-    """The sampling that bounds contributions is described as a whole."""
+def tap(stack: ExitStack) -> None:
+    """Tap the sampling that bounds contributions, which is described as a whole."""
     import pipeline_dp.sampling_utils  # noqa: PLC0415 - only where it is installed
 
     backend = sys.modules["pipeline_dp.pipeline_backend"].LocalBackend
+    tap_method(stack, backend, "sample_fixed_per_key", _by_users)
     utils = sys.modules["pipeline_dp.sampling_utils"]
-    with ExitStack() as stack:
-        whole = backend.sample_fixed_per_key
-        replaced(stack, backend, "sample_fixed_per_key", _by_users(whole))
-        name = "choose_from_list_without_replacement"
-        replaced(stack, utils, name, _of_a_user(getattr(utils, name)))
-        yield
+    tap_method(stack, utils, "choose_from_list_without_replacement", _of_a_user)
 
 
 def partition() -> str:
@@ -56,57 +51,45 @@ def _in_frames(key: str, row: str = "") -> Any:
     return None
 
 
-def _by_users(sample: Callable[..., Any]) -> Callable[..., Any]:
+def _by_users(
+    tape: Any, sample: Callable[..., Any], self: Any, col: Any, *args: Any, **given: Any
+) -> Any:
     """A sample of the records of each user.
 
     Which are drawn depends on that user's records alone. So it changes nothing but that user's part
     whether they are drawn, and the same are drawn again in a replay.
     """
+    # The sample is drawn later than it is asked for.
+    asked = places_here()
 
-    @functools.wraps(sample)
-    def call(self: Any, col: Any, n: int, stage_name: Any = None) -> Any:
-        if current() is None:
-            return sample(self, col, n, stage_name)
-        found = _each(self, col, lambda one: sample(self, one, n, stage_name), places_here())
-        return sys.modules["pipeline_dp.pipeline_backend"].ReiterableLazyIterable(found)
+    def sampled() -> Iterator[Any]:
+        for key, values in self.group_by_key(col):
+            draw = functools.partial(of, [(key, one) for one in values])
+            yield key, _sampled(tape, key, values, draw, asked)
 
-    return call
-
-
-def _each(
-    backend: Any, col: Any, sample: Callable[[Any], Any], asked: Tuple[Place, ...]
-) -> Iterator[Any]:
     def of(pairs: Any) -> Any:
-        return next(iter(sample(pairs)))[1]
+        return next(iter(sample(self, pairs, *args, **given)))[1]
 
-    for key, values in backend.group_by_key(col):
-        draw = functools.partial(of, [(key, one) for one in values])
-        yield key, _sampled("sample of %r" % (key,), values, draw, asked)
+    return sys.modules["pipeline_dp.pipeline_backend"].ReiterableLazyIterable(sampled())
 
 
-def _of_a_user(choose: Callable[..., Any]) -> Callable[..., Any]:
+def _of_a_user(tape: Any, choose: Callable[..., Any], a: Any, size: int) -> Any:
     """A sample of the partitions of a user, to which the same applies."""
-
-    @functools.wraps(choose)
-    def call(a: Any, size: int) -> Any:
-        if current() is None:
-            return choose(a, size)
-        return _sampled("sample of %r" % (_in_frames("k"),), a, lambda: choose(a, size))
-
-    return call
+    return _sampled(tape, _in_frames("k"), a, lambda: choose(a, size))
 
 
 def _sampled(
-    name: str, values: List[Any], draw: Callable[[], Any], asked: Tuple[Place, ...] = ()
+    tape: Any,
+    key: Any,
+    values: List[Any],
+    draw: Callable[[], Any],
+    asked: Tuple[Place, ...] = (),
 ) -> Any:
-    tape = current()
-    assert tape is not None
     among = set(map(repr, values))
     return tape.call(
-        name,
+        "sample of %r" % (key,),
         draw,
         fits=lambda answer: len(answer) <= len(values) and among.issuperset(map(repr, answer)),
         alone=True,
-        # The sample is drawn later than it is asked for.
         built=asked,
     )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import inspect
-from contextlib import ExitStack, contextmanager
-from typing import Any, Callable, Dict, Iterator, Tuple
+from contextlib import ExitStack
+from typing import Any, Callable, Dict, Tuple
 
-from ..generators import replaced
-from ..tape import Place, current, places_here
+from ..patches import tap_method
+from ..tape import Place, places_here
 from .pipeline_dp import partition
 
 _OF_A_NUMBER = ("add_noise", "should_keep", "noised_value_if_should_keep")
@@ -21,64 +20,45 @@ _SCALES = {"LaplaceMechanism": ("laplace", "diversity"), "GaussianMechanism": ("
 _BUILT: Dict[int, Tuple[Place, ...]] = {}
 
 
-@contextmanager
-def tapped() -> Iterator[None]:
-    """Calls of its mechanisms and algorithms go to the current tape."""
+def tap(stack: ExitStack) -> None:
+    """Tap its mechanisms and algorithms."""
     import pydp  # noqa: PLC0415 - only where it is installed
 
-    with ExitStack() as stack:
-        compiled = pydp._pydp
-        for module in (
-            compiled._algorithms,
-            compiled._mechanisms,
-            compiled._partition_selection,
-        ):
-            for _, kind in inspect.getmembers(module, inspect.isclass):
-                if kind.__name__ in _SCALES:
-                    replaced(stack, kind, "__init__", _constructed(kind.__init__))
-                for name in _METHODS:
-                    if name in vars(kind):
-                        replaced(stack, kind, name, _called(name, getattr(kind, name)))
-        yield
+    compiled = pydp._pydp
+    for module in (compiled._algorithms, compiled._mechanisms, compiled._partition_selection):
+        for _, kind in inspect.getmembers(module, inspect.isclass):
+            if kind.__name__ in _SCALES:
+                tap_method(stack, kind, "__init__", _constructed, inside=True)
+            for name in _METHODS:
+                tap_method(stack, kind, name, _called)
 
 
-def _constructed(construct: Callable[..., None]) -> Callable[..., None]:
-    """A constructor that remembers the lines that led to it; its objects take no attributes."""
-
-    @functools.wraps(construct)
-    def init(self: Any, *args: Any, **given: Any) -> None:
-        construct(self, *args, **given)
-        if current() is not None:
-            _BUILT[id(self)] = places_here()
-
-    return init
+def _constructed(
+    tape: Any, construct: Callable[..., None], self: Any, *args: Any, **given: Any
+) -> None:
+    """Remember the lines that led to a constructor, whose objects take no attributes."""
+    construct(self, *args, **given)
+    _BUILT[id(self)] = places_here()
 
 
-def _called(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(draw)
-    def call(self: Any, *args: Any, **given: Any) -> Any:
-        tape = current()
-        if tape is None:
-            return draw(self, *args, **given)
-        stated = {
-            key: one
-            for key in _PARAMETERS
-            for one in [given.get(key, getattr(self, key, None))]
-            if isinstance(one, (int, float))
-        }
-        group = partition()
-        return tape.call(
-            "%s.%s%s" % (type(self).__name__, name, group),
-            lambda: draw(self, *args, **given),
-            parameters=stated,
-            value=_hidden(self, name, args),
-            sensitivity=stated.get("sensitivity"),
-            built=_BUILT.get(id(self), ()),
-            alone=bool(group) and name in _OF_A_NUMBER[1:],
-            **_loss(type(self).__name__, name, stated),
-        )
-
-    return call
+def _called(tape: Any, draw: Callable[..., Any], self: Any, *args: Any, **given: Any) -> Any:
+    stated = {
+        key: one
+        for key in _PARAMETERS
+        for one in [given.get(key, getattr(self, key, None))]
+        if isinstance(one, (int, float))
+    }
+    kind, name, group = type(self).__name__, draw.__name__, partition()
+    return tape.call(
+        "%s.%s%s" % (kind, name, group),
+        lambda: draw(self, *args, **given),
+        parameters=stated,
+        value=_hidden(self, name, args),
+        sensitivity=stated.get("sensitivity"),
+        built=_BUILT.get(id(self), ()),
+        alone=bool(group) and name in _OF_A_NUMBER[1:],
+        **_loss(kind, name, stated),
+    )
 
 
 def _hidden(self: Any, name: str, args: Any) -> Any:

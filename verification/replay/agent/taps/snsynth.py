@@ -1,26 +1,22 @@
-"""Taps of SmartNoise's synthesizers: the noise that they draw with OpenDP."""
+"""Taps of SmartNoise's synthesizers: the noise that they draw with OpenDP is followed."""
 
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack, contextmanager
-from typing import Iterator
+from contextlib import ExitStack
 
-from ..generators import replaced
+from ..patches import replaced
 from .of_noise_functions import KeepingNumpy, tap_noise_functions
 
 # They make an array of the noise before they add it to marginals.
 _MAKING_ARRAYS = ("snsynth.mst.mst", "snsynth.aim.aim")
 
 
-@contextmanager
-def tapped() -> Iterator[None]:
-    """Noise that is added to marginals and queries is followed."""
+def tap(stack: ExitStack) -> None:
+    """Tap what draws noise for marginals and queries."""
     import snsynth.utils  # noqa: PLC0415 - only where it is installed
 
-    with ExitStack() as stack:
-        tap_noise_functions(stack, sys.modules["snsynth.utils"], "snsynth")
-        for name in _MAKING_ARRAYS:
-            if name in sys.modules:
-                replaced(stack, sys.modules[name], "np", KeepingNumpy())
-        yield
+    tap_noise_functions(stack, sys.modules["snsynth.utils"], "snsynth")
+    for name in _MAKING_ARRAYS:
+        if name in sys.modules:
+            replaced(stack, sys.modules[name], "np", KeepingNumpy())

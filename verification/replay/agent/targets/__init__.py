@@ -13,53 +13,27 @@ CLASSES: Dict[str, Any] = {**NUMBERS, "label": [0, 1, 2]}
 
 
 def target(
-    adjacency: str,
-    columns: Optional[Dict[str, Any]] = None,
+    adjacency: str,  # The relation for which the library sets its noise
+    columns: Optional[Dict[str, Any]] = None,  # Ranges and categories; two numbers in [0, 1]
     *,
     epsilon: float = CLAIMED,
     delta: float = 0.0,
-    because: str = "",
-    reported: Sequence[str] = (),
-    any_values: bool = False,
-    user: str = "",
-    records: int = 0,
+    because: str = "",  # Why a difference may be all that a replay can say
+    reported: Sequence[str] = (),  # Where a difference was reported in public
+    any_values: bool = False,  # Whether any value may come, so that those beyond count fully
+    user: str = "",  # The column that says whose a record is
+    records: int = 0,  # How many records the larger data set usually has
+    # The part of what the target returns that is released
     summary: Optional[Callable[[Any], Any]] = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Say what a target claims, under which relation, and on which data.
-
-    Parameters
-    ----------
-    adjacency : str
-        The relation for which the library sets its noise.
-    columns : dict, optional
-        The ranges and categories of its data; two numbers in [0, 1] by default.
-    epsilon, delta : float
-        The claim.
-    because : str
-        Why a difference may be all that a replay can say.
-    reported : sequence of str
-        Where a difference of this target was reported in public.
-    any_values : bool
-        Whether the library takes any value, so that those beyond the ranges count fully.
-    user : str
-        The column that says whose a record is.
-    records : int
-        How many records the larger data set usually has.
-    summary : callable, optional
-        The part of what the target returns that is released.
-    """
+    """Say of functions what they claim, under which relation, and on which data."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        stated = {
-            "adjacency": adjacency,
-            "columns": columns or NUMBERS,
-            "epsilon": epsilon,
-            "delta": delta,
-            "because": because,
-        }
-        stated.update({"reported": list(reported)} if reported else {})
-        given = {"any_values": any_values, "user": user, "records": records, "summary": summary}
-        stated.update((key, value) for key, value in given.items() if value)
+        given = {"reported": list(reported), "any_values": any_values, "user": user,
+                 "records": records, "summary": summary}  # fmt: skip
+        always = {"adjacency": adjacency, "columns": columns or NUMBERS, "epsilon": epsilon,
+                  "delta": delta, "because": because}  # fmt: skip
+        stated = {**always, **{key: value for key, value in given.items() if value}}
         for key, value in stated.items():
             setattr(function, key, value)
         return function
@@ -78,3 +52,17 @@ def counted(frame: Any) -> Dict[str, Any]:
             words = list(map(str, values))
             found[str(name)] = {one: words.count(one) for one in sorted(set(words))}
     return found
+
+
+ITERATIONS = 5
+"""So many of a fit to noisy marginals, which is post-processing."""
+
+
+def few_iterations(estimate: Callable[..., Any]) -> Callable[..., Any]:
+    """Such a fit with few iterations."""
+
+    def estimated(self: Any, *args: Any, **given: Any) -> Any:
+        self.iters = ITERATIONS
+        return estimate(self, *args, **given)
+
+    return estimated

@@ -28,6 +28,7 @@ _OF_QUANTILES = (_ISSUES + "80", *_PAPER)
 _BOUNDS = (0.0, 1.0)
 _BOX = (np.zeros(2), np.ones(2))
 _DELTA = 0.1
+_RANGE = {"lower": 0, "upper": 50}
 _AROUND_ZERO: Dict[str, Any] = {"x": [-1.0, 1.0], "y": [-1.0, 1.0]}
 _ANSWERS: Dict[str, Any] = {**NUMBERS, "answered": ["no", "yes"]}
 _NODES = (
@@ -57,335 +58,40 @@ def _names(data: Any) -> List[str]:
     return ["abc"[int(one)] if one in (0, 1, 2) else "a" for one in data.labels]
 
 
-# Mechanisms.
+def _private(name: str, value: Any, **given: Any) -> Any:
+    """A target: what a mechanism answers, on a value that one record moves by one at most."""
+    return lambda data, rng: _mechanism(name, **given).randomise(value(data))
 
 
-@target(REMOVE, any_values=True)
-def laplace(data: Any, rng: Any) -> Any:
-    return mechanisms.Laplace(epsilon=CLAIMED, sensitivity=1).randomise(_sum(data))
+def _mechanism(name: str, **given: Any) -> Any:
+    return getattr(mechanisms, name)(epsilon=CLAIMED, sensitivity=1, **given)
 
 
-@target(REMOVE, any_values=True, delta=_DELTA)
-def laplace_with_delta(data: Any, rng: Any) -> Any:
-    mechanism = mechanisms.Laplace(epsilon=CLAIMED, delta=_DELTA, sensitivity=1)
-    return mechanism.randomise(_sum(data))
+def _each(values: Any, name: str, **given: Any) -> Any:
+    """A target: what a mechanism answers on every record."""
 
+    def answers(data: Any, rng: Any) -> Any:
+        mechanism = getattr(mechanisms, name)(epsilon=CLAIMED, **given)
+        return [mechanism.randomise(one) for one in values(data)]
 
-@target(REMOVE, any_values=True)
-def laplace_truncated(data: Any, rng: Any) -> Any:
-    mechanism = mechanisms.LaplaceTruncated(epsilon=CLAIMED, sensitivity=1, lower=0, upper=50)
-    return mechanism.randomise(_sum(data))
+    return answers
 
 
-@target(REMOVE, any_values=True)
-def laplace_folded(data: Any, rng: Any) -> Any:
-    mechanism = mechanisms.LaplaceFolded(epsilon=CLAIMED, sensitivity=1, lower=0, upper=50)
-    return mechanism.randomise(_sum(data))
+def _in_a_ball(data: Any) -> Any:
+    """Records that are no longer than one."""
+    return np.clip(np.nan_to_num(data.features), 0.0, 1.0) / np.sqrt(2.0)
 
 
-@target(REMOVE, any_values=True)
-def laplace_bounded_domain(data: Any, rng: Any) -> Any:
-    mechanism = mechanisms.LaplaceBoundedDomain(epsilon=CLAIMED, sensitivity=1, lower=0, upper=50)
-    return mechanism.randomise(_sum(data))
+def _tool(name: str, values: Any, *more: Any, **given: Any) -> Any:
+    """A target: what a tool answers."""
+    stated = {"epsilon": CLAIMED, "bounds": _BOUNDS, **given}
+    return lambda data, rng: getattr(tools, name)(values(data), *more, **stated)
 
 
-@target(REMOVE, any_values=True, delta=_DELTA)
-def laplace_bounded_noise(data: Any, rng: Any) -> Any:
-    mechanism = mechanisms.LaplaceBoundedNoise(epsilon=CLAIMED, delta=_DELTA, sensitivity=1)
-    return mechanism.randomise(_sum(data))
-
-
-@target(REMOVE, any_values=True)
-def snapping(data: Any, rng: Any) -> Any:
-    mechanism = mechanisms.Snapping(epsilon=CLAIMED, sensitivity=1, lower=0, upper=50)
-    return mechanism.randomise(_sum(data))
-
-
-@target(REMOVE, any_values=True)
-def staircase(data: Any, rng: Any) -> Any:
-    return mechanisms.Staircase(epsilon=CLAIMED, sensitivity=1).randomise(_sum(data))
-
-
-@target(REMOVE, any_values=True, epsilon=0.0, delta=_DELTA)
-def uniform(data: Any, rng: Any) -> Any:
-    return mechanisms.Uniform(delta=_DELTA, sensitivity=1).randomise(_sum(data))
-
-
-@target(REMOVE, any_values=True, delta=_DELTA)
-def gaussian(data: Any, rng: Any) -> Any:
-    mechanism = mechanisms.Gaussian(epsilon=CLAIMED, delta=_DELTA, sensitivity=1)
-    return mechanism.randomise(_sum(data))
-
-
-@target(REMOVE, any_values=True, delta=_DELTA)
-def gaussian_analytic(data: Any, rng: Any) -> Any:
-    mechanism = mechanisms.GaussianAnalytic(epsilon=CLAIMED, delta=_DELTA, sensitivity=1)
-    return mechanism.randomise(_sum(data))
-
-
-@target(REMOVE, any_values=True, delta=_DELTA)
-def gaussian_discrete(data: Any, rng: Any) -> Any:
-    mechanism = mechanisms.GaussianDiscrete(epsilon=CLAIMED, delta=_DELTA, sensitivity=1)
-    return mechanism.randomise(_count(data))
-
-
-@target(REMOVE, any_values=True)
-def geometric(data: Any, rng: Any) -> Any:
-    return mechanisms.Geometric(epsilon=CLAIMED, sensitivity=1).randomise(_count(data))
-
-
-@target(REMOVE, any_values=True)
-def geometric_truncated(data: Any, rng: Any) -> Any:
-    mechanism = mechanisms.GeometricTruncated(epsilon=CLAIMED, sensitivity=1, lower=0, upper=50)
-    return mechanism.randomise(_count(data))
-
-
-@target(REMOVE, any_values=True)
-def geometric_folded(data: Any, rng: Any) -> Any:
-    mechanism = mechanisms.GeometricFolded(epsilon=CLAIMED, sensitivity=1, lower=0, upper=50)
-    return mechanism.randomise(_count(data))
-
-
-@target(REMOVE, CLASSES)
-def exponential(data: Any, rng: Any) -> Any:
-    utility = [float(one) for one in _counts(data)]
-    return mechanisms.Exponential(epsilon=CLAIMED, sensitivity=1, utility=utility).randomise()
-
-
-@target(REMOVE, CLASSES)
-def exponential_monotonic(data: Any, rng: Any) -> Any:
-    mechanism = mechanisms.Exponential(
-        epsilon=CLAIMED, sensitivity=1, utility=_counts(data), monotonic=True, candidates=[0, 1, 2]
-    )
-    return mechanism.randomise()
-
-
-@target(REMOVE, CLASSES)
-def permute_and_flip(data: Any, rng: Any) -> Any:
-    mechanism = mechanisms.PermuteAndFlip(
-        epsilon=CLAIMED, sensitivity=1, utility=_counts(data), monotonic=True
-    )
-    return mechanism.randomise()
-
-
-@target(REPLACE, CLASSES)
-def exponential_categorical(data: Any, rng: Any) -> Any:
-    utilities = [("a", "b", 1.0), ("a", "c", 2.0), ("b", "c", 1.0)]
-    mechanism = mechanisms.ExponentialCategorical(epsilon=CLAIMED, utility_list=utilities)
-    return [mechanism.randomise(one) for one in _names(data)]
-
-
-@target(REPLACE, CLASSES)
-def exponential_hierarchical(data: Any, rng: Any) -> Any:
-    mechanism = mechanisms.ExponentialHierarchical(epsilon=CLAIMED, hierarchy=[["a", "b"], ["c"]])
-    return [mechanism.randomise(one) for one in _names(data)]
-
-
-@target(REPLACE, any_values=True)
-def binary(data: Any, rng: Any) -> Any:
-    mechanism = mechanisms.Binary(epsilon=CLAIMED, value0="no", value1="yes")
-    return [mechanism.randomise("yes" if one > 0.5 else "no") for one in _column(data)]
-
-
-@target(REMOVE, any_values=True)
-def bingham(data: Any, rng: Any) -> Any:
-    rows = np.clip(np.nan_to_num(data.features), 0.0, 1.0) / np.sqrt(2.0)
-    return mechanisms.Bingham(epsilon=CLAIMED, sensitivity=1.0).randomise(rows.T @ rows)
-
-
-@target(REPLACE, any_values=True)
-def vector(data: Any, rng: Any) -> Any:
-    rows = np.clip(np.nan_to_num(data.features), 0.0, 1.0) / np.sqrt(2.0)
-    mechanism = mechanisms.Vector(
-        epsilon=CLAIMED, function_sensitivity=0.25, dimension=2, alpha=1.0, n=len(rows)
-    )
-
-    def objective(weights: Any) -> float:
-        losses = np.logaddexp(0.0, -rows @ weights)
-        return float(losses.mean() + 0.5 * (weights @ weights) / len(rows))
-
-    return minimize(mechanism.randomise(objective), np.zeros(2)).x
-
-
-# Tools.
-
-
-@target(REPLACE, any_values=True)
-def count_nonzero(data: Any, rng: Any) -> Any:
-    return tools.count_nonzero(_column(data) > 0.5, epsilon=CLAIMED)
-
-
-@target(REPLACE, any_values=True, reported=_PAPER)
-def mean(data: Any, rng: Any) -> Any:
-    return tools.mean(_column(data), epsilon=CLAIMED, bounds=_BOUNDS)
-
-
-@target(REPLACE, reported=_PAPER)
-def mean_of_columns(data: Any, rng: Any) -> Any:
-    return tools.mean(data.features, epsilon=CLAIMED, bounds=_BOX, axis=0)
-
-
-@target(REPLACE, any_values=True)
-def nanmean(data: Any, rng: Any) -> Any:
-    return tools.nanmean(_column(data), epsilon=CLAIMED, bounds=_BOUNDS)
-
-
-@target(REPLACE, _ANSWERS)
-def nanmean_of_those_who_answered(data: Any, rng: Any) -> Any:
-    return tools.nanmean(_answers(data), epsilon=CLAIMED, bounds=_BOUNDS)
-
-
-@target(REPLACE, any_values=True, reported=_PAPER)
-def var(data: Any, rng: Any) -> Any:
-    return tools.var(_column(data), epsilon=CLAIMED, bounds=_BOUNDS)
-
-
-@target(REPLACE, any_values=True)
-def nanvar(data: Any, rng: Any) -> Any:
-    return tools.nanvar(_column(data), epsilon=CLAIMED, bounds=_BOUNDS)
-
-
-@target(REPLACE, any_values=True, reported=_PAPER)
-def std(data: Any, rng: Any) -> Any:
-    return tools.std(_column(data), epsilon=CLAIMED, bounds=_BOUNDS)
-
-
-@target(REPLACE, any_values=True)
-def nanstd(data: Any, rng: Any) -> Any:
-    return tools.nanstd(_column(data), epsilon=CLAIMED, bounds=_BOUNDS)
-
-
-@target(REPLACE, any_values=True, reported=_PAPER)
-def sum_(data: Any, rng: Any) -> Any:
-    return tools.sum(_column(data), epsilon=CLAIMED, bounds=_BOUNDS)
-
-
-@target(REPLACE, any_values=True)
-def nansum(data: Any, rng: Any) -> Any:
-    return tools.nansum(_column(data), epsilon=CLAIMED, bounds=_BOUNDS)
-
-
-@target(REMOVE, any_values=True)
-def histogram(data: Any, rng: Any) -> Any:
-    return tools.histogram(_column(data), epsilon=CLAIMED, bins=4, range=_BOUNDS)
-
-
-@target(REMOVE, any_values=True)
-def histogram_of_densities(data: Any, rng: Any) -> Any:
-    return tools.histogram(_column(data), epsilon=CLAIMED, bins=4, range=_BOUNDS, density=True)
-
-
-@target(REMOVE, any_values=True)
-def histogram_2d(data: Any, rng: Any) -> Any:
-    box = [_BOUNDS, _BOUNDS]
-    return tools.histogram2d(*data.features.T, epsilon=CLAIMED, bins=3, range=box)
-
-
-@target(REMOVE, any_values=True)
-def histogramdd(data: Any, rng: Any) -> Any:
-    return tools.histogramdd(data.features, epsilon=CLAIMED, bins=3, range=[_BOUNDS, _BOUNDS])
-
-
-@target(REPLACE, any_values=True, reported=_OF_QUANTILES)
-def quantile(data: Any, rng: Any) -> Any:
-    return tools.quantile(_column(data), 0.3, epsilon=CLAIMED, bounds=_BOUNDS)
-
-
-@target(REPLACE, any_values=True, reported=_OF_QUANTILES)
-def median(data: Any, rng: Any) -> Any:
-    return tools.median(_column(data), epsilon=CLAIMED, bounds=_BOUNDS)
-
-
-@target(REPLACE, any_values=True, reported=_OF_QUANTILES)
-def percentile(data: Any, rng: Any) -> Any:
-    return tools.percentile(_column(data), [25, 75], epsilon=CLAIMED, bounds=_BOUNDS)
-
-
-# Models: first as they are fitted, with all public attributes.
-
-
-@target(REPLACE, CLASSES, records=10, reported=_PAPER)
-def gaussian_nb(data: Any, rng: Any) -> Any:
-    return models.GaussianNB(epsilon=CLAIMED, bounds=_BOX).fit(data.features, data.labels)
-
-
-@target(REPLACE, CLASSES, records=10, summary=lambda model: [model.theta_, model.var_])
-def gaussian_nb_of_named_classes(data: Any, rng: Any) -> Any:
-    model = models.GaussianNB(epsilon=CLAIMED, bounds=_BOX)
-    return model.partial_fit(data.features, data.labels, classes=[0, 1, 2])
-
-
-@target(REPLACE, CLASSES, records=10, summary=lambda model: [model.theta_, model.var_])
-def gaussian_nb_with_a_public_record_of_each_class(data: Any, rng: Any) -> Any:
-    features, labels = _with_public_records(data)
-    return models.GaussianNB(epsilon=CLAIMED, bounds=_BOX).fit(features, labels)
-
-
-@target(REPLACE, CLASSES, records=10, reported=_PAPER)
-def logistic_regression(data: Any, rng: Any) -> Any:
-    return _logistic(data.features, data.labels)
-
-
-@target(REPLACE, CLASSES, records=10, summary=lambda model: [model.coef_, model.intercept_])
-def logistic_regression_with_a_public_record_of_each_class(data: Any, rng: Any) -> Any:
-    return _logistic(*_with_public_records(data))
-
-
-@target(REPLACE, records=2, reported=_OF_REGRESSION)
-def linear_regression(data: Any, rng: Any) -> Any:
-    return _linear(data, _BOUNDS, fit_intercept=True)
-
-
-@target(REPLACE, records=2, reported=_OF_REGRESSION)
-def linear_regression_without_intercept(data: Any, rng: Any) -> Any:
-    return _linear(data, _BOUNDS)
-
-
-@target(REPLACE, _AROUND_ZERO, records=2)
-def linear_regression_around_zero(data: Any, rng: Any) -> Any:
-    return _linear(data, (-1.0, 1.0))
-
-
-@target(REPLACE, records=8)
-def k_means(data: Any, rng: Any) -> Any:
-    return models.KMeans(n_clusters=2, epsilon=CLAIMED, bounds=_BOX).fit(data.features)
-
-
-@target(REPLACE, records=8, summary=lambda model: model.cluster_centers_)
-def k_means_centers(data: Any, rng: Any) -> Any:
-    return models.KMeans(n_clusters=2, epsilon=CLAIMED, bounds=_BOX).fit(data.features)
-
-
-@target(REPLACE, records=10)
-def pca(data: Any, rng: Any) -> Any:
-    model = models.PCA(n_components=1, epsilon=CLAIMED, bounds=_BOX, data_norm=1.5)
-    return model.fit(data.features)
-
-
-@target(REPLACE, _AROUND_ZERO, records=10)
-def pca_of_centered_data(data: Any, rng: Any) -> Any:
-    model = models.PCA(epsilon=CLAIMED, centered=True, data_norm=1.5)
-    return model.fit(data.features)
-
-
-@target(REPLACE)
-def standard_scaler(data: Any, rng: Any) -> Any:
-    return models.StandardScaler(epsilon=CLAIMED, bounds=_BOX).fit(data.features)
-
-
-@target(REPLACE)
-def standard_scaler_of_means(data: Any, rng: Any) -> Any:
-    return models.StandardScaler(epsilon=CLAIMED, bounds=_BOX, with_std=False).fit(data.features)
-
-
-@target(REMOVE, CLASSES, records=10, because=_NODES)
-def tree(data: Any, rng: Any) -> Any:
-    return _forest(data, 1)
-
-
-@target(REPLACE, CLASSES, records=10, because=_NODES)
-def random_forest(data: Any, rng: Any) -> Any:
-    return _forest(data, 2)
+def _bins(name: str, values: Any, bins: int, ranges: Any, **given: Any) -> Any:
+    """A target: a histogram, of one array or of several."""
+    stated = {"epsilon": CLAIMED, "bins": bins, "range": ranges, **given}
+    return lambda data, rng: getattr(tools, name)(*values(data), **stated)
 
 
 def _answers(data: Any) -> np.ndarray:
@@ -421,3 +127,149 @@ def _forest(data: Any, trees: int) -> Any:
         n_estimators=trees, epsilon=CLAIMED, bounds=_BOX, classes=[0, 1, 2], max_depth=2
     )
     return model.fit(data.features, data.labels)
+
+
+def _bayes() -> Any:
+    return models.GaussianNB(epsilon=CLAIMED, bounds=_BOX)
+
+
+def _fitted(name: str, **given: Any) -> Any:
+    """A target: a model that is fitted to features."""
+    return lambda data, rng: getattr(models, name)(epsilon=CLAIMED, **given).fit(data.features)
+
+
+def _features(data: Any) -> Any:
+    return data.features
+
+
+def _yes_or_no(data: Any) -> List[str]:
+    return ["yes" if one > 0.5 else "no" for one in _column(data)]
+
+
+# Mechanisms.
+
+_removed = target(REMOVE, any_values=True)
+_removed_with_delta = target(REMOVE, any_values=True, delta=_DELTA)
+_replaced = target(REPLACE, any_values=True)
+_groups = target(REMOVE, CLASSES)
+_names_replaced = target(REPLACE, CLASSES)
+
+laplace = _removed(_private("Laplace", _sum))
+laplace_with_delta = _removed_with_delta(_private("Laplace", _sum, delta=_DELTA))
+laplace_truncated = _removed(_private("LaplaceTruncated", _sum, **_RANGE))
+laplace_folded = _removed(_private("LaplaceFolded", _sum, **_RANGE))
+laplace_bounded_domain = _removed(_private("LaplaceBoundedDomain", _sum, **_RANGE))
+laplace_bounded_noise = _removed_with_delta(_private("LaplaceBoundedNoise", _sum, delta=_DELTA))
+snapping = _removed(_private("Snapping", _sum, **_RANGE))
+staircase = _removed(_private("Staircase", _sum))
+uniform = target(REMOVE, any_values=True, epsilon=0.0, delta=_DELTA)(
+    lambda data, rng: mechanisms.Uniform(delta=_DELTA, sensitivity=1).randomise(_sum(data))
+)
+gaussian = _removed_with_delta(_private("Gaussian", _sum, delta=_DELTA))
+gaussian_analytic = _removed_with_delta(_private("GaussianAnalytic", _sum, delta=_DELTA))
+gaussian_discrete = _removed_with_delta(_private("GaussianDiscrete", _count, delta=_DELTA))
+geometric = _removed(_private("Geometric", _count))
+geometric_truncated = _removed(_private("GeometricTruncated", _count, **_RANGE))
+geometric_folded = _removed(_private("GeometricFolded", _count, **_RANGE))
+exponential = _groups(
+    lambda data, rng: _mechanism("Exponential", utility=list(map(float, _counts(data)))).randomise()
+)
+exponential_monotonic = _groups(
+    lambda data, rng: _mechanism(
+        "Exponential", utility=_counts(data), monotonic=True, candidates=[0, 1, 2]
+    ).randomise()
+)
+permute_and_flip = _groups(
+    lambda data, rng: _mechanism(
+        "PermuteAndFlip", utility=_counts(data), monotonic=True
+    ).randomise()
+)
+_UTILITIES = [("a", "b", 1.0), ("a", "c", 2.0), ("b", "c", 1.0)]
+exponential_categorical = _names_replaced(
+    _each(_names, "ExponentialCategorical", utility_list=_UTILITIES)
+)
+exponential_hierarchical = _names_replaced(
+    _each(_names, "ExponentialHierarchical", hierarchy=[["a", "b"], ["c"]])
+)
+binary = _replaced(_each(_yes_or_no, "Binary", value0="no", value1="yes"))
+bingham = _removed(_private("Bingham", lambda data: _in_a_ball(data).T @ _in_a_ball(data)))
+
+
+@target(REPLACE, any_values=True)
+def vector(data: Any, rng: Any) -> Any:
+    rows = _in_a_ball(data)
+    mechanism = mechanisms.Vector(
+        epsilon=CLAIMED, function_sensitivity=0.25, dimension=2, alpha=1.0, n=len(rows)
+    )
+
+    def objective(weights: Any) -> float:
+        losses = np.logaddexp(0.0, -rows @ weights)
+        return float(losses.mean() + 0.5 * (weights @ weights) / len(rows))
+
+    return minimize(mechanism.randomise(objective), np.zeros(2)).x
+
+
+# Tools.
+
+_of_paper = target(REPLACE, any_values=True, reported=_PAPER)
+_of_quantiles = target(REPLACE, any_values=True, reported=_OF_QUANTILES)
+
+count_nonzero = _replaced(
+    lambda data, rng: tools.count_nonzero(_column(data) > 0.5, epsilon=CLAIMED)
+)
+mean = _of_paper(_tool("mean", _column))
+mean_of_columns = target(REPLACE, reported=_PAPER)(_tool("mean", _features, bounds=_BOX, axis=0))
+nanmean = _replaced(_tool("nanmean", _column))
+nanmean_of_those_who_answered = target(REPLACE, _ANSWERS)(_tool("nanmean", _answers))
+var = _of_paper(_tool("var", _column))
+nanvar = _replaced(_tool("nanvar", _column))
+std = _of_paper(_tool("std", _column))
+nanstd = _replaced(_tool("nanstd", _column))
+sum_ = _of_paper(_tool("sum", _column))
+nansum = _replaced(_tool("nansum", _column))
+histogram = _removed(_bins("histogram", lambda data: [_column(data)], 4, _BOUNDS))
+histogram_of_densities = _removed(
+    _bins("histogram", lambda data: [_column(data)], 4, _BOUNDS, density=True)
+)
+histogram_2d = _removed(_bins("histogram2d", lambda data: data.features.T, 3, [_BOUNDS] * 2))
+histogramdd = _removed(_bins("histogramdd", lambda data: [data.features], 3, [_BOUNDS] * 2))
+quantile = _of_quantiles(_tool("quantile", _column, 0.3))
+median = _of_quantiles(_tool("median", _column))
+percentile = _of_quantiles(_tool("percentile", _column, [25, 75]))
+
+# Models: those without a summary as they are fitted, with all public attributes.
+
+_of_ten = target(REPLACE, CLASSES, records=10, reported=_PAPER)
+_of_moments = target(REPLACE, CLASSES, records=10, summary=lambda model: [model.theta_, model.var_])
+_of_regression = target(REPLACE, records=2, reported=_OF_REGRESSION)
+
+gaussian_nb = _of_ten(lambda data, rng: _bayes().fit(data.features, data.labels))
+gaussian_nb_of_named_classes = _of_moments(
+    lambda data, rng: _bayes().partial_fit(data.features, data.labels, classes=[0, 1, 2])
+)
+gaussian_nb_with_a_public_record_of_each_class = _of_moments(
+    lambda data, rng: _bayes().fit(*_with_public_records(data))
+)
+logistic_regression = _of_ten(lambda data, rng: _logistic(data.features, data.labels))
+logistic_regression_with_a_public_record_of_each_class = target(
+    REPLACE, CLASSES, records=10, summary=lambda model: [model.coef_, model.intercept_]
+)(lambda data, rng: _logistic(*_with_public_records(data)))
+linear_regression = _of_regression(lambda data, rng: _linear(data, _BOUNDS, fit_intercept=True))
+linear_regression_without_intercept = _of_regression(lambda data, rng: _linear(data, _BOUNDS))
+linear_regression_around_zero = target(REPLACE, _AROUND_ZERO, records=2)(
+    lambda data, rng: _linear(data, (-1.0, 1.0))
+)
+k_means = target(REPLACE, records=8)(_fitted("KMeans", n_clusters=2, bounds=_BOX))
+k_means_centers = target(REPLACE, records=8, summary=lambda model: model.cluster_centers_)(
+    _fitted("KMeans", n_clusters=2, bounds=_BOX)
+)
+pca = target(REPLACE, records=10)(_fitted("PCA", n_components=1, bounds=_BOX, data_norm=1.5))
+pca_of_centered_data = target(REPLACE, _AROUND_ZERO, records=10)(
+    _fitted("PCA", centered=True, data_norm=1.5)
+)
+standard_scaler = target(REPLACE)(_fitted("StandardScaler", bounds=_BOX))
+standard_scaler_of_means = target(REPLACE)(_fitted("StandardScaler", bounds=_BOX, with_std=False))
+tree = target(REMOVE, CLASSES, records=10, because=_NODES)(lambda data, rng: _forest(data, 1))
+random_forest = target(REPLACE, CLASSES, records=10, because=_NODES)(
+    lambda data, rng: _forest(data, 2)
+)

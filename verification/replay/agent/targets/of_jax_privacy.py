@@ -32,16 +32,12 @@ def _released(data: Any, rng: Any, **given: Any) -> Any:
     return np.asarray(weights - noisy)
 
 
-@target(REMOVE, epsilon=_EPSILON, delta=_DELTA, records=8)
-def one_step(data: Any, rng: Any) -> Any:
-    return _released(data, rng)
+_step = target(REMOVE, epsilon=_EPSILON, delta=_DELTA, records=8)
 
-
-@target(REMOVE, epsilon=_EPSILON, delta=_DELTA, records=8)
-def one_step_divided_by_a_public_number(data: Any, rng: Any) -> Any:
-    return _released(data, rng, normalize_by=10.0)
-
-
-@target(REMOVE, epsilon=_EPSILON, delta=_DELTA, records=8, any_values=True)
-def one_step_on_any_values(data: Any, rng: Any) -> Any:
-    return _released(data, rng, nan_safe=True)
+one_step = _step(_released)
+one_step_divided_by_a_public_number = _step(
+    lambda data, rng: _released(data, rng, normalize_by=10.0)
+)
+one_step_on_any_values = target(REMOVE, epsilon=_EPSILON, delta=_DELTA, records=8, any_values=True)(
+    lambda data, rng: _released(data, rng, nan_safe=True)
+)

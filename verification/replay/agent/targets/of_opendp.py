@@ -6,7 +6,7 @@ value that is not missing; missing ones are refused by that domain and are left 
 
 from __future__ import annotations
 
-from typing import Any, Dict
+from typing import Any, Callable, Dict
 
 import numpy as np
 import opendp.prelude as dp
@@ -19,45 +19,55 @@ _DELTA = 1e-6
 _SCALES: Dict[Any, float] = {}
 _FLOATS = dp.vector_domain(dp.atom_domain(T=float, nan=False))
 _SPACE = (_FLOATS, dp.symmetric_distance())
+_WHOLE_SPACE = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+_SUM = _SPACE >> dp.t.then_clamp(_BOUNDS) >> dp.t.then_sum()
+_COUNTS_OF_LABELS = _WHOLE_SPACE >> dp.t.then_count_by_categories(
+    categories=[0, 1, 2], null_category=True
+)
+_BINS = (
+    _SPACE
+    >> dp.t.then_find_bin(edges=[0.0, 0.25, 0.5, 0.75, 1.0])
+    >> dp.t.then_count_by_categories(categories=list(range(6)), null_category=False)
+)
+# Counts of labels that nobody names, and the scores of candidates for the median.
+_COUNTS = _WHOLE_SPACE >> dp.t.then_count_by(TV=int)
+_SCORES = _SPACE >> dp.t.then_quantile_score_candidates([place / 10 for place in range(11)], 0.5)
 
 
 def _numbers(data: Any) -> Any:
     return [float(one) for one in data.features[:, 0]]
 
 
-def _spending(build: Any, distance: Any = 1, *, size: int = 0, spent: Any = CLAIMED) -> Any:
-    """The measurement whose noise spends what is claimed.
-
-    Its scale is searched once for each line that builds one, and each public number of records.
-    """
-    key = (build.__code__, distance, size, spent)
-    if key not in _SCALES:
-        _SCALES[key] = dp.binary_search_param(build, d_in=distance, d_out=spent)
-    return build(_SCALES[key])
-
-
 def _clamped_numbers(data: Any) -> Any:
     return [min(1.0, max(0.0, one)) for one in _numbers(data)]
-
-
-def _whole_numbers(data: Any) -> Any:
-    return [int(10 * one) for one in _clamped_numbers(data)]
 
 
 def _labels(data: Any) -> Any:
     return [int(one) for one in data.labels]
 
 
-def _counts_by_label() -> Any:
-    """Counts of labels that nobody names, and the distance between two of such counts."""
-    space = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
-    return space >> dp.t.then_count_by(TV=int)
+def _spending(build: Any, distance: Any = 1, *, of: Any = None, spent: Any = CLAIMED) -> Any:
+    """The measurement whose noise spends what is claimed.
+
+    Its scale is searched once for each line that builds one, and whatever public it is of.
+    """
+    key = (build.__code__, distance, of, spent)
+    if key not in _SCALES:
+        _SCALES[key] = dp.binary_search_param(build, d_in=distance, d_out=spent)
+    return build(_SCALES[key])
 
 
-def _scores() -> Any:
-    """The scores of candidates for the median."""
-    candidates = [place / 10 for place in range(11)]
-    return _SPACE >> dp.t.then_quantile_score_candidates(candidates, 0.5)
+def _measured(build: Any, values: Callable[[Any], Any] = _numbers, **given: Any) -> Any:
+    """A target that answers with such a measurement."""
+    return lambda data, rng: _spending(build, **given)(values(data))
+
+
+def _of_known_size(data: Any, then: Any) -> Any:
+    """A noisy statistic of numbers whose number is public."""
+    domain = dp.vector_domain(dp.atom_domain(bounds=_BOUNDS), size=len(data))
+    chain = (domain, dp.symmetric_distance()) >> then()
+    of = then, len(data)
+    return _spending(lambda b: chain >> dp.m.then_laplace(b), 2, of=of)(_clamped_numbers(data))
 
 
 def _scored(numbers: Any) -> Any:
@@ -67,72 +77,28 @@ def _scored(numbers: Any) -> Any:
     return score, "many" if score > 10.0 else "few"
 
 
-@target(REMOVE)
-def count(data: Any, rng: Any) -> Any:
-    space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()
-    return _spending(lambda b: space >> dp.t.then_count() >> dp.m.then_laplace(b))(_numbers(data))
+_removed = target(REMOVE)
+_replaced = target(REPLACE)
 
-
-@target(REMOVE)
-def clamped_sum(data: Any, rng: Any) -> Any:
-    chain = _SPACE >> dp.t.then_clamp(_BOUNDS) >> dp.t.then_sum()
-    return _spending(lambda b: chain >> dp.m.then_laplace(b))(_numbers(data))
-
-
-@target(REPLACE)
-def mean_of_known_size(data: Any, rng: Any) -> Any:
-    size = len(data)
-    chain = (
-        dp.vector_domain(dp.atom_domain(bounds=_BOUNDS), size=size),
-        dp.symmetric_distance(),
-    ) >> dp.t.then_mean()
-    return _spending(lambda b: chain >> dp.m.then_laplace(b), 2, size=len(data))(
-        _clamped_numbers(data)
+count = _removed(_measured(lambda b: _SPACE >> dp.t.then_count() >> dp.m.then_laplace(b)))
+clamped_sum = _removed(_measured(lambda b: _SUM >> dp.m.then_laplace(b)))
+mean_of_known_size = _replaced(lambda data, rng: _of_known_size(data, dp.t.then_mean))
+variance_of_known_size = _replaced(lambda data, rng: _of_known_size(data, dp.t.then_variance))
+counts_by_categories = target(REMOVE, CLASSES)(
+    _measured(lambda b: _COUNTS_OF_LABELS >> dp.m.then_laplace(b), _labels)
+)
+histogram = _removed(_measured(lambda b: _BINS >> dp.m.then_laplace(b)))
+integer_sum = _removed(
+    _measured(
+        lambda b: (
+            _WHOLE_SPACE >> dp.t.then_clamp((0, 10)) >> dp.t.then_sum() >> dp.m.then_geometric(b)
+        ),
+        lambda data: [int(10 * one) for one in _clamped_numbers(data)],
     )
-
-
-@target(REPLACE)
-def variance_of_known_size(data: Any, rng: Any) -> Any:
-    chain = (
-        dp.vector_domain(dp.atom_domain(bounds=_BOUNDS), size=len(data)),
-        dp.symmetric_distance(),
-    ) >> dp.t.then_variance()
-    return _spending(lambda b: chain >> dp.m.then_laplace(b), 2, size=len(data))(
-        _clamped_numbers(data)
-    )
-
-
-@target(REMOVE, CLASSES)
-def counts_by_categories(data: Any, rng: Any) -> Any:
-    space = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
-    chain = space >> dp.t.then_count_by_categories(categories=[0, 1, 2], null_category=True)
-    labels = [int(one) for one in data.labels]
-    return _spending(lambda b: chain >> dp.m.then_laplace(b))(labels)
-
-
-@target(REMOVE)
-def histogram(data: Any, rng: Any) -> Any:
-    chain = (
-        _SPACE
-        >> dp.t.then_find_bin(edges=[0.0, 0.25, 0.5, 0.75, 1.0])
-        >> dp.t.then_count_by_categories(categories=list(range(6)), null_category=False)
-    )
-    return _spending(lambda b: chain >> dp.m.then_laplace(b))(_numbers(data))
-
-
-@target(REMOVE)
-def integer_sum(data: Any, rng: Any) -> Any:
-    space = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
-    chain = space >> dp.t.then_clamp((0, 10)) >> dp.t.then_sum()
-    return _spending(lambda b: chain >> dp.m.then_geometric(b))(_whole_numbers(data))
-
-
-@target(REMOVE)
-def median_of_candidates(data: Any, rng: Any) -> Any:
-    chain = _scores()
-    return _spending(lambda b: chain >> dp.m.then_noisy_max(dp.max_divergence(), b, negate=True))(
-        _numbers(data)
-    )
+)
+median_of_candidates = _removed(
+    _measured(lambda b: _SCORES >> dp.m.then_noisy_max(dp.max_divergence(), b, negate=True))
+)
 
 
 @target(REPLACE, CLASSES)
@@ -141,74 +107,57 @@ def randomized_response(data: Any, rng: Any) -> Any:
     return [share(int(one) if int(one) in (0, 1, 2) else 0) for one in data.labels]
 
 
-@target(REMOVE, delta=_DELTA)
-def gaussian_sum(data: Any, rng: Any) -> Any:
-    chain = _SPACE >> dp.t.then_clamp(_BOUNDS) >> dp.t.then_sum()
+def _approximate(scale: float) -> Any:
+    measured = dp.c.make_zCDP_to_approxDP(_SUM >> dp.m.then_gaussian(scale))
+    return dp.c.make_fix_delta(measured, _DELTA)
 
-    def build(scale: float) -> Any:
-        measured = dp.c.make_zCDP_to_approxDP(chain >> dp.m.then_gaussian(scale))
-        return dp.c.make_fix_delta(measured, _DELTA)
 
-    return _spending(build, spent=(CLAIMED, _DELTA))(_numbers(data))
+gaussian_sum = target(REMOVE, delta=_DELTA)(_measured(_approximate, spent=(CLAIMED, _DELTA)))
 
 
 @target(REMOVE)
 def two_queries_at_once(data: Any, rng: Any) -> Any:
-    chain = _SPACE >> dp.t.then_clamp(_BOUNDS) >> dp.t.then_sum()
-    half = _spending(lambda b: chain >> dp.m.then_laplace(b), spent=CLAIMED / 2)
+    half = _spending(lambda b: _SUM >> dp.m.then_laplace(b), spent=CLAIMED / 2)
     return dp.c.make_composition([half, half])(_numbers(data))
 
 
 @target(REMOVE, CLASSES, delta=_DELTA, records=60)
 def counts_of_labels_above_a_threshold(data: Any, rng: Any) -> Any:
-    chain = _counts_by_label()
-    measured = chain >> dp.m.then_laplace_threshold(scale=1.001 / CLAIMED, threshold=18)
+    measured = _COUNTS >> dp.m.then_laplace_threshold(scale=1.001 / CLAIMED, threshold=18)
     assert measured.map(1)[0] <= CLAIMED
     assert measured.map(1)[1] <= _DELTA
     return measured(_labels(data))
 
 
-@target(REMOVE)
-def median_by_gumbel_noise(data: Any, rng: Any) -> Any:
-    chain = _scores()
-    return _spending(lambda b: chain >> dp.m.then_report_noisy_max_gumbel(scale=b, optimize="min"))(
+median_by_gumbel_noise = _removed(
+    _measured(lambda b: _SCORES >> dp.m.then_report_noisy_max_gumbel(scale=b, optimize="min"))
+)
+three_best_candidates = _removed(
+    _measured(lambda b: _SCORES >> dp.m.then_noisy_top_k(dp.max_divergence(), 3, b, negate=True))
+)
+# Whole candidates, because a number with a fraction that comes twice looks like fixed noise.
+private_quantile = _removed(
+    _measured(
+        lambda b: (
+            _SPACE
+            >> dp.m.then_private_quantile(dp.max_divergence(), list(map(float, range(11))), 0.3, b)
+        ),
+        lambda data: [10.0 * one for one in _numbers(data)],
+    )
+)
+sum_with_canonical_noise = target(REMOVE, delta=_DELTA)(
+    lambda data, rng: (_SUM >> dp.m.then_canonical_noise(_SUM.map(1), (CLAIMED, _DELTA)))(
         _numbers(data)
     )
-
-
-@target(REMOVE)
-def three_best_candidates(data: Any, rng: Any) -> Any:
-    chain = _scores()
-    return _spending(
-        lambda b: chain >> dp.m.then_noisy_top_k(dp.max_divergence(), 3, b, negate=True)
-    )(_numbers(data))
-
-
-@target(REMOVE)
-def private_quantile(data: Any, rng: Any) -> Any:
-    # Whole candidates, because a number with a fraction that comes twice looks like fixed noise.
-    candidates = [float(place) for place in range(11)]
-    return _spending(
-        lambda b: _SPACE >> dp.m.then_private_quantile(dp.max_divergence(), candidates, 0.3, b)
-    )([10.0 * one for one in _numbers(data)])
-
-
-@target(REMOVE, delta=_DELTA)
-def sum_with_canonical_noise(data: Any, rng: Any) -> Any:
-    chain = _SPACE >> dp.t.then_clamp(_BOUNDS) >> dp.t.then_sum()
-    return (chain >> dp.m.then_canonical_noise(chain.map(1), (CLAIMED, _DELTA)))(_numbers(data))
-
-
-@target(REMOVE)
-def sum_with_noise_of_a_measure(data: Any, rng: Any) -> Any:
-    chain = _SPACE >> dp.t.then_clamp(_BOUNDS) >> dp.t.then_sum()
-    return _spending(lambda b: chain >> dp.m.then_noise(dp.max_divergence(), b))(_numbers(data))
+)
+sum_with_noise_of_a_measure = _removed(
+    _measured(lambda b: _SUM >> dp.m.then_noise(dp.max_divergence(), b))
+)
 
 
 @target(REMOVE, CLASSES)
 def sparse_counts(data: Any, rng: Any) -> Any:
-    chain = _counts_by_label()
-    answers = (chain >> dp.m.then_alp_queryable(1.0 / CLAIMED, 50, 25))(_labels(data))
+    answers = (_COUNTS >> dp.m.then_alp_queryable(1.0 / CLAIMED, 50, 25))(_labels(data))
     return [answers(one) for one in (0, 1, 2, 3)]
 
 

@@ -20,7 +20,7 @@ _PUBLIC = [0, 1, 2]
 _LAPLACE, _GAUSSIAN = dp.NoiseKind.LAPLACE, dp.NoiseKind.GAUSSIAN
 _EACH = {"max_partitions_contributed": 2, "max_contributions_per_partition": 2}
 _NUMBERS = {"min_value": 0.0, "max_value": 1.0}
-_BY_COUNT = dp.PartitionSelectionStrategy
+_OF, _SELECTION = dp.Metrics, dp.PartitionSelectionStrategy
 
 
 def _rows(data: Any, missing: bool = False) -> Any:
@@ -30,16 +30,7 @@ def _rows(data: Any, missing: bool = False) -> Any:
     return list(zip(data.table["user"], data.table["label"], numbers.tolist()))
 
 
-def _extractors() -> Any:
-    return dp.DataExtractors(
-        privacy_id_extractor=lambda row: row[0],
-        partition_extractor=lambda row: row[1],
-        value_extractor=lambda row: row[2],
-    )
-
-
 def _aggregated(
-    data: Any,
     metrics: List[Any],
     partitions: Optional[List[int]] = None,
     noise: Any = _LAPLACE,
@@ -48,119 +39,71 @@ def _aggregated(
     missing: bool = False,
     **given: Any,
 ) -> Any:
-    """Metrics of partitions, of those that are selected by default."""
-    budget = dp.NaiveBudgetAccountant(total_epsilon=epsilon, total_delta=_DELTA)
-    engine = dp.DPEngine(budget, dp.LocalBackend())
+    """A target: metrics of partitions, of those that are selected by default."""
     asked = given if "max_contributions" in given else {**_EACH, **given}
     if "min_sum_per_partition" not in given:
         asked = {**_NUMBERS, **asked}
-    parameters = dp.AggregateParams(metrics=metrics, noise_kind=noise, **asked)
-    found = engine.aggregate(_rows(data, missing), parameters, _extractors(), partitions)
-    budget.compute_budgets()
-    return sorted((key, tuple(numbers)) for key, numbers in found)
+
+    def aggregated(data: Any, rng: Any) -> Any:
+        parameters = dp.AggregateParams(metrics=metrics, noise_kind=noise, **asked)
+        found = _found("aggregate", _rows(data, missing), parameters, partitions, epsilon=epsilon)
+        return sorted((key, tuple(numbers)) for key, numbers in found)
+
+    return aggregated
 
 
-@target(REMOVE, CLASSES, delta=_DELTA, user="user")
-def counts(data: Any, rng: Any) -> Any:
-    return _aggregated(data, [dp.Metrics.COUNT], _PUBLIC)
+def _selected(strategy: Any) -> Any:
+    """A target: the partitions that are selected."""
+
+    def selected(data: Any, rng: Any) -> Any:
+        parameters = dp.SelectPartitionsParams(
+            max_partitions_contributed=2, partition_selection_strategy=strategy
+        )
+        return sorted(_found("select_partitions", _rows(data), parameters, epsilon=_MORE))
+
+    return selected
 
 
-@target(REMOVE, CLASSES, delta=_DELTA, user="user")
-def counts_with_gaussian_noise(data: Any, rng: Any) -> Any:
-    return _aggregated(data, [dp.Metrics.COUNT], _PUBLIC, _GAUSSIAN)
-
-
-@target(REMOVE, CLASSES, delta=_DELTA, user="user")
-def counts_of_few_records_of_a_user(data: Any, rng: Any) -> Any:
-    return _aggregated(data, [dp.Metrics.COUNT], _PUBLIC, max_contributions=3)
-
-
-@target(REMOVE, CLASSES, delta=_DELTA, user="user")
-def counts_of_users(data: Any, rng: Any) -> Any:
-    return _aggregated(data, [dp.Metrics.PRIVACY_ID_COUNT], _PUBLIC)
-
-
-@target(REMOVE, CLASSES, delta=_DELTA, user="user")
-def sums(data: Any, rng: Any) -> Any:
-    return _aggregated(data, [dp.Metrics.SUM], _PUBLIC)
-
-
-@target(REMOVE, CLASSES, delta=_DELTA, user="user")
-def sums_with_missing_values(data: Any, rng: Any) -> Any:
-    return _aggregated(data, [dp.Metrics.SUM], _PUBLIC, missing=True)
-
-
-@target(REMOVE, CLASSES, delta=_DELTA, user="user")
-def sums_with_gaussian_noise(data: Any, rng: Any) -> Any:
-    return _aggregated(data, [dp.Metrics.SUM], _PUBLIC, _GAUSSIAN)
-
-
-@target(REMOVE, CLASSES, delta=_DELTA, user="user")
-def sums_that_are_bounded(data: Any, rng: Any) -> Any:
-    bounds: Any = {"min_sum_per_partition": 0.0, "max_sum_per_partition": 1.5}
-    return _aggregated(data, [dp.Metrics.SUM], _PUBLIC, **bounds)
-
-
-@target(REMOVE, CLASSES, delta=_DELTA, user="user")
-def counts_and_sums(data: Any, rng: Any) -> Any:
-    return _aggregated(data, [dp.Metrics.COUNT, dp.Metrics.SUM], _PUBLIC)
-
-
-@target(REMOVE, CLASSES, delta=_DELTA, user="user")
-def means(data: Any, rng: Any) -> Any:
-    return _aggregated(data, [dp.Metrics.MEAN], _PUBLIC)
-
-
-@target(REMOVE, CLASSES, delta=_DELTA, user="user")
-def variances(data: Any, rng: Any) -> Any:
-    return _aggregated(data, [dp.Metrics.VARIANCE], _PUBLIC)
-
-
-@target(REMOVE, CLASSES, delta=_DELTA, user="user")
-def percentiles(data: Any, rng: Any) -> Any:
-    metrics = [dp.Metrics.PERCENTILE(25), dp.Metrics.PERCENTILE(75)]
-    return _aggregated(data, metrics, _PUBLIC)
-
-
-@target(REMOVE, CLASSES, epsilon=_MORE, delta=_DELTA, user="user", records=40)
-def counts_of_selected_partitions(data: Any, rng: Any) -> Any:
-    return _aggregated(data, [dp.Metrics.COUNT], epsilon=_MORE)
-
-
-@target(REMOVE, CLASSES, epsilon=_MORE, delta=_DELTA, user="user", records=40)
-def counts_of_partitions_over_a_threshold(data: Any, rng: Any) -> Any:
-    chosen = _BY_COUNT.LAPLACE_THRESHOLDING
-    return _aggregated(data, [dp.Metrics.SUM], epsilon=_MORE, partition_selection_strategy=chosen)
-
-
-@target(REMOVE, CLASSES, epsilon=_MORE, delta=_DELTA, user="user", records=40)
-def users_of_partitions_over_a_threshold(data: Any, rng: Any) -> Any:
-    return _aggregated(
-        data, [dp.Metrics.PRIVACY_ID_COUNT], epsilon=_MORE, post_aggregation_thresholding=True
-    )
-
-
-def _selected(data: Any, strategy: Any) -> Any:
-    budget = dp.NaiveBudgetAccountant(total_epsilon=_MORE, total_delta=_DELTA)
+def _found(asked: str, rows: Any, parameters: Any, *more: Any, epsilon: float) -> Any:
+    """What an engine answers."""
+    budget = dp.NaiveBudgetAccountant(total_epsilon=epsilon, total_delta=_DELTA)
     engine = dp.DPEngine(budget, dp.LocalBackend())
-    parameters = dp.SelectPartitionsParams(
-        max_partitions_contributed=2, partition_selection_strategy=strategy
+    extractors = dp.DataExtractors(
+        privacy_id_extractor=lambda row: row[0],
+        partition_extractor=lambda row: row[1],
+        value_extractor=lambda row: row[2],
     )
-    found = engine.select_partitions(_rows(data), parameters, _extractors())
+    found = getattr(engine, asked)(rows, parameters, extractors, *more)
     budget.compute_budgets()
-    return sorted(found)
+    return found
 
 
-@target(REMOVE, CLASSES, epsilon=_MORE, delta=_DELTA, user="user", records=40)
-def selected_partitions(data: Any, rng: Any) -> Any:
-    return _selected(data, _BY_COUNT.TRUNCATED_GEOMETRIC)
+_users = target(REMOVE, CLASSES, delta=_DELTA, user="user")
+_more_users = target(REMOVE, CLASSES, epsilon=_MORE, delta=_DELTA, user="user", records=40)
 
-
-@target(REMOVE, CLASSES, epsilon=_MORE, delta=_DELTA, user="user", records=40)
-def selected_partitions_over_a_threshold(data: Any, rng: Any) -> Any:
-    return _selected(data, _BY_COUNT.GAUSSIAN_THRESHOLDING)
-
-
-@target(REMOVE, CLASSES, epsilon=_MORE, delta=_DELTA, user="user", records=40)
-def selected_partitions_by_weights(data: Any, rng: Any) -> Any:
-    return _selected(data, _BY_COUNT.WEIGHTED_GAUSSIAN_THRESHOLDING)
+counts = _users(_aggregated([_OF.COUNT], _PUBLIC))
+counts_with_gaussian_noise = _users(_aggregated([_OF.COUNT], _PUBLIC, _GAUSSIAN))
+counts_of_few_records_of_a_user = _users(_aggregated([_OF.COUNT], _PUBLIC, max_contributions=3))
+counts_of_users = _users(_aggregated([_OF.PRIVACY_ID_COUNT], _PUBLIC))
+sums = _users(_aggregated([_OF.SUM], _PUBLIC))
+sums_with_missing_values = _users(_aggregated([_OF.SUM], _PUBLIC, missing=True))
+sums_with_gaussian_noise = _users(_aggregated([_OF.SUM], _PUBLIC, _GAUSSIAN))
+sums_that_are_bounded = _users(
+    _aggregated([_OF.SUM], _PUBLIC, min_sum_per_partition=0.0, max_sum_per_partition=1.5)
+)
+counts_and_sums = _users(_aggregated([_OF.COUNT, _OF.SUM], _PUBLIC))
+means = _users(_aggregated([_OF.MEAN], _PUBLIC))
+variances = _users(_aggregated([_OF.VARIANCE], _PUBLIC))
+percentiles = _users(_aggregated([_OF.PERCENTILE(25), _OF.PERCENTILE(75)], _PUBLIC))
+counts_of_selected_partitions = _more_users(_aggregated([_OF.COUNT], epsilon=_MORE))
+counts_of_partitions_over_a_threshold = _more_users(
+    _aggregated(
+        [_OF.SUM], epsilon=_MORE, partition_selection_strategy=_SELECTION.LAPLACE_THRESHOLDING
+    )
+)
+users_of_partitions_over_a_threshold = _more_users(
+    _aggregated([_OF.PRIVACY_ID_COUNT], epsilon=_MORE, post_aggregation_thresholding=True)
+)
+selected_partitions = _more_users(_selected(_SELECTION.TRUNCATED_GEOMETRIC))
+selected_partitions_over_a_threshold = _more_users(_selected(_SELECTION.GAUSSIAN_THRESHOLDING))
+selected_partitions_by_weights = _more_users(_selected(_SELECTION.WEIGHTED_GAUSSIAN_THRESHOLDING))

@@ -11,43 +11,21 @@ from . import CLAIMED, CLASSES, REMOVE, target
 _BOUNDS = {"lower_bound": 0.0, "upper_bound": 1.0}
 
 
-def _numbers(data: Any) -> Any:
-    return [float(one) for one in data.features[:, 0]]
+def _result(name: str, **given: Any) -> Any:
+    """A target: what an algorithm answers."""
+    return lambda data, rng: getattr(laplacian, name)(
+        epsilon=CLAIMED, **given, dtype="float"
+    ).quick_result([float(one) for one in data.features[:, 0]])
 
 
-@target(REMOVE)
-def count(data: Any, rng: Any) -> Any:
-    return laplacian.Count(epsilon=CLAIMED, dtype="float").quick_result(_numbers(data))
+_removed = target(REMOVE)
 
-
-@target(REMOVE)
-def bounded_sum(data: Any, rng: Any) -> Any:
-    found = laplacian.BoundedSum(epsilon=CLAIMED, **_BOUNDS, dtype="float")
-    return found.quick_result(_numbers(data))
-
-
-@target(REMOVE)
-def bounded_mean(data: Any, rng: Any) -> Any:
-    found = laplacian.BoundedMean(epsilon=CLAIMED, **_BOUNDS, dtype="float")
-    return found.quick_result(_numbers(data))
-
-
-@target(REMOVE)
-def bounded_variance(data: Any, rng: Any) -> Any:
-    found = laplacian.BoundedVariance(epsilon=CLAIMED, **_BOUNDS, dtype="float")
-    return found.quick_result(_numbers(data))
-
-
-@target(REMOVE)
-def bounded_standard_deviation(data: Any, rng: Any) -> Any:
-    found = laplacian.BoundedStandardDeviation(epsilon=CLAIMED, **_BOUNDS, dtype="float")
-    return found.quick_result(_numbers(data))
-
-
-@target(REMOVE)
-def median(data: Any, rng: Any) -> Any:
-    found = laplacian.Median(epsilon=CLAIMED, **_BOUNDS, dtype="float")
-    return found.quick_result(_numbers(data))
+count = _removed(_result("Count"))
+bounded_sum = _removed(_result("BoundedSum", **_BOUNDS))
+bounded_mean = _removed(_result("BoundedMean", **_BOUNDS))
+bounded_variance = _removed(_result("BoundedVariance", **_BOUNDS))
+bounded_standard_deviation = _removed(_result("BoundedStandardDeviation", **_BOUNDS))
+median = _removed(_result("Median", **_BOUNDS))
 
 
 @target(REMOVE, CLASSES, delta=1e-3)

@@ -25,7 +25,8 @@ _GROUPS = (
     "noise is drawn for a group that one record alone has, and the group is released with "
     "probability at most delta: its noisy count has to pass a threshold"
 )
-_NAMED = {"x": [0.0, 1.0], "label": ["a", "b", "c"]}
+_ONE = {"x": [0.0, 1.0]}
+_NAMED = {**_ONE, "label": ["a", "b", "c"]}
 _COLUMNS = {
     "x": {"type": "float", "lower": 0.0, "upper": 1.0},
     "y": {"type": "float", "lower": 0.0, "upper": 1.0},
@@ -57,88 +58,44 @@ for _kind in AdditiveNoiseMechanism.__subclasses__():
         _kind._compute_noise_scale = _remembered(_kind._compute_noise_scale)
 
 
-def _answer(data: Any, query: str, table: Any, parts: int = 1, mechanism: Any = None) -> Any:
-    """The rows of a query that costs ``parts`` times the epsilon of its reader."""
-    frame = data.frame
-    columns = {name: _COLUMNS[name] for name in frame}
-    metadata = {"": {"db": {"t": {"rows": 1_000, **table, **columns}}}}
-    privacy = Privacy(epsilon=CLAIMED / parts, delta=_DELTA)
-    if mechanism is not None:
-        for one in (Stat.count, Stat.sum_int, Stat.sum_float, Stat.threshold):
-            privacy.mechanisms.map[one] = mechanism
-    return snsql.from_df(frame, privacy=privacy, metadata=metadata).execute(query)
+def _asked(query: str, table: Any = _ROWS, *, parts: int = 1, mechanism: Any = None) -> Any:
+    """A target: the rows of a query that costs ``parts`` times the epsilon of its reader."""
+
+    def answer(data: Any, rng: Any) -> Any:
+        frame = data.frame
+        columns = {name: _COLUMNS[name] for name in frame}
+        metadata = {"": {"db": {"t": {"rows": 1_000, **table, **columns}}}}
+        privacy = Privacy(epsilon=CLAIMED / parts, delta=_DELTA)
+        if mechanism is not None:
+            for one in (Stat.count, Stat.sum_int, Stat.sum_float, Stat.threshold):
+                privacy.mechanisms.map[one] = mechanism
+        return snsql.from_df(frame, privacy=privacy, metadata=metadata).execute(query)
+
+    return answer
 
 
-@target(REMOVE, any_values=True)
-def count(data: Any, rng: Any) -> Any:
-    return _answer(data, "SELECT COUNT(*) AS n FROM db.t", _ROWS)
+_rows = target(REMOVE, any_values=True)
+_groups = target(REMOVE, _NAMED, any_values=True, delta=_SPENT, because=_GROUPS)
+_users = target(REMOVE, _ONE, any_values=True, user="who")
 
-
-@target(REMOVE, any_values=True)
-def count_of_values(data: Any, rng: Any) -> Any:
-    return _answer(data, "SELECT COUNT(x) AS n FROM db.t", _ROWS)
-
-
-@target(REMOVE, any_values=True)
-def count_where(data: Any, rng: Any) -> Any:
-    return _answer(data, "SELECT COUNT(*) AS n FROM db.t WHERE x > 0.5", _ROWS)
-
-
-@target(REMOVE, any_values=True)
-def total(data: Any, rng: Any) -> Any:
-    return _answer(data, "SELECT SUM(x) AS s FROM db.t", _ROWS)
-
-
-@target(REMOVE, any_values=True, delta=_SPENT)
-def gaussian_total(data: Any, rng: Any) -> Any:
-    return _answer(data, "SELECT SUM(x) AS s FROM db.t", _ROWS, mechanism=Mechanism.gaussian)
-
-
-@target(REMOVE, any_values=True)
-def two_totals(data: Any, rng: Any) -> Any:
-    return _answer(data, "SELECT SUM(x) AS s, SUM(y) AS t FROM db.t", _ROWS, parts=2)
-
-
-@target(REMOVE, any_values=True)
-def average(data: Any, rng: Any) -> Any:
-    return _answer(data, "SELECT AVG(x) AS m FROM db.t", _ROWS, parts=2)
-
-
-@target(REMOVE, any_values=True)
-def variance(data: Any, rng: Any) -> Any:
-    return _answer(data, "SELECT VAR(x) AS v FROM db.t", _ROWS, parts=3)
-
-
-@target(REMOVE, any_values=True)
-def standard_deviation(data: Any, rng: Any) -> Any:
-    return _answer(data, "SELECT STDDEV(x) AS v FROM db.t", _ROWS, parts=3)
-
-
-@target(REMOVE, _NAMED, any_values=True, delta=_SPENT, because=_GROUPS)
-def count_of_groups(data: Any, rng: Any) -> Any:
-    return _answer(data, "SELECT label, COUNT(*) AS n FROM db.t GROUP BY label", _RARE)
-
-
-@target(REMOVE, _NAMED, any_values=True, delta=_SPENT, because=_GROUPS)
-def total_of_groups(data: Any, rng: Any) -> Any:
-    return _answer(data, "SELECT label, SUM(x) AS s FROM db.t GROUP BY label", _RARE, parts=2)
-
-
-@target(REMOVE, {"x": [0.0, 1.0]}, any_values=True, user="who")
-def count_of_rows_of_users(data: Any, rng: Any) -> Any:
-    return _answer(data, "SELECT COUNT(*) AS n FROM db.t", _USERS)
-
-
-@target(REMOVE, {"x": [0.0, 1.0]}, any_values=True, user="who")
-def count_of_users(data: Any, rng: Any) -> Any:
-    return _answer(data, "SELECT COUNT(DISTINCT who) AS n FROM db.t", _USERS)
-
-
-@target(REMOVE, {"x": [0.0, 1.0]}, any_values=True, user="who")
-def total_of_users(data: Any, rng: Any) -> Any:
-    return _answer(data, "SELECT SUM(x) AS s FROM db.t", _USERS)
-
-
-@target(REMOVE, {"x": [0.0, 1.0]}, any_values=True)
-def inferred_bounds(data: Any, rng: Any) -> Any:
-    return approx_bounds(data.features[:, 0], CLAIMED)
+count = _rows(_asked("SELECT COUNT(*) AS n FROM db.t"))
+count_of_values = _rows(_asked("SELECT COUNT(x) AS n FROM db.t"))
+count_where = _rows(_asked("SELECT COUNT(*) AS n FROM db.t WHERE x > 0.5"))
+total = _rows(_asked("SELECT SUM(x) AS s FROM db.t"))
+gaussian_total = target(REMOVE, any_values=True, delta=_SPENT)(
+    _asked("SELECT SUM(x) AS s FROM db.t", mechanism=Mechanism.gaussian)
+)
+two_totals = _rows(_asked("SELECT SUM(x) AS s, SUM(y) AS t FROM db.t", parts=2))
+average = _rows(_asked("SELECT AVG(x) AS m FROM db.t", parts=2))
+variance = _rows(_asked("SELECT VAR(x) AS v FROM db.t", parts=3))
+standard_deviation = _rows(_asked("SELECT STDDEV(x) AS v FROM db.t", parts=3))
+count_of_groups = _groups(_asked("SELECT label, COUNT(*) AS n FROM db.t GROUP BY label", _RARE))
+total_of_groups = _groups(
+    _asked("SELECT label, SUM(x) AS s FROM db.t GROUP BY label", _RARE, parts=2)
+)
+count_of_rows_of_users = _users(_asked("SELECT COUNT(*) AS n FROM db.t", _USERS))
+count_of_users = _users(_asked("SELECT COUNT(DISTINCT who) AS n FROM db.t", _USERS))
+total_of_users = _users(_asked("SELECT SUM(x) AS s FROM db.t", _USERS))
+inferred_bounds = target(REMOVE, _ONE, any_values=True)(
+    lambda data, rng: approx_bounds(data.features[:, 0], CLAIMED)
+)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from types import SimpleNamespace
 from typing import Any, Dict, List, Optional
 
 import numpy as np
@@ -38,16 +39,6 @@ _DELTA = 1e-5
 _SAMPLED = 200
 
 
-class _Projected:
-    """A marginal of the product of marginals."""
-
-    def __init__(self, values: Any) -> None:
-        self._values = values
-
-    def datavector(self) -> Any:
-        return self._values
-
-
 class _Product:
     """The product of the noisy marginals of single columns, in the place of what mbi fits."""
 
@@ -63,11 +54,9 @@ class _Product:
                 self._shares[one.clique[0]] = noisy / noisy.sum()
         self.total = known_total or max(1.0, float(np.mean(totals or [1.0])))
 
-    def project(self, columns: Any) -> _Projected:
-        found = np.ones(1)
-        for column in columns:
-            found = np.outer(found, self._share(column)).ravel()
-        return _Projected(self.total * found)
+    def project(self, columns: Any) -> Any:
+        shares = functools.reduce(np.multiply.outer, map(self._share, columns), self.total)
+        return SimpleNamespace(datavector=lambda: np.ravel(shares))
 
     def _share(self, column: str) -> Any:
         size = self.domain.size([column])
@@ -79,12 +68,7 @@ class _Product:
             column: np.random.choice(len(self._share(column)), rows, p=self._share(column))
             for column in self.domain
         }
-        return _SampledCounts(pandas.DataFrame(drawn), self.domain)
-
-
-class _SampledCounts:
-    def __init__(self, df: Any, domain: Any) -> None:
-        self.df, self.domain = df, domain
+        return SimpleNamespace(df=pandas.DataFrame(drawn), domain=self.domain)
 
 
 def _product(domain: Any, measurements: Any, known_total: Any = None, **given: Any) -> _Product:
@@ -113,50 +97,37 @@ def _named_table(table: Dict[str, List[str]] = _TABLE) -> TableTransformer:
     return found
 
 
-def _fitted(name: str, data: Any, transformer: Any = None, **given: Any) -> Any:
-    """Rows that a synthesizer samples."""
-    model = Synthesizer.create(name, epsilon=CLAIMED, **given)
-    asked = {"transformer": transformer} if transformer else {"categorical_columns": list(_TABLE)}
-    model.fit(data.frame, preprocessor_eps=0.0, **asked)
-    return model.sample(_SAMPLED)
+def _bounded_table() -> TableTransformer:
+    return TableTransformer([BinTransformer(bins=4, lower=0.0, upper=1.0) for _ in _NUMBERS])
 
 
-@target(REMOVE, _TABLE, summary=counted)
-def mwem(data: Any, rng: Any) -> Any:
-    return _fitted("mwem", data, _named_table(), iterations=3)
+def _fitted(name: str, transformer: Any = None, **given: Any) -> Any:
+    """A target: rows that a synthesizer samples."""
+
+    def sampled(data: Any, rng: Any) -> Any:
+        model = Synthesizer.create(name, epsilon=CLAIMED, **given)
+        asked = {"categorical_columns": list(_TABLE)}
+        if transformer is not None:
+            asked = {"transformer": transformer()}
+        model.fit(data.frame, preprocessor_eps=0.0, **asked)
+        return model.sample(_SAMPLED)
+
+    return sampled
 
 
-@target(REMOVE, _TABLE, summary=counted)
-def mwem_from_data(data: Any, rng: Any) -> Any:
-    return _fitted("mwem", data, iterations=3)
+_tables = target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
+_tables_alone = target(REMOVE, _TABLE, summary=counted)
+_wide = target(REMOVE, _WIDE, delta=_DELTA, summary=counted)
 
-
-@target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
-def mst(data: Any, rng: Any) -> Any:
-    return _fitted("mst", data, _named_table(), delta=_DELTA)
-
-
-@target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
-def mst_from_data(data: Any, rng: Any) -> Any:
-    return _fitted("mst", data, delta=_DELTA)
-
-
-@target(REMOVE, _WIDE, delta=_DELTA, summary=counted)
-def aim(data: Any, rng: Any) -> Any:
-    return _fitted("aim", data, _named_table(_WIDE), delta=_DELTA, rounds=6)
-
-
-@target(REMOVE, _TABLE, delta=_DELTA, summary=counted)
-def aim_from_data(data: Any, rng: Any) -> Any:
-    return _fitted("aim", data, delta=_DELTA, rounds=3)
-
-
-@target(REMOVE, _NUMBERS, delta=_DELTA, summary=counted)
-def mst_with_bounds(data: Any, rng: Any) -> Any:
-    model = Synthesizer.create("mst", epsilon=CLAIMED, delta=_DELTA)
-    bins = TableTransformer([BinTransformer(bins=4, lower=0.0, upper=1.0) for _ in _NUMBERS])
-    model.fit(data.frame, transformer=bins, preprocessor_eps=0.0)
-    return model.sample(_SAMPLED)
+mwem = _tables_alone(_fitted("mwem", _named_table, iterations=3))
+mwem_from_data = _tables_alone(_fitted("mwem", iterations=3))
+mst = _tables(_fitted("mst", _named_table, delta=_DELTA))
+mst_from_data = _tables(_fitted("mst", delta=_DELTA))
+aim = _wide(_fitted("aim", lambda: _named_table(_WIDE), delta=_DELTA, rounds=6))
+aim_from_data = _tables(_fitted("aim", delta=_DELTA, rounds=3))
+mst_with_bounds = target(REMOVE, _NUMBERS, delta=_DELTA, summary=counted)(
+    _fitted("mst", _bounded_table, delta=_DELTA)
+)
 
 
 @target(REMOVE, _NUMBERS, delta=_DELTA, records=400, summary=counted)

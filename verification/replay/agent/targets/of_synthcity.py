@@ -38,27 +38,18 @@ from synthcity.plugins.core.models import aim as _aim  # noqa: E402
 from synthcity.plugins.core.models.tabular_aim import TabularAIM  # noqa: E402
 from synthcity.plugins.privacy.plugin_privbayes import PrivBayes  # noqa: E402
 
-from . import CLAIMED, REMOVE, REPLACE, counted, target  # noqa: E402
+from . import CLAIMED, REMOVE, REPLACE, counted, few_iterations, target  # noqa: E402
 
 _CODES = {"a": [0, 1, 2], "b": [0, 1, 2], "c": [0, 1]}
 _FEW_CODES = {"a": [0, 1, 2], "c": [0, 1]}
 _MORE_CODES = {**_CODES, "d": [0, 1]}
 _PAPER = ("https://arxiv.org/abs/2602.17454",)
 _DELTA = 1e-5
-_SAMPLED, _ITERATIONS, _ROUNDS = 100, 5, 4
+_SAMPLED, _ROUNDS = 100, 4
 
 
-def _few_iterations(estimate: Any) -> Any:
-    """The fit to noisy marginals is post-processing."""
-
-    def estimated(self: Any, *args: Any, **given: Any) -> Any:
-        self.iters = _ITERATIONS
-        return estimate(self, *args, **given)
-
-    return estimated
-
-
-_aim.FactoredInference.estimate = _few_iterations(_aim.FactoredInference.estimate)
+# The fit to noisy marginals is post-processing.
+_aim.FactoredInference.estimate = few_iterations(_aim.FactoredInference.estimate)
 _RHO = _aim.cdp_rho(CLAIMED, _DELTA)
 _aim.cdp_rho = lambda epsilon, delta: _RHO
 
@@ -88,22 +79,6 @@ def _network(data: Any, columns: Dict[str, Any], kind: Any = PrivBayes, **given:
     return {"edges": [[one.feature, *sorted(one.parents)] for one in model.dag], **found}
 
 
-@target(REPLACE, _CODES, reported=_PAPER)
-def priv_bayes(data: Any, rng: Any) -> Any:
-    return _network(data, _CODES)
-
-
-@target(REPLACE, _FEW_CODES, reported=_PAPER)
-def priv_bayes_without_parents(data: Any, rng: Any) -> Any:
-    """No dependence is strong enough for parents, so that every column is by itself."""
-    return _network(data, _FEW_CODES, _WithoutScores, K=2, mi_thresh=1.0)
-
-
-@target(REPLACE, _MORE_CODES, reported=_PAPER)
-def priv_bayes_of_few_parents(data: Any, rng: Any) -> Any:
-    return _network(data, _MORE_CODES, K=1)
-
-
 def _aim_sample(frame: Any) -> Any:
     model = TabularAIM(frame, epsilon=CLAIMED, delta=_DELTA)
     model.fit(frame)
@@ -111,11 +86,15 @@ def _aim_sample(frame: Any) -> Any:
     return model.generate(_SAMPLED)
 
 
-@target(REMOVE, _CODES, delta=_DELTA, summary=counted)
-def aim(data: Any, rng: Any) -> Any:
-    return _aim_sample(_with_public_records(data, _CODES))
+_codes = target(REMOVE, _CODES, delta=_DELTA, summary=counted)
 
-
-@target(REMOVE, _CODES, delta=_DELTA, summary=counted)
-def aim_from_data(data: Any, rng: Any) -> Any:
-    return _aim_sample(data.frame)
+priv_bayes = target(REPLACE, _CODES, reported=_PAPER)(lambda data, rng: _network(data, _CODES))
+# No dependence is strong enough for parents, so that every column is by itself.
+priv_bayes_without_parents = target(REPLACE, _FEW_CODES, reported=_PAPER)(
+    lambda data, rng: _network(data, _FEW_CODES, _WithoutScores, K=2, mi_thresh=1.0)
+)
+priv_bayes_of_few_parents = target(REPLACE, _MORE_CODES, reported=_PAPER)(
+    lambda data, rng: _network(data, _MORE_CODES, K=1)
+)
+aim = _codes(lambda data, rng: _aim_sample(_with_public_records(data, _CODES)))
+aim_from_data = _codes(lambda data, rng: _aim_sample(data.frame))
