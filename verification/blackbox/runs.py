@@ -20,7 +20,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from rdpkit import supervisor
-from rdpkit.verification.blackbox.checks.two_samples import two_sample_p_value
+from rdpkit.verification.blackbox.checks import two_sample_p_value
 from rdpkit.verification.blackbox.encoding import (
     ReleaseLayout,
     ReleaseStructure,

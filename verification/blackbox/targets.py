@@ -1,33 +1,176 @@
-"""Targets of a verification: a mechanism of the zoo or of this library, or a ``module:callable``.
+"""What is verified: a target, the claim that it is tested against, and its pairs of data sets.
 
-A ``module:callable`` is code of the user. It is imported from the current directory, or from
-wherever Python finds it, and called, because the user named it. No other code of the user is
-imported or executed, and data sets are read without pickle.
+A target is a mechanism of the zoo or of this library, or a ``module:callable``, which is code of
+the user. That is imported from the current directory, or from wherever Python finds it, and called,
+because the user named it. No other code of the user is imported or executed, and data sets are read
+without pickle.
 
 A target may say what it claims, and on which data sets that is to be tested
-(:class:`TargetDescription`).
+(:class:`TargetDescription`). The pairs are the same for ``rdpkit verify`` and for audits.
 """
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import functools
 import importlib
+import math
 import operator
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+import rdpkit
 from rdpkit import Event, _validate
+from rdpkit.accountants.loss_distributions import UPPER_ID
 from rdpkit.adjacency import Adjacency
+from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.extensions import install_line
 from rdpkit.formats.records import did_you_mean
 from rdpkit.mechanisms.algorithms import find_mechanism, mechanism_names
-from rdpkit.verification.blackbox.candidate_pairs import LEAST_DELTA, worst_neighbours
+from rdpkit.verification.blackbox.candidate_pairs import (
+    LEAST_DELTA,
+    StatedData,
+    pairs_to_test,
+    worst_neighbours,
+)
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
+from rdpkit.verification.blackbox.options import OPTIONS, VIEWS, VerificationOptions
 from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.zoo import ENTRIES, FIXED, ZooEntry, names
+from rdpkit.verification.estimators.privacy_claims import (
+    DpClaim,
+    PrivacyClaim,
+    ProfileClaim,
+    RdpClaim,
+)
+
+# The privacy profile of an event is tested at these deltas, and at epsilon = 0.
+DELTAS = (1e-1, 1e-2, 1e-3, 1e-4)
+ORDERS = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0)
+_LARGEST_EPSILON = 500.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimUnderTest:
+    """A claim under a neighbouring relation."""
+
+    statement: str  # The claim in words
+    adjacency: Adjacency  # The neighbouring relation
+    part: PrivacyClaim  # The claim in the form that tests need
+    event: rdpkit.Event | None = None  # What is claimed to be released
+
+    def describe(self) -> str:
+        """The claim in words, with its adjacency."""
+        return f"{self.statement} under {self.adjacency.value}"
+
+
+def dp_claim(*, epsilon: float, delta: float, adjacency: Adjacency | str) -> ClaimUnderTest:
+    """The claim of (epsilon, delta)-DP."""
+    claim = DpClaim(epsilon=epsilon, delta=delta)
+    return ClaimUnderTest(
+        statement=claim.describe(), adjacency=Adjacency.parse(adjacency), part=claim
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def event_claim(
+    event: rdpkit.Event,
+    *,
+    adjacency: Adjacency | str,
+    delta: float | None = None,
+    epsilon: float | None = None,
+    view: str = "profile",
+) -> ClaimUnderTest:
+    """The claim that a mechanism releases this event, and nothing more.
+
+    With ``delta`` or ``epsilon``, the claim is the best known upper bound for the event at that
+    delta or epsilon. With neither, it is the event's privacy profile at some points, or its RDP
+    curve.
+
+    Guarantee
+    ---------
+    If the event describes what is released, the claim is true.
+
+    Parameters
+    ----------
+    event : Event
+        What is claimed to be released.
+    adjacency : Adjacency or str
+        The neighbouring relation.
+    delta, epsilon : float, optional
+        At most one of them.
+    view : {"profile", "rdp"}
+        What to test if neither is given. The profile says more, and is tested faster.
+
+    Raises
+    ------
+    ValueError
+        If the event claims nothing under that adjacency.
+    """
+    relation = Adjacency.parse(adjacency)
+    if delta is not None and epsilon is not None:
+        raise ValueError("Expected at most one of delta and epsilon with an event.")
+    name = event.mechanism
+    if delta is not None or epsilon is not None:
+        found = (
+            rdpkit.epsilon(event, delta=delta, adjacency=relation)
+            if delta is not None
+            else rdpkit.delta(
+                event, epsilon=_validate.non_negative("epsilon", epsilon), adjacency=relation
+            )
+        )
+        if not (found.epsilon <= _LARGEST_EPSILON and found.delta < 1.0):
+            raise ValueError(
+                f"The event {name!r} claims nothing there: ({found.epsilon:g}, {found.delta:g})-DP."
+            )
+        claim = DpClaim(epsilon=found.epsilon, delta=found.delta)
+        statement = f"{claim.describe()} of {name}, by {found.bound}"
+        return ClaimUnderTest(statement=statement, adjacency=relation, part=claim, event=event)
+    _validate.choice("view", view, VIEWS)
+    part = _profile(event, relation) if view == "profile" else _curve(event, relation)
+    if part is None:
+        raise ValueError(f"The event {name!r} claims nothing under {relation.value}.")
+    return ClaimUnderTest(
+        statement=f"{name}: {part.describe()}", adjacency=relation, part=part, event=event
+    )
+
+
+def _profile(event: rdpkit.Event, adjacency: Adjacency) -> ProfileClaim | None:
+    pairs = []
+    # All points come from the privacy loss distribution, or else all from Renyi divergences.
+    for bound in (UPPER_ID, "best-rdp"):
+        try:
+            start = rdpkit.delta(event, epsilon=0.0, adjacency=adjacency, bound=bound).delta
+            pairs = [(0.0, start)]
+            for delta in DELTAS:
+                if delta < start:
+                    found = rdpkit.epsilon(event, delta=delta, adjacency=adjacency, bound=bound)
+                    pairs.append((found.epsilon, found.delta))
+            break
+        except NoLossDistributionError:
+            continue
+    pairs = [(e, d) for e, d in pairs if e <= _LARGEST_EPSILON and d < 1.0]
+    if not pairs:
+        return None
+    return ProfileClaim(epsilons=[e for e, _ in pairs], deltas=[d for _, d in pairs])
+
+
+def _curve(event: rdpkit.Event, adjacency: Adjacency) -> RdpClaim | None:
+    curve = rdpkit.RdpCurve.of(event, orders=ORDERS, adjacency=adjacency)
+    finite = np.isfinite(curve.values)
+    # A curve with larger values allows nearly everything, so a bet on it gains nothing.
+    finite &= (curve.orders - 1.0) * np.where(finite, curve.values, math.inf) <= _LARGEST_EPSILON
+    if not finite.any():
+        return None
+    return RdpClaim(orders=curve.orders[finite], values=curve.values[finite])
+
 
 Mechanism = Callable[..., Any]
 
@@ -43,7 +186,7 @@ class TargetDescription:
     features of a record; and a method ``score(outputs)`` that turns flattened outputs of shape
     (n, d) into scores of shape (n,). What else a target may say of its data, and which pairs it is
     tested on without such a method, says
-    :func:`rdpkit.verification.blackbox.pairs_of_target.pairs_of_target`.
+    :func:`rdpkit.verification.blackbox.targets.pairs_of_target`.
 
     Whether it has a description or not, a target may have a method ``summary(release)`` that makes
     of a release what is tested in its place, such as an array: for releases that are none of the
@@ -222,3 +365,93 @@ def _of_library(name: str) -> Mechanism:
             "Name a callable of your own instead: module:callable."
         )
     return found
+
+
+def pairs_of_target(
+    subject: TargetReference,
+    *,
+    claim: ClaimUnderTest,
+    options: VerificationOptions,
+    delta: float | None = None,
+) -> list[Neighbours]:
+    """The pairs of data sets that a target is tested on, the most important first.
+
+    They are the target's own if it has any for the claim's adjacency and no option asks for others.
+    A target may state what it is given by attributes ``dimension``, ``records``, ``record_norm``
+    and ``classes``, which options of the same names overrule.
+    """
+    own = subject.own
+    has_own = own is not None and own.adjacency is claim.adjacency
+    if options.neighbours != "own":
+        # Without data sets of its own, a target with an event gets those of any other target.
+        has_own = has_own and _brings_data(subject)
+    return pairs_to_test(
+        options,
+        adjacency=claim.adjacency,
+        event=claim.event,
+        delta=delta,
+        own=own.neighbours if own is not None and has_own else None,
+        stated=_stated_by(subject, own),
+        run_once=lambda data: _takes(subject, data),
+    )
+
+
+def _brings_data(subject: TargetReference) -> bool:
+    """Whether the target has data sets of its own, under whatever adjacency."""
+    if subject.entry is not None:
+        return True
+    return callable(getattr(subject.mechanism(), "neighbours", None))
+
+
+def _stated_by(subject: TargetReference, own: TargetDescription | None) -> StatedData:
+    """What the attributes of a target, and its own data sets, say of its data."""
+    found: dict[str, Any] = {}
+    if own is not None and _brings_data(subject):
+        found["dimension"] = own.neighbours()[0].first.dimension
+    if subject.entry is not None:
+        return StatedData(**found)
+    mechanism = subject.mechanism()
+    names = {field.name for field in dataclasses.fields(StatedData)}
+    for option in OPTIONS:
+        value = getattr(mechanism, option.name, None) if option.name in names else None
+        if value is not None and not callable(value):
+            found[option.name] = option.checked(value, f"{subject.name}: its {option.name}")
+    return StatedData(**found)
+
+
+def _takes(subject: TargetReference, data: LabelledData) -> None:
+    """Run the mechanism, and raise if it takes such data neither with nor without a record.
+
+    An error with one of the two alone tells them apart, and is for the test to find.
+    """
+    try:
+        _run_once(subject, data)
+    except ValueError:
+        if len(data) < 2:
+            raise
+        less = LabelledData(features=data.features[:-1], labels=data.labels[:-1])
+        try:
+            _run_once(subject, less)
+        except ValueError:
+            pass
+        else:
+            return
+        raise
+
+
+def _run_once(subject: TargetReference, data: LabelledData) -> None:
+    """Run the mechanism once, and raise if it does not take such data."""
+    mechanism: Any = subject.mechanism()
+    rng = np.random.default_rng(0)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            if hasattr(mechanism, "many"):
+                mechanism.many(data, rng, 1)
+            else:
+                mechanism(data, rng)
+    except (Exception, SystemExit) as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        raise ValueError(
+            f"{subject.name} raised {type(error).__name__}: {error} (at {frame.filename}:"
+            f"{frame.lineno})"
+        ) from error

@@ -18,22 +18,23 @@ import numpy as np
 
 from rdpkit import _validate
 from rdpkit.formats.numbers import how_many
-from rdpkit.verification.blackbox.betting.detectable import (
+from rdpkit.verification.blackbox.betting.bounds import (
     DetectableViolation,
     detectable_violation,
+    epsilon_bound,
+    mu_bound,
 )
-from rdpkit.verification.blackbox.betting.lower_bounds import epsilon_bound, mu_bound
 from rdpkit.verification.blackbox.betting.pair_test import FIRST_LESSON, PairTest, main_line
 from rdpkit.verification.blackbox.betting.search import (
     OF_OTHERS,
     OF_THE_CLEAREST,
+    Progress,
     Spending,
     affordable_pairs,
     most_pairs,
     search,
 )
-from rdpkit.verification.blackbox.betting.steps import Progress
-from rdpkit.verification.blackbox.checks.dependence import dependence
+from rdpkit.verification.blackbox.checks import dependence
 from rdpkit.verification.blackbox.fresh_processes import FreshEvidence, fresh_evidence
 from rdpkit.verification.blackbox.mistakes import (
     Mistake,
@@ -49,14 +50,18 @@ from rdpkit.verification.blackbox.options import (
     MOST_PAIRS,
     VerificationOptions,
 )
-from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target
 from rdpkit.verification.blackbox.release_parts import MechanismError
 from rdpkit.verification.blackbox.runs import MechanismRunner
-from rdpkit.verification.blackbox.scores.learned import has_classifiers
+from rdpkit.verification.blackbox.scores.library import has_classifiers
 from rdpkit.verification.blackbox.scores.named_score import NamedScore
-from rdpkit.verification.blackbox.targets import Mechanism, TargetReference
+from rdpkit.verification.blackbox.targets import (
+    ClaimUnderTest,
+    Mechanism,
+    TargetReference,
+    event_claim,
+    pairs_of_target,
+)
 from rdpkit.verification.blackbox.targets import target as find_target
-from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest, event_claim
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.estimators.base import Diagnostic, OutputScore, Stop, Verdict
 
@@ -104,7 +109,7 @@ def verify(
         method ``many(dataset, rng, count)``, that is called instead and returns ``count``
         independent releases along the first axis, or a list of them.
     claim : ClaimUnderTest, optional
-        From :func:`rdpkit.verification.blackbox.tested_claim.dp_claim` or ``event_claim``. By
+        From :func:`rdpkit.verification.blackbox.targets.dp_claim` or ``event_claim``. By
         default the target's own (:class:`rdpkit.verification.blackbox.targets.TargetDescription`),
         which every mechanism of the zoo has.
     neighbours : Neighbours or sequence of Neighbours, optional

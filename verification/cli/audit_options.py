@@ -27,7 +27,7 @@ from rdpkit.verification.cli.evidence_options import evidence_options, read_evid
 
 if TYPE_CHECKING:
     from rdpkit.verification.auditing.cache import AuditCache
-    from rdpkit.verification.blackbox.betting.steps import VerificationStep
+    from rdpkit.verification.blackbox.betting.search import VerificationStep
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

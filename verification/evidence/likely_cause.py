@@ -16,7 +16,7 @@ from rdpkit.verification.blackbox.adversarial_pairs import USUAL_NORM
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.release_parts import MechanismError
 from rdpkit.verification.blackbox.runs import MechanismRunner
-from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest
+from rdpkit.verification.blackbox.targets import ClaimUnderTest
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.estimators.base import Array
 from rdpkit.verification.evidence.requests import VerificationRequest

@@ -14,7 +14,7 @@ from typing import Any
 from rdpkit.formats.text import escaped_markdown
 from rdpkit.verification.blackbox.detection_rates import DetectionRate
 from rdpkit.verification.blackbox.zoo import FIXED
-from rdpkit.verification.evidence.outcomes import TargetOutcome
+from rdpkit.verification.evidence.accumulation import TargetOutcome
 from rdpkit.verification.outputs.junit import JUnitCase, JUnitProblem, junit_document
 from rdpkit.verification.outputs.sarif import SarifResult, SarifRule, sarif_log
 from rdpkit.verification.outputs.view import how_many_fail

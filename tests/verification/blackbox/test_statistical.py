@@ -11,7 +11,7 @@ from rdpkit.verification.blackbox import zoo
 from rdpkit.verification.blackbox.detection_rates import measure
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.options import VerificationOptions
-from rdpkit.verification.blackbox.tested_claim import dp_claim
+from rdpkit.verification.blackbox.targets import dp_claim
 from rdpkit.verification.blackbox.verify import verify
 from rdpkit.verification.estimators import clopper_pearson
 

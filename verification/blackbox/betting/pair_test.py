@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import rankdata
 
-from rdpkit.verification.blackbox.betting.lower_bounds import (
+from rdpkit.verification.blackbox.betting.bounds import (
     CountedEvent,
     best_event,
     epsilon_of,
@@ -24,8 +24,7 @@ from rdpkit.verification.blackbox.mistakes import NamingLevels
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.runs import MechanismRunner, generator
 from rdpkit.verification.blackbox.scores.library import candidate_scores
-from rdpkit.verification.blackbox.scores.named_score import NamedScore
-from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
+from rdpkit.verification.blackbox.scores.named_score import NamedScore, TrainingOutputs
 from rdpkit.verification.estimators.base import Array, Diagnostic, DiagnosticKind, Stop
 from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
 from rdpkit.verification.estimators.sequential import SequentialTest

@@ -1,4 +1,4 @@
-"""How the runs of a test are spent on several pairs of data sets.
+"""How the runs of a test are spent on several pairs of data sets, and how far it has come.
 
 A few runs are made on every pair, more on those that promise most, and most of them on the clearest
 pair. Every bet on every pair multiplies one capital, so no runs are lost to the search. What is
@@ -10,17 +10,36 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
+from rdpkit.verification.blackbox.adversarial_pairs import MOST_QUIET_PAIRS, quiet_pairs
 from rdpkit.verification.blackbox.betting.pair_test import PairTest
-from rdpkit.verification.blackbox.betting.steps import Progress, VerificationStep
 from rdpkit.verification.blackbox.options import MOST_PAIRS
-from rdpkit.verification.blackbox.quiet_pairs import MOST_QUIET_PAIRS, quiet_pairs
 from rdpkit.verification.blackbox.release_parts import MechanismError
 from rdpkit.verification.blackbox.runs import MechanismRunner
 from rdpkit.verification.estimators.base import Stop
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationStep:
+    """How far a verification has come."""
+
+    stage: str  # "probing", "searching" or "testing"
+    runs: int  # Runs so far, on both data sets
+    of: int  # The most runs that there will be
+    log_e_value: float  # Evidence against the claim so far: the logarithm of the bettor's capital
+    needed: float  # The claim is rejected once the evidence reaches this
+    seconds_left: float
+    """How long it takes at most, by the pace of the runs so far: it ends as soon as the answer is
+    clear.
+    """
+
+
+Progress = Callable[[VerificationStep], None]
+
 
 # Runs on each data set of a pair after each stage of the search, and how many of 24 pairs stay. Of
 # fewer pairs fewer stay, because there are few runs where few pairs can be tried, and most of the

@@ -21,21 +21,76 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit.verification.blackbox.mistakes import MistakeKind
-from rdpkit.verification.blackbox.scores.atoms import atom_scores, kind_scores
-from rdpkit.verification.blackbox.scores.column_pairs import pair_scores
-from rdpkit.verification.blackbox.scores.counts import count_scores
-from rdpkit.verification.blackbox.scores.covariance import covariance_scores
-from rdpkit.verification.blackbox.scores.difference import difference_scores
-from rdpkit.verification.blackbox.scores.last_bits import last_bits_scores
-from rdpkit.verification.blackbox.scores.learned import learned_scores
-from rdpkit.verification.blackbox.scores.linear import linear_scores
-from rdpkit.verification.blackbox.scores.named_score import NamedScore
-from rdpkit.verification.blackbox.scores.record import record_scores
-from rdpkit.verification.blackbox.scores.rows import row_scores
-from rdpkit.verification.blackbox.scores.separation import clearness, clearness_beyond, same_order
-from rdpkit.verification.blackbox.scores.structure import structure_scores
-from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
+from rdpkit.verification.blackbox.scores.atoms import atom_scores, kind_scores, last_bits_scores
+from rdpkit.verification.blackbox.scores.covariance import covariance_scores, pair_scores
+from rdpkit.verification.blackbox.scores.linear import linear_scores, row_scores
+from rdpkit.verification.blackbox.scores.named_score import (
+    NamedScore,
+    ScoreOfPart,
+    TrainingOutputs,
+    clearness,
+    clearness_beyond,
+    same_order,
+    standard,
+)
+from rdpkit.verification.blackbox.scores.record import difference_scores, record_scores
+from rdpkit.verification.blackbox.scores.structure import count_scores, structure_scores
 from rdpkit.verification.estimators.base import Array
+
+_LEAST_LEARNT = 200
+# At most this many columns and outputs of each side, so that a classifier is learnt in two seconds.
+_MOST_COLUMNS = {"boosting": 64, "logistic": 256}
+_MOST_ROWS = 8000
+# Columns, and scores, are screened on at most this many values of each side.
+_MOST_SCREENED = 2**21
+# Standard units are clipped here for the screening.
+_FURTHEST = 5.0
+_SHARE = 2.0
+
+
+def has_classifiers() -> bool:
+    """Whether scikit-learn, which has the classifiers, is installed."""
+    return find_spec("sklearn") is not None
+
+
+def learned_scores(
+    training: TrainingOutputs, *, models: tuple[str, ...], rng: np.random.Generator
+) -> list[NamedScore]:
+    """A score from each classifier; none if there are too few outputs, or if they do not vary.
+
+    Of many columns, those are used whose means or squares differ most.
+    """
+    if training.runs < _LEAST_LEARNT or not models:
+        return []
+    order = _clearest_columns(training)
+    if not len(order):
+        return []
+    found = []
+    for model in models:
+        from rdpkit.verification.estimators.learned_score import learned_score  # noqa: PLC0415
+
+        columns = np.sort(order[: _MOST_COLUMNS.get(model, len(order))])
+        some = training.thinned(_MOST_ROWS)
+        p, q = some.p[:, columns], some.q[:, columns]
+        score = ScoreOfPart(columns=columns, score=learned_score(p, q, model=model, rng=rng))
+        found.append(
+            NamedScore(name=f"learned ({model})", score=score, family="learned", share=_SHARE)
+        )
+    return found
+
+
+def _clearest_columns(training: TrainingOutputs) -> NDArray[np.intp]:
+    """The columns of numbers that vary, those that differ most first."""
+    some = training.within(_MOST_SCREENED)
+    units = standard(some, furthest=_FURTHEST)
+    p, q = units(some.p), units(some.q)
+    clear = np.zeros(len(units.columns))
+    for one, two in ((p, q), (p**2, q**2)):
+        error = np.sqrt(one.var(axis=0) / len(one) + two.var(axis=0) / len(two))
+        gap = np.abs(one.mean(axis=0) - two.mean(axis=0))
+        clear = np.maximum(clear, gap / np.where(error > 0.0, error, np.inf))
+    return units.columns[np.argsort(-clear, kind="stable")]
+
 
 MOST_SCORES = 12
 """A list holds about this many scores at most."""
@@ -60,8 +115,6 @@ _SCREENED: tuple[tuple[Family, int], ...] = (
     (count_scores, 2),
     (record_scores, 2),
 )
-# Scores are screened on at most this many values of each side.
-_MOST_SCREENED = 2**21
 # A score enters if it is clear by this much beyond what the clearest shift of the mean says.
 _LEAST_CLEAR = 1.5
 # A score explains a rejection only if it is clear by this much beyond what others explain.

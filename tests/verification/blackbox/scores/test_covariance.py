@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from rdpkit.verification.blackbox.scores.column_pairs import pair_scores
-from rdpkit.verification.blackbox.scores.covariance import covariance_scores
-from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
+from rdpkit.verification.blackbox.scores.covariance import covariance_scores, pair_scores
+from rdpkit.verification.blackbox.scores.named_score import TrainingOutputs
 
 
 def noise(seed, *shape):

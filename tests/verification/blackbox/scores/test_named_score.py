@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rdpkit.verification.blackbox.scores.separation import (
+from rdpkit.verification.blackbox.scores.named_score import (
     clearness,
     clearness_beyond,
     same_order,
