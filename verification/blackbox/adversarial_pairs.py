@@ -390,11 +390,7 @@ def _words(
 
 
 def _advice(
-    domain: DataDomain,
-    size: int,
-    longest: float | None,
-    first: LabelledData,
-    second: LabelledData,
+    domain: DataDomain, size: int, longest: float | None, first: LabelledData, second: LabelledData
 ) -> tuple[str, ...]:
     """What to say on the command line if the code is never given such data."""
     lines = []

@@ -77,10 +77,7 @@ class ReleasePart:
     def known(self) -> PartShape:
         """Everything but the values."""
         return PartShape(
-            path=self.path,
-            is_number=self.is_number,
-            shape=self.values.shape,
-            loose=self.loose,
+            path=self.path, is_number=self.is_number, shape=self.values.shape, loose=self.loose
         )
 
 

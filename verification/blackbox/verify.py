@@ -365,10 +365,7 @@ def _bet_on_new_processes(
 
 
 def _models(
-    given: tuple[str, ...],
-    subject: TargetReference,
-    own: NamedScore | None,
-    notes: list[str],
+    given: tuple[str, ...], subject: TargetReference, own: NamedScore | None, notes: list[str]
 ) -> tuple[str, ...]:
     """The classifiers that scores are learnt with; a score of the target's own replaces them."""
     if given:
@@ -408,9 +405,7 @@ def _notes_on_runs(
 
 
 def _named_mistakes(
-    leader: PairTest,
-    spending: Spending,
-    fresh: FreshEvidence | None,
+    leader: PairTest, spending: Spending, fresh: FreshEvidence | None
 ) -> tuple[Mistake, ...]:
     """The mistakes that explain a rejection: those whose own evidence reaches their own level."""
     if spending.stop is not Stop.REJECTED:

@@ -154,8 +154,7 @@ def accumulated_test(
     if skipped:
         return AccumulatedTest(request=request, result=None, position=before, skipped=skipped)
     made = dataclasses.replace(
-        request,
-        options=dataclasses.replace(seeded, false_alarm_rate=before.rate_of_next_test),
+        request, options=dataclasses.replace(seeded, false_alarm_rate=before.rate_of_next_test)
     )
     result = made.run(jobs=jobs, progress=progress)
     assert result.outcome.log_e_value is not None

@@ -28,10 +28,7 @@ def surely_above(hits, trials, rate):
 def test_every_broken_mechanism_is_caught(name):
     """Power 0.95 is asked for; with a true power of 0.99 this fails in 1 of 150 cases."""
     found = measure(
-        name,
-        repeats=40,
-        options=VerificationOptions(seed=1, false_alarm_rate=RATE),
-        jobs=1,
+        name, repeats=40, options=VerificationOptions(seed=1, false_alarm_rate=RATE), jobs=1
     )
     assert found.caught >= 0.95 * found.repeats
     # In under a minute, on one core of any machine of these days: seconds are not asserted on.

@@ -37,12 +37,7 @@ from scipy.stats import norm
 
 from rdpkit import _validate
 from rdpkit.formats.records import as_plain
-from rdpkit.verification.estimators.base import (
-    Array,
-    Direction,
-    EpsilonLowerBound,
-    ThresholdEvent,
-)
+from rdpkit.verification.estimators.base import Array, Direction, EpsilonLowerBound, ThresholdEvent
 from rdpkit.verification.estimators.bets import BOLDNESS, KEPT, UNSEEN
 from rdpkit.verification.estimators.clopper_pearson import lower_bound
 from rdpkit.verification.estimators.event_search import thresholds_of

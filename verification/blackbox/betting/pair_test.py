@@ -14,12 +14,7 @@ import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import rankdata
 
-from rdpkit.verification.blackbox.betting.bounds import (
-    CountedEvent,
-    best_event,
-    epsilon_of,
-    mu_of,
-)
+from rdpkit.verification.blackbox.betting.bounds import CountedEvent, best_event, epsilon_of, mu_of
 from rdpkit.verification.blackbox.mistakes import NamingLevels
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.runs import MechanismRunner, generator

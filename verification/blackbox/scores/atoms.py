@@ -15,7 +15,10 @@ probabilities differ by far more than such rounding explains.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +26,7 @@ from scipy.special import xlogy
 
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.blackbox.scores.named_score import NamedScore, TrainingOutputs, thinned
-from rdpkit.verification.estimators.base import Array
+from rdpkit.verification.estimators.base import Array, OutputScore
 
 Hashes = NDArray[np.uint64]
 
@@ -42,44 +45,27 @@ _SMOOTHING = 0.5
 _SHARE = 2.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AtomTable:
-    """Values of one column that repeat, and the logarithm of their probabilities' ratio."""
-
-    column: int
-    values: Array  # The values, in ascending order; shape (k,)
-    log_ratios: Array  # Of each value; shape (k,)
-
-    def __call__(self, outputs: Array, /) -> Array:
-        """The logarithm of the ratio for each output, 0 for values that are not known."""
-        return _looked_up(outputs[:, self.column], self.values, self.log_ratios)
+# The values that repeat, or hashes of rows, in ascending order, shape (k,), and for each the
+# logarithm of the ratio of its probabilities.
+Atoms = tuple[Array | Hashes, Array]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AtomSum:
-    """The sum of the tables of several columns."""
-
-    tables: tuple[AtomTable, ...]
-
-    def __call__(self, outputs: Array, /) -> Array:
-        """The sum for each output."""
-        found = np.zeros(len(outputs))
-        for table in self.tables:
-            found += table(outputs)
-        return found
+def _of_column(column: int, atoms: Atoms, outputs: Array, /) -> Array:
+    """The logarithm of the ratio for each value of a column, 0 for values that are not known."""
+    return _looked_up(outputs[:, column], *atoms)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RowAtoms:
-    """Whole rows that repeat, and the logarithm of their probabilities' ratio."""
+def _of_columns(tables: tuple[tuple[int, Atoms], ...], outputs: Array, /) -> Array:
+    """The sum of the logarithms for several columns."""
+    found = np.zeros(len(outputs))
+    for column, atoms in tables:
+        found += _of_column(column, atoms, outputs)
+    return found
 
-    columns: NDArray[np.intp]  # The columns that are compared; shape (c,)
-    hashes: Hashes  # Hashes of the rows, in ascending order; shape (k,)
-    log_ratios: Array  # Of each row; shape (k,)
 
-    def __call__(self, outputs: Array, /) -> Array:
-        """The logarithm of the ratio for each output, 0 for rows that are not known."""
-        return _looked_up(hashes_of(outputs[:, self.columns]), self.hashes, self.log_ratios)
+def _of_hashes(columns: NDArray[np.intp], atoms: Atoms, outputs: Array, /) -> Array:
+    """The logarithm for whole rows of these columns."""
+    return _looked_up(hashes_of(outputs[:, columns]), *atoms)
 
 
 def _looked_up(values: Array | Hashes, known: Array | Hashes, log_ratios: Array) -> Array:
@@ -164,56 +150,53 @@ def atom_scores(training: TrainingOutputs) -> list[NamedScore]:
     """Scores of single columns, of several, and of whole rows, where values repeat."""
     some = training.within(_MOST_VALUES)
     width = training.p.shape[1]
-    screened = {
-        column: found
-        for column in np.unique(np.linspace(0, width - 1, min(width, _MOST_SCREENED)).astype(int))
-        if (found := _counted(some.p[:, column], some.q[:, column])) is not None
-    }
-    order = sorted(screened, key=lambda column: (-screened[column].clearness, column))
-    counted = {
-        column: found
-        for column in order[:_MOST_COLUMNS]
-        if (found := _counted(training.p[:, column], training.q[:, column])) is not None
-    }
+    spread = np.unique(np.linspace(0, width - 1, min(width, _MOST_SCREENED)).astype(int))
+    screened = _in_columns(some, spread)
+    counted = _in_columns(training, list(screened)[:_MOST_COLUMNS])
     if not counted:
         return []
-    order = sorted(counted, key=lambda column: (-counted[column].clearness, column))
-    tables = {
-        column: AtomTable(
-            column=column,
-            values=np.asarray(counted[column].values, dtype=np.float64),
-            log_ratios=counted[column].log_ratios,
-        )
-        for column in order
-    }
-    first = _explained(counted[order[0]], f"Output {training.name(order[0])}")
-    scores = [
-        NamedScore(
-            name="repeated values of a column",
-            score=tables[order[0]],
-            family="atoms",
-            share=_SHARE,
-            explanation=first,
-        )
-    ]
+    order = list(counted)
+    tables = {column: (column, _table(counted[column])) for column in order}
+    first = order[0]
+    why = _explained(counted[first], f"Output {training.name(first)}")
+    alone = partial(_of_column, *tables[first])
+    scores = [_named("repeated values of a column", alone, explanation=why)]
     clear = [column for column in order if counted[column].clearness > _CLEAR]
     if len(clear) > 1:
-        scores.append(
-            NamedScore(
-                name="repeated values of columns",
-                score=AtomSum(tables=tuple(tables[column] for column in clear)),
-                family="atoms",
-                share=_SHARE,
-                explanation=first,
-            )
-        )
+        several = partial(_of_columns, tuple(tables[column] for column in clear))
+        scores.append(_named("repeated values of columns", several, explanation=why))
     discrete = np.array(
-        sorted(column for column in screened if screened[column].repeated > _DISCRETE)
+        sorted(column for column in screened if screened[column].repeated > _DISCRETE),
+        dtype=np.intp,
     )
     if len(discrete) > 1:
-        scores += _of_rows(training, discrete.astype(np.intp))
+        most = max(1, _MOST_VALUES // len(discrete))
+        hashes = [hashes_of(thinned(side, most)[:, discrete]) for side in (training.p, training.q)]
+        rows = _counted(hashes[0], hashes[1])
+        if rows is not None:
+            score = partial(_of_hashes, discrete, (rows.values, rows.log_ratios))
+            why = _explained(rows, "The tuple of the outputs that repeat")
+            scores.append(_named("repeated rows", score, explanation=why))
     rare = [c for c in order if counted[c].repeated < _DISCRETE and training.is_number[c]]
     return scores + (_of_few_levels(training, rare) if rare else [])
+
+
+def _in_columns(training: TrainingOutputs, columns: Iterable[int]) -> dict[int, _Counted]:
+    """The values of columns that repeat, the clearest column first."""
+    counted = {
+        column: found
+        for column in columns
+        if (found := _counted(training.p[:, column], training.q[:, column])) is not None
+    }
+    return dict(sorted(counted.items(), key=lambda item: (-item[1].clearness, item[0])))
+
+
+def _table(counted: _Counted) -> Atoms:
+    return np.asarray(counted.values, dtype=np.float64), counted.log_ratios
+
+
+def _named(name: str, score: OutputScore, *, explanation: Mistake) -> NamedScore:
+    return NamedScore(name, score, family="atoms", share=_SHARE, explanation=explanation)
 
 
 def _of_few_levels(training: TrainingOutputs, columns: list[int]) -> list[NamedScore]:
@@ -225,16 +208,11 @@ def _of_few_levels(training: TrainingOutputs, columns: list[int]) -> list[NamedS
     for column in columns:
         p, q = training.p[:, column], training.q[:, column]
         values = np.unique(np.concatenate([p, q]))
-        signs = np.isin(values, p).astype(np.float64) - np.isin(values, q)
-        tables.append(AtomTable(column=column, values=values, log_ratios=signs))
-    return [
-        NamedScore(
-            name="values that were seen before",
-            score=AtomSum(tables=tuple(tables)),
-            family="atoms",
-            explanation=mistake_of(MistakeKind.COARSE_NOISE, "levels"),
+        tables.append(
+            (column, (values, np.isin(values, p).astype(np.float64) - np.isin(values, q)))
         )
-    ]
+    score, why = partial(_of_columns, tuple(tables)), mistake_of(MistakeKind.COARSE_NOISE, "levels")
+    return [NamedScore("values that were seen before", score, family="atoms", explanation=why)]
 
 
 def kind_scores(
@@ -247,39 +225,9 @@ def kind_scores(
     counted = _counted(training.p[:, column], training.q[:, column])
     if counted is None:
         return []
-    values = np.asarray(counted.values, dtype=np.float64)
-    table = AtomTable(column=column, values=values, log_ratios=counted.log_ratios)
-    return [
-        NamedScore(
-            name="the kind of a release",
-            score=table,
-            family="atoms",
-            share=_SHARE,
-            explanation=mistake_of(MistakeKind.KIND_OF_RELEASE, kinds=kinds),
-        )
-    ]
-
-
-def _of_rows(training: TrainingOutputs, columns: NDArray[np.intp]) -> list[NamedScore]:
-    most = max(1, _MOST_VALUES // len(columns))
-    hashes = [hashes_of(thinned(side, most)[:, columns]) for side in (training.p, training.q)]
-    counted = _counted(hashes[0], hashes[1])
-    if counted is None:
-        return []
-    score = RowAtoms(
-        columns=columns,
-        hashes=np.asarray(counted.values, dtype=np.uint64),
-        log_ratios=counted.log_ratios,
-    )
-    return [
-        NamedScore(
-            name="repeated rows",
-            score=score,
-            family="atoms",
-            share=_SHARE,
-            explanation=_explained(counted, "The tuple of the outputs that repeat"),
-        )
-    ]
+    why = mistake_of(MistakeKind.KIND_OF_RELEASE, kinds=kinds)
+    score = partial(_of_column, column, _table(counted))
+    return [_named("the kind of a release", score, explanation=why)]
 
 
 def _explained(counted: _Counted, subject: str) -> Mistake:
@@ -314,8 +262,7 @@ _MOST_NEW, _MOST_COMPARED = 0.9, 500
 _BITS_SHARE = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BitPattern:
+class BitPattern(NamedTuple):
     """A feature of the last bits of a number."""
 
     name: str  # What it is
@@ -339,31 +286,29 @@ class BitPattern:
 
 
 _PATTERNS = (
-    BitPattern(name="the last bit", bits=1, shift=0),
-    BitPattern(name="the last 4 bits", bits=4, shift=0),
-    BitPattern(name="the last 8 bits", bits=8, shift=0),
-    BitPattern(name="zeros at the end", bits=0, shift=0),
-    BitPattern(name="the last bit of a single", bits=1, shift=_BEYOND_SINGLE),
-    BitPattern(name="the last 4 bits of a single", bits=4, shift=_BEYOND_SINGLE),
-    BitPattern(name="the last 8 bits of a single", bits=8, shift=_BEYOND_SINGLE),
+    BitPattern("the last bit", 1, 0),
+    BitPattern("the last 4 bits", 4, 0),
+    BitPattern("the last 8 bits", 8, 0),
+    BitPattern("zeros at the end", 0, 0),
+    BitPattern("the last bit of a single", 1, _BEYOND_SINGLE),
+    BitPattern("the last 4 bits of a single", 4, _BEYOND_SINGLE),
+    BitPattern("the last 8 bits of a single", 8, _BEYOND_SINGLE),
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BitTables:
+def _of_bits(
+    pattern: BitPattern,
+    columns: NDArray[np.intp],  # The columns; shape (k,)
+    log_ratios: Array,  # Of each column and pattern; shape (k, pattern.size)
+    outputs: Array,
+    /,
+) -> Array:
     """The sum over columns of the logarithms of a bit pattern's ratio of probabilities."""
-
-    pattern: BitPattern
-    columns: NDArray[np.intp]  # The columns; shape (k,)
-    log_ratios: Array  # Of each column and pattern; shape (k, pattern.size)
-
-    def __call__(self, outputs: Array, /) -> Array:
-        """The sum for each output."""
-        patterns = self.pattern.of(outputs[:, self.columns])
-        found = np.zeros(len(outputs))
-        for column, table in zip(patterns.T, self.log_ratios, strict=True):
-            found += table[column]
-        return found
+    patterns = pattern.of(outputs[:, columns])
+    found = np.zeros(len(outputs))
+    for column, table in zip(patterns.T, log_ratios, strict=True):
+        found += table[column]
+    return found
 
 
 def last_bits_scores(training: TrainingOutputs) -> list[NamedScore]:
@@ -383,8 +328,15 @@ def last_bits_scores(training: TrainingOutputs) -> list[NamedScore]:
         if not len(used):
             continue
         p, q = (counts[0][side][used] + counts[1][side][used] for side in (0, 1))
-        tables = BitTables(pattern=pattern, columns=columns[used], log_ratios=_log_ratios(p, q))
-        found.append((float(differences.max()), _named(pattern.name, tables, training)))
+        names = training.names(columns[used].tolist())
+        named = NamedScore(
+            pattern.name,
+            partial(_of_bits, pattern, columns[used], _log_ratios(p, q)),
+            family="last-bits",
+            share=_BITS_SHARE,
+            explanation=mistake_of(MistakeKind.LOW_BITS, name=pattern.name, columns=names),
+        )
+        found.append((float(differences.max()), named))
     return [one for _, one in sorted(found, key=lambda entry: -entry[0])]
 
 
@@ -395,17 +347,6 @@ def _of_many_digits(training: TrainingOutputs) -> NDArray[np.intp]:
     ordered = np.sort(np.concatenate([some.p[:, columns], some.q[:, columns]]), axis=0)
     new = (ordered[1:] != ordered[:-1]).mean(axis=0)
     return np.asarray(columns[new > _MOST_NEW])
-
-
-def _named(name: str, score: BitTables, training: TrainingOutputs) -> NamedScore:
-    columns = training.names(score.columns.tolist())
-    return NamedScore(
-        name=name,
-        score=score,
-        family="last-bits",
-        share=_BITS_SHARE,
-        explanation=mistake_of(MistakeKind.LOW_BITS, name=name, columns=columns),
-    )
 
 
 def _counts(outputs: Array, pattern: BitPattern) -> Counts:

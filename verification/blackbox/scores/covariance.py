@@ -9,14 +9,14 @@ their difference on the other half, so that pairs which differ by chance get no 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
-from rdpkit.verification.blackbox.scores.linear import Linear, OfStandard, linear
+from rdpkit.verification.blackbox.mistakes import MistakeKind, mistake_of
+from rdpkit.verification.blackbox.scores.linear import Linear, linear
 from rdpkit.verification.blackbox.scores.named_score import (
     NamedScore,
     Standard,
@@ -49,88 +49,65 @@ _MOST_EXPLAINED = 1000
 _SMALL = 1e-4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Quadratic:
+def _squares(
+    units: Standard,
+    # The directions, in standard units, shape (columns, k); of each projection what is subtracted,
+    # and the weight of its square, shape (k,).
+    directions: Array,
+    centre: Array,
+    weights: Array,
+    outputs: Array,
+    /,
+) -> Array:
     """A weighted sum of the squares of projections."""
-
-    standard: Standard  # Brings outputs to standard units
-    directions: Array  # The directions, in standard units; shape (columns, k)
-    # What is subtracted from each projection, and the weight of its square; shape (k,).
-    centre: Array
-    weights: Array
-
-    def __call__(self, outputs: Array, /) -> Array:
-        """The score of each output."""
-        projections = self.standard(outputs) @ self.directions
-        return np.asarray((projections - self.centre) ** 2 @ self.weights)
+    return np.asarray((units(outputs) @ directions - centre) ** 2 @ weights)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class DistanceFromMiddle:
+def _from_middle(score: OutputScore, middle: float, outputs: Array, /) -> Array:
     """The distance of another score from its middle."""
-
-    score: OutputScore  # The other score
-    middle: float
-
-    def __call__(self, outputs: Array, /) -> Array:
-        """The distance for each output."""
-        return np.abs(self.score(outputs) / 2.0 - self.middle / 2.0)
+    return np.abs(score(outputs) / 2.0 - middle / 2.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LogSquares:
-    """A score of the logarithms of squares, in standard units."""
-
-    score: OutputScore | None = None
-    """A score of the logarithms, shape (n, k); None for the logarithm of the sum of squares."""
-
-    def __call__(self, unit: Array, /) -> Array:
-        """The score of each output in standard units."""
-        if self.score is None:
-            return np.asarray(np.log(np.einsum("ij,ij->i", unit, unit) + _SMALL))
-        return self.score(np.log(unit**2 + _SMALL))
+def _log_squares(units: Standard, score: OutputScore | None, outputs: Array, /) -> Array:
+    """A score of the logarithms of squares in standard units, or that of the sum of squares."""
+    unit = units(outputs)
+    if score is None:
+        return np.asarray(np.log(np.einsum("ij,ij->i", unit, unit) + _SMALL))
+    return score(np.log(unit**2 + _SMALL))
 
 
 def covariance_scores(training: TrainingOutputs) -> list[NamedScore]:
     """Scores of squares along directions, along the records that differ, and of columns."""
     if training.runs < _FEWEST or not training.is_number.any():
         return []
-    found = []
     units = standard(training, furthest=_FURTHEST)
     if not len(units.columns):
         return []
     score = _of_directions(training, units)
+    found: list[tuple[str, OutputScore]] = []
     if score is not None:
-        found.append(_named("squares along directions", score, training))
+        found.append(("squares along directions", score))
     some = training.within(_MOST_VALUES)
     for name, weights in directions(training)[:1]:
-        along = Linear(weights=weights)
-        both = np.concatenate([along(some.p), along(some.q)])
-        distance = DistanceFromMiddle(score=along, middle=float(np.median(both)))
-        found.append(_named(f"distance along {name}", distance, training))
+        along = Linear(weights)
+        middle = float(np.median(np.concatenate([along(some.p), along(some.q)])))
+        found.append((f"distance along {name}", partial(_from_middle, along, middle)))
     far = standard(some)
     p, q = (np.log(far(side) ** 2 + _SMALL) for side in (some.p, some.q))
-    of_squares = OfStandard(standard=far, score=LogSquares(score=linear(p, q)))
-    found.append(_named("logarithms of squares", of_squares, training))
+    found.append(("logarithms of squares", partial(_log_squares, far, linear(p, q))))
     if len(far.columns) > 1:
-        norm = OfStandard(standard=far, score=LogSquares())
-        found.append(_named("norm", norm, training))
-    return found
+        found.append(("norm", partial(_log_squares, far, None)))
+    return [_explained(name, score, training) for name, score in found]
 
 
-def _named(name: str, score: OutputScore, training: TrainingOutputs) -> NamedScore:
-    return NamedScore(
-        name=name, score=score, family="covariance", explanation=_explained(name, score, training)
-    )
-
-
-def _explained(name: str, score: OutputScore, training: TrainingOutputs) -> Mistake:
+def _explained(name: str, score: OutputScore, training: TrainingOutputs) -> NamedScore:
     some = training.thinned(_MOST_EXPLAINED)
     p, q = (float(np.median(score(side))) for side in (some.p, some.q))
-    return mistake_of(MistakeKind.COVARIANCE_OF_THE_DATA, "squares", name=name, p=p, q=q)
+    why = mistake_of(MistakeKind.COVARIANCE_OF_THE_DATA, "squares", name=name, p=p, q=q)
+    return NamedScore(name, score, family="covariance", explanation=why)
 
 
-def _of_directions(training: TrainingOutputs, units: Standard) -> Quadratic | None:
+def _of_directions(training: TrainingOutputs, units: Standard) -> OutputScore | None:
     """Squares along the directions in which the covariances differ most.
 
     The directions come from one half of the outputs, and their weights from the other, and again
@@ -156,7 +133,7 @@ def _of_directions(training: TrainingOutputs, units: Standard) -> Quadratic | No
     every, weight = np.concatenate(found, axis=1), np.concatenate(weights)
     if not weight.any():
         return None
-    return Quadratic(standard=chosen, directions=every, centre=centre @ every, weights=weight)
+    return partial(_squares, chosen, every, centre @ every, weight)
 
 
 def _most_rows(columns: int) -> int:
@@ -205,24 +182,23 @@ _FURTHEST_IN_PAIRS = 4.0
 _LEVELS = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PairProducts:
+def _products(
+    units: Standard,
+    signs: bool,  # Whether to multiply the signs of the columns
+    # What is subtracted from a column, or from its sign, before it is multiplied, shape (k,); and a
+    # weight for each pair of columns, shape (k, k).
+    centre: Array,
+    weights: Array,
+    outputs: Array,
+    /,
+) -> Array:
     """A weighted sum of products of columns."""
-
-    standard: Standard  # The columns, and what brings them to standard units
-    centre: Array
-    """What is subtracted from a column, or from its sign, before it is multiplied; shape (k,)."""
-    weights: Array  # A weight for each pair of columns; shape (k, k)
-    signs: bool  # Whether to multiply the signs of the columns
-
-    def __call__(self, outputs: Array, /) -> Array:
-        """The score of each output."""
-        unit = _unit(self.standard, outputs, signs=self.signs) - self.centre
-        return np.asarray(np.einsum("ij,ij->i", unit @ self.weights, unit))
+    unit = _unit(units, outputs, signs=signs) - centre
+    return np.asarray(np.einsum("ij,ij->i", unit @ weights, unit))
 
 
-def _unit(standard_units: Standard, outputs: Array, *, signs: bool) -> Array:
-    unit = standard_units(outputs)
+def _unit(units: Standard, outputs: Array, *, signs: bool) -> Array:
+    unit = units(outputs)
     return np.asarray(np.sign(unit, out=unit) if signs else unit)
 
 
@@ -235,22 +211,16 @@ def pair_scores(training: TrainingOutputs) -> list[NamedScore]:
     units = standard(some, furthest=_FURTHEST_IN_PAIRS)
     if len(units.columns) < 2:
         return []
-    found = []
-    for signs, what in ((False, "products of columns"), (True, "products of signs of columns")):
-        score = _of_products(some, units, signs=signs)
-        if score is not None:
-            found.append(
-                NamedScore(
-                    name=what,
-                    score=score,
-                    family="covariance",
-                    explanation=_products_explained(some, score),
-                )
-            )
-    return found
+    found = [
+        _of_products(some, units, name, signs=signs)
+        for signs, name in ((False, "products of columns"), (True, "products of signs of columns"))
+    ]
+    return [one for one in found if one is not None]
 
 
-def _of_products(training: TrainingOutputs, units: Standard, *, signs: bool) -> PairProducts | None:
+def _of_products(
+    training: TrainingOutputs, units: Standard, name: str, *, signs: bool
+) -> NamedScore | None:
     p, q = (_unit(units, side, signs=signs).astype(np.float32) for side in (training.p, training.q))
     centre = 0.5 * (p.mean(axis=0) + q.mean(axis=0))
     p -= centre
@@ -265,20 +235,31 @@ def _of_products(training: TrainingOutputs, units: Standard, *, signs: bool) -> 
     weights /= error
     strength = np.sqrt((weights**2).sum(axis=0))
     used = np.flatnonzero(strength > 0.0)
-    if not len(used):
-        return None
     if len(used) > _MOST_USED:
         used = np.sort(np.argsort(-strength, kind="stable")[:_MOST_USED])
     chosen = weights[np.ix_(used, used)].astype(np.float64)
-    largest = np.abs(chosen).max()
+    largest = np.abs(chosen).max(initial=0.0)
     if largest == 0.0:
         return None
-    return PairProducts(
-        standard=units.of(used),
-        centre=centre[used].astype(np.float64),
-        weights=chosen / largest,
-        signs=signs,
+    kept, chosen = units.of(used), chosen / largest
+    score = partial(_products, kept, signs, centre[used].astype(np.float64), chosen)
+    upper = np.abs(np.triu(chosen, 1))
+    pair = np.array(np.unravel_index(int(np.argmax(upper)), upper.shape), dtype=np.intp)
+    columns = [training.name(int(column)) for column in kept.columns[pair]]
+    means = [
+        float(np.prod(_unit(kept.of(pair), side, signs=signs), axis=1).mean())
+        for side in (training.p, training.q)
+    ]
+    why = mistake_of(
+        MistakeKind.COVARIANCE_OF_THE_DATA,
+        "products",
+        signs="the signs of " if signs else "",
+        one=columns[0],
+        other=columns[1],
+        p=means[0],
+        q=means[1],
     )
+    return NamedScore(name, score, family="covariance", explanation=why)
 
 
 def _mean_products(unit: Singles) -> Singles:
@@ -302,23 +283,3 @@ def _seen(one: Singles, two: Singles, level: float) -> float:
         if size > 0.0:
             found += float((weights * tested).sum(dtype=np.float64)) / size
     return found
-
-
-def _products_explained(training: TrainingOutputs, score: PairProducts) -> Mistake:
-    upper = np.abs(np.triu(score.weights, 1))
-    first, second = np.unravel_index(int(np.argmax(upper)), upper.shape)
-    columns = [training.name(int(column)) for column in score.standard.columns[[first, second]]]
-    clearest = score.standard.of(np.array([first, second], dtype=np.intp))
-    p, q = (
-        float(np.prod(_unit(clearest, side, signs=score.signs), axis=1).mean())
-        for side in (training.p, training.q)
-    )
-    return mistake_of(
-        MistakeKind.COVARIANCE_OF_THE_DATA,
-        "products",
-        signs="the signs of " if score.signs else "",
-        one=columns[0],
-        other=columns[1],
-        p=p,
-        q=q,
-    )

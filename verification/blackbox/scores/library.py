@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -26,7 +27,6 @@ from rdpkit.verification.blackbox.scores.covariance import covariance_scores, pa
 from rdpkit.verification.blackbox.scores.linear import linear_scores, row_scores
 from rdpkit.verification.blackbox.scores.named_score import (
     NamedScore,
-    ScoreOfPart,
     TrainingOutputs,
     clearness,
     clearness_beyond,
@@ -35,7 +35,7 @@ from rdpkit.verification.blackbox.scores.named_score import (
 )
 from rdpkit.verification.blackbox.scores.record import difference_scores, record_scores
 from rdpkit.verification.blackbox.scores.structure import count_scores, structure_scores
-from rdpkit.verification.estimators.base import Array
+from rdpkit.verification.estimators.base import Array, OutputScore
 
 _LEAST_LEARNT = 200
 # At most this many columns and outputs of each side, so that a classifier is learnt in two seconds.
@@ -72,11 +72,14 @@ def learned_scores(
         columns = np.sort(order[: _MOST_COLUMNS.get(model, len(order))])
         some = training.thinned(_MOST_ROWS)
         p, q = some.p[:, columns], some.q[:, columns]
-        score = ScoreOfPart(columns=columns, score=learned_score(p, q, model=model, rng=rng))
-        found.append(
-            NamedScore(name=f"learned ({model})", score=score, family="learned", share=_SHARE)
-        )
+        score = partial(_of_part, columns, learned_score(p, q, model=model, rng=rng))
+        found.append(NamedScore(f"learned ({model})", score, family="learned", share=_SHARE))
     return found
+
+
+def _of_part(columns: NDArray[np.intp], score: OutputScore, outputs: Array, /) -> Array:
+    """A score of some columns of an output."""
+    return score(outputs[:, columns])
 
 
 def _clearest_columns(training: TrainingOutputs) -> NDArray[np.intp]:
@@ -167,7 +170,7 @@ def candidate_scores(
         rest = [replace(one, explanation=None) for one in found if one.name != of_kinds[0].name]
         found = [*of_kinds, *rest]
     if not found:
-        found = [NamedScore(name="nothing varies", score=_Nothing(), family="linear")]
+        found = [NamedScore("nothing varies", _nothing, family="linear")]
     total = math.fsum(one.share for one in found)
     return [replace(one, share=one.share / total) for one in found]
 
@@ -185,12 +188,9 @@ def _atoms(learnt: _Learnt, training: TrainingOutputs) -> list[NamedScore]:
     return first
 
 
-@dataclass(frozen=True, slots=True)
-class _Nothing:
+def _nothing(outputs: Array, /) -> Array:
     """A score that is always 0, for outputs of which nothing can be said."""
-
-    def __call__(self, outputs: Array, /) -> Array:
-        return np.zeros(len(outputs))
+    return np.zeros(len(outputs))
 
 
 class _Learnt:
@@ -235,10 +235,7 @@ def _screen(of_half: _Learnt, test: TrainingOutputs, own: NamedScore | None) -> 
 
 
 def _screened(
-    found: list[NamedScore],
-    learnt: _Learnt,
-    of_half: _Learnt,
-    screen: _Screen,
+    found: list[NamedScore], learnt: _Learnt, of_half: _Learnt, screen: _Screen
 ) -> list[NamedScore]:
     """Scores that separate the second half of the outputs after learning from the first.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,7 +157,7 @@ def standard(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class NamedScore:
     """A score and its name."""
 
@@ -166,6 +166,7 @@ class NamedScore:
     """Turns flattened outputs, shape (n, d), into scores, shape (n,). It can be pickled, because it
     is sent to other processes.
     """
+    _: KW_ONLY
     family: str = "given"  # The kind of score: a stable identifier such as "linear" or "covariance"
     share: float = 1.0
     """The prior weight of its bets, > 0; the shares of a list are relative to each other."""
@@ -193,18 +194,6 @@ class NamedScore:
                 f"{found.size}."
             )
         return found
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ScoreOfPart:
-    """A score of some columns of an output."""
-
-    columns: np.ndarray[tuple[int], np.dtype[np.intp]]  # The columns; shape (k,)
-    score: OutputScore  # Turns outputs of shape (n, k) into scores
-
-    def __call__(self, outputs: Array, /) -> Array:
-        """The score of each output."""
-        return self.score(outputs[:, self.columns])
 
 
 Counts = NDArray[np.intp]

@@ -8,9 +8,8 @@ the distance to that record, and by no sum.
 
 from __future__ import annotations
 
-import functools
 import math
-from dataclasses import dataclass
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,7 @@ from rdpkit.verification.blackbox.scores.named_score import (
     clearness,
     standard,
 )
-from rdpkit.verification.estimators.base import Array
+from rdpkit.verification.estimators.base import Array, OutputScore
 
 # Weights of rows are learnt if there are at most this many rows.
 _MOST_ROWS = 512
@@ -32,7 +31,7 @@ _MOST_ROWS = 512
 _MOST_VALUES = 2**22
 
 
-@functools.lru_cache(maxsize=8)
+@lru_cache(maxsize=8)
 def differing_records(pair: Neighbours) -> tuple[Array | None, Array | None]:
     """The features of the record that only D has, and of the one that only D' has.
 
@@ -146,13 +145,8 @@ def difference_scores(training: TrainingOutputs) -> list[NamedScore]:
     clear = [_clear(some, weights) for _, weights in candidates]
     order = np.argsort(-np.array(clear), kind="stable")
     return [
-        NamedScore(
-            name=candidates[place][0],
-            score=Linear(weights=candidates[place][1]),
-            family="difference",
-            share=2.0,
-        )
-        for place in order
+        NamedScore(name, Linear(weights), family="difference", share=2.0)
+        for name, weights in (candidates[place] for place in order)
     ]
 
 
@@ -180,7 +174,7 @@ def _of_rows(training: TrainingOutputs, found: list[tuple[str, Array]]) -> list[
 
 def _clear(training: TrainingOutputs, weights: Array) -> float:
     """The difference of the medians along a direction, in robust deviations."""
-    p, q = (Linear(weights=weights)(side) for side in (training.p, training.q))
+    p, q = (Linear(weights)(side) for side in (training.p, training.q))
     low, middle, high = (
         0.5 * (np.quantile(p, share) / 2.0 + np.quantile(q, share) / 2.0)
         for share in (0.25, 0.5, 0.75)
@@ -204,149 +198,115 @@ _FURTHEST = 1e100
 _SHARE = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RecordDistance:
-    """How much nearer a release comes to D's record than to that of D'."""
+def record_distance(
+    # The places in the flattened output that are compared with a record; shape (rows, features).
+    places: NDArray[np.intp],
+    records: tuple[Array | None, Array | None],  # Each of shape (features,)
+    angle: bool,  # Whether to compare directions, which clipping does not change
+    outputs: Array,
+    /,
+) -> Array:
+    """How much nearer releases come to D's record than to that of D'.
 
-    places: NDArray[np.intp]
-    """The places in the flattened output that are compared with a record; shape (rows, features).
+    That is the logarithm of the distance to D' less that to D.
     """
-    # The records; shape (features,).
-    first: Array | None
-    second: Array | None
-    angle: bool  # Whether to compare directions, which clipping does not change
-
-    def __call__(self, outputs: Array, /) -> Array:
-        """Logarithms of distances: that to D' less that to D."""
-        found = np.zeros(len(outputs))
-        for sign, record in ((-1.0, self.first), (1.0, self.second)):
-            if record is not None:
-                found += sign * np.log(self._distance(outputs, record) + _NEAREST)
-        return found
-
-    def _distance(self, outputs: Array, record: Array) -> Array:
-        size = float(np.abs(record).max()) or 1.0
-        target = record / size
-        nearest = np.full(len(outputs), np.inf)
-        for row in self.places:
-            with np.errstate(over="ignore"):
-                unit = np.clip(outputs[:, row] / size, -_FURTHEST, _FURTHEST)
-            if self.angle:
-                largest = np.abs(unit).max(axis=1, keepdims=True)
-                unit /= np.where(largest > 0.0, largest, 1.0)
-                length = np.sqrt(np.einsum("ij,ij->i", unit, unit))
-                unit /= np.where(length > 0.0, length, 1.0)[:, None]
-                distance = np.abs(unit - target / np.linalg.norm(target)).max(axis=1)
-            else:
-                distance = np.abs(unit - target).mean(axis=1)
-            nearest = np.minimum(nearest, distance)
-        return nearest
+    found = np.zeros(len(outputs))
+    for sign, record in zip((-1.0, 1.0), records, strict=True):
+        if record is not None:
+            found += sign * np.log(_nearest(places, record, angle, outputs) + _NEAREST)
+    return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Coincidences:
+def _nearest(places: NDArray[np.intp], record: Array, angle: bool, outputs: Array) -> Array:
+    size = float(np.abs(record).max()) or 1.0
+    target = record / size
+    nearest = np.full(len(outputs), np.inf)
+    for row in places:
+        with np.errstate(over="ignore"):
+            unit = np.clip(outputs[:, row] / size, -_FURTHEST, _FURTHEST)
+        if angle:
+            largest = np.abs(unit).max(axis=1, keepdims=True)
+            unit /= np.where(largest > 0.0, largest, 1.0)
+            length = np.sqrt(np.einsum("ij,ij->i", unit, unit))
+            unit /= np.where(length > 0.0, length, 1.0)[:, None]
+            distance = np.abs(unit - target / np.linalg.norm(target)).max(axis=1)
+        else:
+            distance = np.abs(unit - target).mean(axis=1)
+        nearest = np.minimum(nearest, distance)
+    return nearest
+
+
+def coincidences(
+    places: NDArray[np.intp],  # The places in the flattened output; shape (k,)
+    # Of either record, for each place the coordinate to compare with, shape (k,), NaN where there
+    # is none; or one list of coordinates in ascending order for all places.
+    coordinates: tuple[Array, Array],
+    everywhere: bool,  # Whether any place may hold any coordinate
+    outputs: Array,
+    /,
+) -> Array:
     """How many numbers of a release are coordinates of D's record, less those of D' alone."""
+    values = outputs[:, places]
+    one, two = (_equal(values, its, everywhere) for its in coordinates)
+    return np.asarray(one - two)
 
-    places: NDArray[np.intp]  # The places in the flattened output; shape (k,)
-    # For each place the coordinates to compare with, shape (k,), NaN where there is none; or one
-    # list of coordinates in ascending order for all places.
-    first: Array
-    second: Array
-    everywhere: bool  # Whether any place may hold any coordinate
 
-    def __call__(self, outputs: Array, /) -> Array:
-        """The number for each output."""
-        values = outputs[:, self.places]
-        return np.asarray(self._equal(values, self.first) - self._equal(values, self.second))
-
-    def _equal(self, values: Array, coordinates: Array) -> Array:
-        if not self.everywhere:
-            equal = np.abs(values / 2.0 - coordinates / 2.0) <= 0.5 * _EQUAL * np.abs(coordinates)
-            return np.asarray(equal.sum(axis=1), dtype=np.float64)
-        if not len(coordinates):
-            return np.zeros(len(values))
-        places = np.searchsorted(coordinates, values)
-        found = np.zeros(values.shape, dtype=np.bool_)
-        for near in (places - 1, places):
-            nearest = coordinates[np.clip(near, 0, len(coordinates) - 1)]
-            found |= np.abs(values / 2.0 - nearest / 2.0) <= 0.5 * _EQUAL * np.abs(nearest)
-        return np.asarray(found.sum(axis=1), dtype=np.float64)
+def _equal(values: Array, coordinates: Array, everywhere: bool) -> Array:
+    if everywhere and not len(coordinates):
+        return np.zeros(len(values))
+    compared = [coordinates]
+    if everywhere:
+        above = np.searchsorted(coordinates, values)
+        last = len(coordinates) - 1
+        compared = [coordinates[np.clip(near, 0, last)] for near in (above - 1, above)]
+    found = np.zeros(values.shape, dtype=np.bool_)
+    for near in compared:
+        found |= np.abs(values / 2.0 - near / 2.0) <= 0.5 * _EQUAL * np.abs(near)
+    return np.asarray(found.sum(axis=1), dtype=np.float64)
 
 
 def record_scores(training: TrainingOutputs) -> list[NamedScore]:
     """Distances to, and coincidences with, the records that differ; the clearest comes first."""
     if training.pair is None:
         return []
-    first, second = differing_records(training.pair)
+    records = differing_records(training.pair)
     blocks = places_of_records(training.shapes, features=training.pair.first.dimension)
-    found: list[tuple[str, RecordDistance | Coincidences]] = []
+    found: list[tuple[str, OutputScore]] = []
+    columns = training.numbers[:_MOST_COLUMNS]
     if blocks:
         rows = np.concatenate(blocks)
-        found.append(
-            ("distance to the record", _distance(rows, first, second, angle=False)),
-        )
+        distance = partial(record_distance, rows, records, False)
+        found.append(("distance to the record", distance))
         if rows.shape[1] > 2:
-            found.append(
-                ("angle to the record", _distance(rows, first, second, angle=True)),
-            )
-        one, two = _own_coordinates(first, second)
-        found.append(
-            (
-                "coordinates of the record",
-                Coincidences(
-                    places=rows.ravel(),
-                    first=np.tile(one, len(rows)),
-                    second=np.tile(two, len(rows)),
-                    everywhere=False,
-                ),
-            )
-        )
-    columns = training.numbers[:_MOST_COLUMNS]
-    if not blocks and len(columns):
-        coordinates: list[Array] = [
+            # A record of zeros has no direction.
+            one, two = (None if its is None or not its.any() else its for its in records)
+            found.append(("angle to the record", partial(record_distance, rows, (one, two), True)))
+        first, second = (np.tile(own, len(rows)) for own in _own_coordinates(*records))
+        own_places = partial(coincidences, rows.ravel(), (first, second), False)
+        found.append(("coordinates of the record", own_places))
+    elif len(columns):
+        first, second = (
             np.zeros(0) if record is None else np.unique(record[record != 0.0])
-            for record in (first, second)
-        ]
-        own = [
-            np.setdiff1d(coordinates[0], coordinates[1]),
-            np.setdiff1d(coordinates[1], coordinates[0]),
-        ]
-        found.append(
-            (
-                "coordinates of the record",
-                Coincidences(places=columns, first=own[0], second=own[1], everywhere=True),
-            )
+            for record in records
         )
+        own = (np.setdiff1d(first, second), np.setdiff1d(second, first))
+        found.append(("coordinates of the record", partial(coincidences, columns, own, True)))
     some = training.within(_MOST_VALUES)
     clear = [clearness(score(some.p), score(some.q)) for _, score in found]
+    exact = mistake_of(MistakeKind.EXACT_RECORD_RELEASED)
     return [
-        NamedScore(
-            name=found[place][0],
-            score=found[place][1],
-            family="record",
-            share=_SHARE,
-            explanation=mistake_of(MistakeKind.EXACT_RECORD_RELEASED),
-        )
+        NamedScore(*found[place], family="record", share=_SHARE, explanation=exact)
         for place in np.argsort(-np.array(clear), kind="stable")
     ]
-
-
-def _distance(
-    rows: NDArray[np.intp], first: Array | None, second: Array | None, *, angle: bool
-) -> RecordDistance:
-    if angle:
-        # A record of zeros has no direction.
-        first, second = (
-            record if record is not None and record.any() else None for record in (first, second)
-        )
-    return RecordDistance(places=rows, first=first, second=second, angle=angle)
 
 
 def _own_coordinates(first: Array | None, second: Array | None) -> tuple[Array, Array]:
     """Each record's coordinates, NaN where they are 0 or the same in both."""
     width = len(first if first is not None else second if second is not None else ())
     nothing = np.full(width, np.nan)
-    one = nothing if first is None else np.where(first == 0.0, np.nan, first)
-    two = nothing if second is None else np.where(second == 0.0, np.nan, second)
+    one, two = (
+        nothing if record is None else np.where(record == 0.0, np.nan, record)
+        for record in (first, second)
+    )
     same = one == two
     return np.where(same, np.nan, one), np.where(same, np.nan, two)

@@ -6,9 +6,10 @@ and order: sizes, zeros, values above a level, the smallest and the largest.
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,32 +188,24 @@ def structure_scores(training: TrainingOutputs) -> list[NamedScore]:
     scores = []
     if noiseless is not None:
         places = tuple(int(columns[column]) for column in noiseless.columns)
-        noiseless = dataclasses.replace(noiseless, columns=places)
+        noiseless = replace(noiseless, columns=places)
+        why = _of_noiseless(noiseless, some)
         scores.append(
             NamedScore(
-                name="a combination without noise",
-                score=noiseless,
+                "a combination without noise",
+                noiseless,
                 family="noiseless",
                 share=2.0,
-                explanation=_of_noiseless(noiseless, some),
+                explanation=why,
             )
         )
     if grid is not None:
-        grid = dataclasses.replace(grid, column=int(columns[grid.column]))
-        scores.append(
-            NamedScore(
-                name="distance to a grid",
-                score=grid,
-                family="grid",
-                explanation=mistake_of(
-                    MistakeKind.COARSE_NOISE,
-                    "grid",
-                    column=training.name(grid.column),
-                    step=grid.step,
-                    shift=grid.shift,
-                ),
-            )
+        grid = replace(grid, column=int(columns[grid.column]))
+        column = training.name(grid.column)
+        why = mistake_of(
+            MistakeKind.COARSE_NOISE, "grid", column=column, step=grid.step, shift=grid.shift
         )
+        scores.append(NamedScore("distance to a grid", grid, family="grid", explanation=why))
     return scores
 
 
@@ -238,58 +231,44 @@ _SUMMARY_SHARE = 0.5
 _LARGEST_IN_SUM = 1e300
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OutputSummary:
-    """A number that summarises an output."""
-
-    kind: str  # What it is, one of the keys of ``KINDS``
-    columns: NDArray[np.intp]  # The columns that it is computed from; shape (k,)
-    level: float = 0.0  # A threshold, or a place in the order; unused by most kinds
-    rows: int = 0  # Rows that the columns form, for kinds that look at rows
-
-    def __call__(self, outputs: Array, /) -> Array:
-        """The summary of each output."""
-        values = outputs
-        if len(self.columns) != outputs.shape[1]:
-            values = outputs[:, self.columns]
-        return np.asarray(_computed(self, values), dtype=np.float64)
+def _different(values: Array, _: float) -> Array:
+    ordered = np.sort(values, axis=1)
+    return np.asarray((ordered[:, 1:] != ordered[:, :-1]).sum(axis=1))
 
 
-def _computed(summary: OutputSummary, values: Array) -> Array:
-    match summary.kind:
-        case "zeros":
-            return np.asarray((values == 0.0).sum(axis=1))
-        case "negative values":
-            return np.asarray((values < 0.0).sum(axis=1))
-        case "values above a level":
-            return np.asarray((values > summary.level).sum(axis=1))
-        case "rows that are not zero":
-            return np.asarray((values.reshape(len(values), summary.rows, -1) != 0.0).any(2).sum(1))
-        case "different values":
-            ordered = np.sort(values, axis=1)
-            return np.asarray((ordered[:, 1:] != ordered[:, :-1]).sum(axis=1))
-        case "smallest value":
-            return np.asarray(values.min(axis=1))
-        case "largest value":
-            return np.asarray(values.max(axis=1))
-        case "range":
-            return np.asarray(values.max(axis=1) / 2.0 - values.min(axis=1) / 2.0)
-        case "largest size":
-            return np.asarray(np.maximum(values.max(axis=1), -values.min(axis=1)))
-        case "sum":
-            return np.asarray(
-                np.clip(values, -_LARGEST_IN_SUM, _LARGEST_IN_SUM) @ np.ones(values.shape[1])
-            )
-        case "order statistic":
-            place = round(summary.level * (values.shape[1] - 1))
-            return np.asarray(np.partition(values, place, axis=1)[:, place])
-        case _:
-            raise ValueError(f"Expected a known kind of summary, got {summary.kind!r}.")
+def _at_order(values: Array, order: float) -> Array:
+    place = round(order * (values.shape[1] - 1))
+    return np.asarray(np.partition(values, place, axis=1)[:, place])
 
 
-# Only these say how much is released; the others say how large it is.
+# Of values of shape (n, k), and of a level: a threshold, a place in the order, or a number of rows.
+_SUMMARIES: dict[str, Callable[[Array, float], Array]] = {
+    "zeros": lambda values, _: (values == 0.0).sum(axis=1),
+    "negative values": lambda values, _: (values < 0.0).sum(axis=1),
+    "smallest value": lambda values, _: values.min(axis=1),
+    "largest value": lambda values, _: values.max(axis=1),
+    "range": lambda values, _: values.max(axis=1) / 2.0 - values.min(axis=1) / 2.0,
+    "largest size": lambda values, _: np.maximum(values.max(axis=1), -values.min(axis=1)),
+    "sum": lambda values, _: (
+        np.clip(values, -_LARGEST_IN_SUM, _LARGEST_IN_SUM) @ np.ones(values.shape[1])
+    ),
+    "values above a level": lambda values, level: (values > level).sum(axis=1),
+    "different values": _different,
+    "order statistic": _at_order,
+    "rows that are not zero": lambda values, rows: (
+        (values.reshape(len(values), int(rows), -1) != 0.0).any(2).sum(1)
+    ),
+}
+# Those of all outputs that have no level. Only the sizes say how much is released; the others say
+# how large it is.
+_EVERY = tuple(_SUMMARIES)[:7]
 _SIZES = ("zeros", "rows that are not zero", "different values")
-_EVERY = ("zeros", "negative values", "smallest value", "largest value", "range", "largest size")
+
+
+def summary(kind: str, columns: NDArray[np.intp], level: float, outputs: Array, /) -> Array:
+    """A number that summarises some columns of each output; ``kind`` is a key of the table."""
+    values = outputs if len(columns) == outputs.shape[1] else outputs[:, columns]
+    return np.asarray(_SUMMARIES[kind](values, level), dtype=np.float64)
 
 
 def count_scores(training: TrainingOutputs) -> list[NamedScore]:
@@ -299,49 +278,42 @@ def count_scores(training: TrainingOutputs) -> list[NamedScore]:
         return []
     some = training.within(_MOST_VALUES).half(0)
     found = []
-    for name, summary in _summaries(some, columns):
-        clear = clearness(summary(some.p), summary(some.q))
-        found.append((clear, name, summary))
-    return [
-        NamedScore(
-            name=name,
-            score=summary,
-            family="counts",
-            share=_SUMMARY_SHARE,
-            explanation=_explained(name, summary, some) if summary.kind in _SIZES else None,
-        )
-        for clear, name, summary in sorted(found, key=lambda entry: -entry[0])
-        if clear > -np.inf
-    ]
+    for name, kind, places, level in _summaries(some, columns):
+        score = partial(summary, kind, places, level)
+        values = score(some.p), score(some.q)
+        why = None
+        if kind in _SIZES:
+            p, q = (float(np.mean(side / 4.0)) * 4.0 for side in values)
+            why = mistake_of(MistakeKind.SIZE_OF_RELEASE, name=name, p=p, q=q)
+        named = NamedScore(name, score, family="counts", share=_SUMMARY_SHARE, explanation=why)
+        found.append((clearness(*values), named))
+    ordered = sorted(found, key=lambda entry: -entry[0])
+    return [named for clear, named in ordered if clear > -np.inf]
 
 
 def _summaries(
     training: TrainingOutputs, columns: NDArray[np.intp]
-) -> list[tuple[str, OutputSummary]]:
-    found = [(kind, OutputSummary(kind=kind, columns=columns)) for kind in _EVERY]
-    found.append(("sum", OutputSummary(kind="sum", columns=columns)))
+) -> Iterator[tuple[str, str, NDArray[np.intp], float]]:
+    """The name, the kind, the columns and the level of each summary."""
+    yield from ((kind, kind, columns, 0.0) for kind in _EVERY)
     values = np.concatenate([training.p[:, columns].ravel(), training.q[:, columns].ravel()])
     levels = np.quantile(values, _LEVELS, method="inverted_cdf")
     for share, level in zip(_LEVELS, levels, strict=True):
-        summary = OutputSummary(kind="values above a level", columns=columns, level=float(level))
-        found.append((f"values above their {share:g} quantile", summary))
+        yield (
+            f"values above their {share:g} quantile",
+            "values above a level",
+            columns,
+            float(level),
+        )
     if len(columns) <= _MOST_SORTED:
-        found.append(("different values", OutputSummary(kind="different values", columns=columns)))
+        yield "different values", "different values", columns, 0.0
         for order in _ORDERS:
-            summary = OutputSummary(kind="order statistic", columns=columns, level=order)
-            found.append((f"quantile {order:g} of the values", summary))
+            yield f"quantile {order:g} of the values", "order statistic", columns, order
     start = 0
     for part, shape in enumerate(training.shapes):
         size = int(np.prod(shape))
         places = np.arange(start, start + size)
         start += size
-        if len(shape) < 2 or not training.is_number[places].all() or not size:
-            continue
-        summary = OutputSummary(kind="rows that are not zero", columns=places, rows=shape[0])
-        found.append((f"rows of part {part} that are not zero", summary))
-    return found
-
-
-def _explained(name: str, summary: OutputSummary, training: TrainingOutputs) -> Mistake:
-    p, q = (float(np.mean(summary(side) / 4.0)) * 4.0 for side in (training.p, training.q))
-    return mistake_of(MistakeKind.SIZE_OF_RELEASE, name=name, p=p, q=q)
+        if len(shape) >= 2 and size and training.is_number[places].all():
+            name = f"rows of part {part} that are not zero"
+            yield name, "rows that are not zero", places, float(shape[0])

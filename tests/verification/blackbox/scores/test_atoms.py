@@ -122,7 +122,7 @@ def test_a_pattern_in_several_bits(runs):
     p = with_bits(noise(1, runs, 3), rng.integers(0, 3, size=(runs, 3)), mask=15)
     q = with_bits(noise(2, runs, 3), rng.integers(3, 16, size=(runs, 3)), mask=15)
     score = found(p, q)[0]
-    assert score.score.columns.tolist() == [0, 1, 2]
+    assert score.score.args[1].tolist() == [0, 1, 2]
     assert score.of(p).min() > score.of(q).max()
 
 

@@ -6,11 +6,11 @@ import pytest
 from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.blackbox.scores.named_score import TrainingOutputs
 from rdpkit.verification.blackbox.scores.structure import (
-    OutputSummary,
     count_scores,
     grid_of,
     noiseless_direction,
     structure_scores,
+    summary,
 )
 
 N = 400
@@ -153,21 +153,23 @@ ROWS = np.array([[0.0, 0.0, -3.0, 0.0, 5.0, 5.0], [1.0, 2.0, 3.0, 4.0, 0.0, 0.0]
 EVERY = np.arange(6)
 
 
-def summary(kind, **options):
-    return OutputSummary(kind=kind, columns=EVERY, **options)(ROWS).tolist()
-
-
-def test_what_summaries_are():
-    assert summary("zeros") == [3.0, 2.0]
-    assert summary("negative values") == [1.0, 0.0]
-    assert summary("values above a level", level=1.0) == [2.0, 3.0]
-    assert summary("rows that are not zero", rows=3) == [2.0, 2.0]
-    assert summary("different values") == [2.0, 4.0]
-    assert summary("smallest value") == [-3.0, 0.0]
-    assert summary("largest value") == [5.0, 4.0]
-    assert summary("largest size") == [5.0, 4.0]
-    assert summary("sum") == [7.0, 10.0]
-    assert summary("order statistic", level=0.4) == [0.0, 1.0]
+@pytest.mark.parametrize(
+    ("kind", "level", "expected"),
+    [
+        ("zeros", 0.0, [3.0, 2.0]),
+        ("negative values", 0.0, [1.0, 0.0]),
+        ("values above a level", 1.0, [2.0, 3.0]),
+        ("rows that are not zero", 3, [2.0, 2.0]),
+        ("different values", 0.0, [2.0, 4.0]),
+        ("smallest value", 0.0, [-3.0, 0.0]),
+        ("largest value", 0.0, [5.0, 4.0]),
+        ("largest size", 0.0, [5.0, 4.0]),
+        ("sum", 0.0, [7.0, 10.0]),
+        ("order statistic", 0.4, [0.0, 1.0]),
+    ],
+)
+def test_what_summaries_are(kind, level, expected):
+    assert summary(kind, EVERY, level, ROWS).tolist() == expected
 
 
 def test_the_number_of_zeros_is_explained():
