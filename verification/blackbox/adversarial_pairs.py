@@ -449,7 +449,7 @@ def quiet_pairs(
 def _along(direction: Array, words: str, like: Neighbours) -> Neighbours:
     """The pair with its changed record along a direction."""
     larger = like.first if len(like.first) >= len(like.second) else like.second
-    length = float(np.linalg.norm(larger.features, axis=1).max())
+    length = float(_norms(larger.features).max())
     # A little less, because norms are rounded.
     changed = (1.0 - 1e-12) * length * direction
     rows = np.zeros((len(larger), larger.dimension))

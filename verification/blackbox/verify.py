@@ -50,6 +50,7 @@ from rdpkit.verification.blackbox.options import (
     MOST_PAIRS,
     VerificationOptions,
 )
+from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target
 from rdpkit.verification.blackbox.release_parts import MechanismError
 from rdpkit.verification.blackbox.runs import MechanismRunner
 from rdpkit.verification.blackbox.scores.library import has_classifiers
@@ -59,7 +60,6 @@ from rdpkit.verification.blackbox.targets import (
     Mechanism,
     TargetReference,
     event_claim,
-    pairs_of_target,
 )
 from rdpkit.verification.blackbox.targets import target as find_target
 from rdpkit.verification.blackbox.verification_result import VerificationResult

@@ -11,7 +11,8 @@ from typing import Any
 from rdpkit import Event, _validate
 from rdpkit.adjacency import Adjacency, ordinary
 from rdpkit.verification.blackbox.options import VerificationOptions
-from rdpkit.verification.blackbox.targets import Mechanism, pairs_of_target
+from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target
+from rdpkit.verification.blackbox.targets import Mechanism
 from rdpkit.verification.evidence.requests import ClaimOptions, VerificationRequest
 from rdpkit.verification.replay.agents import Agent, LocalAgent, ProcessAgent, agents_of
 from rdpkit.verification.replay.findings import ReplayResult

@@ -23,6 +23,7 @@ from rdpkit.verification.blackbox.options import (
     options_of_test,
     words_of,
 )
+from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target
 from rdpkit.verification.blackbox.targets import (
     ClaimUnderTest,
     Mechanism,
@@ -30,7 +31,6 @@ from rdpkit.verification.blackbox.targets import (
     TargetReference,
     dp_claim,
     event_claim,
-    pairs_of_target,
 )
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.blackbox.verify import verify

@@ -6,10 +6,14 @@ import pytest
 import rdpkit
 from rdpkit.adjacency import Adjacency
 from rdpkit.verification.auditing.tested_code import run_code
-from rdpkit.verification.blackbox.candidate_pairs import DIMENSIONS, usable_dimension
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.options import MOST_PAIRS, VerificationOptions
-from rdpkit.verification.blackbox.targets import dp_claim, event_claim, pairs_of_target, target
+from rdpkit.verification.blackbox.pairs_of_target import (
+    DIMENSIONS,
+    pairs_of_target,
+    usable_dimension,
+)
+from rdpkit.verification.blackbox.targets import dp_claim, event_claim, target
 from rdpkit.verification.blackbox.verify import verify
 from rdpkit.verification.claims.reading import loads
 from rdpkit.verification.cli.verify import verify as verify_command

@@ -20,7 +20,7 @@ from benchmarks.verdicts.correct import COLLECTION
 from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox import targets
 from rdpkit.verification.blackbox.options import VerificationOptions
-from rdpkit.verification.blackbox.targets import pairs_of_target
+from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target
 from rdpkit.verification.blackbox.verify import verify
 from rdpkit.verification.estimators.clopper_pearson import lower_bound
 from rdpkit.verification.evidence.requests import ClaimOptions
