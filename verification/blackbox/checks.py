@@ -60,9 +60,11 @@ def dependence(
     if both < _FEWEST_RUNS:
         return None
     found = [
-        _p_value(_SideOrder(p), "consecutive runs on D"),
-        _p_value(_SideOrder(q), "consecutive runs on D'"),
-        _p_value(_BetweenSides(p[:both], q[:both]), "runs with the same number on D and on D'"),
+        _p_value(_side_order(p), len(p), "consecutive runs on D"),
+        _p_value(_side_order(q), len(q), "consecutive runs on D'"),
+        _p_value(
+            _between_sides(p[:both], q[:both]), both, "runs with the same number on D and on D'"
+        ),
     ]
     p_value, where = min(found)
     if p_value > FALSE_ALARM_RATE / _COMPARISONS:
@@ -78,55 +80,54 @@ def dependence(
     )
 
 
-class _SideOrder:
+_Statistic = Callable[[NDArray[np.intp]], float]
+"""Of an order of runs: the largest of several, each about as large as a standard normal one."""
+
+
+def _side_order(scores: Array) -> _Statistic:
     """How strongly the runs of one side depend on those shortly before."""
+    every = _ranks(scores)
+    # Whether the scale alternates or persists, although the sign does not.
+    every_size, codes = _ranks(np.abs(every)), _codes(scores)
+    counts = np.bincount(codes).astype(np.float64)
+    # How many neighbours are equal, on average over all orders.
+    expected = float((counts * (counts - 1.0)).sum() / len(codes))
 
-    def __init__(self, scores: Array) -> None:
-        self.size = len(scores)
-        self._ranks = _ranks(scores)
-        # Whether the scale alternates or persists, although the sign does not.
-        self._sizes = _ranks(np.abs(self._ranks))
-        self._values = _codes(scores)
-        self._repeats = _expected_repeats(self._values)
-
-    def __call__(self, order: NDArray[np.intp]) -> float:
-        """The largest of several statistics, each about as large as a standard normal one."""
-        ranks, sizes, values = self._ranks[order], self._sizes[order], self._values[order]
+    def statistic(order: NDArray[np.intp]) -> float:
+        ranks, sizes, values = every[order], every_size[order], codes[order]
         found = [np.abs((ranks[lag:] * ranks[:-lag]).sum(axis=0)).max() for lag in _LAGS]
         found.append(np.abs((sizes[1:] * sizes[:-1]).sum(axis=0)).max())
-        repeats = (values[1:] == values[:-1]).sum()
-        surprise = (repeats - self._repeats) / math.sqrt(self._repeats + 1.0)
-        return max(float(max(found)) * math.sqrt(self.size), float(surprise))
+        surprise = ((values[1:] == values[:-1]).sum() - expected) / math.sqrt(expected + 1.0)
+        return max(float(max(found)) * math.sqrt(len(scores)), float(surprise))
+
+    return statistic
 
 
-class _BetweenSides:
+def _between_sides(p: Array, q: Array) -> _Statistic:
     """How strongly runs with the same number on both sides depend on each other."""
+    p_ranks, q_ranks = _ranks(p), _ranks(q)
+    codes = _codes(np.concatenate([p, q]))
+    one, two = codes[: len(p)], codes[len(p) :]
+    counts = [np.bincount(side, minlength=len(codes)) for side in (one, two)]
+    expected = float(counts[0] @ counts[1]) / len(p)
 
-    def __init__(self, p: Array, q: Array) -> None:
-        self.size = len(p)
-        self._p, self._q = _ranks(p), _ranks(q)
-        codes = _codes(np.concatenate([p, q]))
-        self._one, self._two = codes[: len(p)], codes[len(p) :]
-        counts = [np.bincount(side, minlength=len(codes)) for side in (self._one, self._two)]
-        self._repeats = float(counts[0] @ counts[1]) / len(p)
+    def statistic(order: NDArray[np.intp]) -> float:
+        correlation = np.abs((p_ranks * q_ranks[order]).sum(axis=0)).max()
+        surprise = ((one == two[order]).sum() - expected) / math.sqrt(expected + 1.0)
+        return max(float(correlation) * math.sqrt(len(p)), float(surprise))
 
-    def __call__(self, order: NDArray[np.intp]) -> float:
-        """The largest of several statistics, each about as large as a standard normal one."""
-        correlation = np.abs((self._p * self._q[order]).sum(axis=0)).max()
-        repeats = (self._one == self._two[order]).sum()
-        surprise = (repeats - self._repeats) / math.sqrt(self._repeats + 1.0)
-        return max(float(correlation) * math.sqrt(self.size), float(surprise))
+    return statistic
 
 
-def _p_value(statistic: _SideOrder | _BetweenSides, where: str) -> tuple[float, str]:
+def _p_value(statistic: _Statistic, size: int, where: str) -> tuple[float, str]:
     """The p-value of the order that was seen, among random ones."""
-    seen = statistic(np.arange(statistic.size))
+    seen = statistic(np.arange(size))
     rng = np.random.default_rng(_SEED)
     # What rounding alone makes smaller counts as equal.
     least = seen - 1e-9 * (1.0 + abs(seen))
     as_large = 0
     for drawn in range(1, _MOST_ORDERS + 1):
-        as_large += statistic(rng.permutation(statistic.size)) >= least
+        as_large += statistic(rng.permutation(size)) >= least
         if as_large == _ENOUGH:
             return _ENOUGH / drawn, where
     return (as_large + 1.0) / (_MOST_ORDERS + 1.0), where
@@ -143,12 +144,6 @@ def _ranks(values: Array) -> Array:
 def _codes(rows: Array) -> NDArray[np.intp]:
     """A number for each row, the same for equal rows."""
     return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
-
-
-def _expected_repeats(codes: NDArray[np.intp]) -> float:
-    """How many neighbours are equal, on average over all orders."""
-    counts = np.bincount(codes).astype(np.float64)
-    return float((counts * (counts - 1.0)).sum() / len(codes))
 
 
 # The most columns of numbers, and of categories, that are compared one by one.

@@ -61,6 +61,8 @@ class ReleaseLayout:
     varying: bool = False  # Whether releases of different structures were seen
     points: tuple[tuple[float, ...], ...] = ()
     """Records on which a released model is asked for its outputs."""
+    kinds: str = ""
+    """How the kinds of the first releases differ between the data sets; empty if they do not."""
     # Where each field begins, and what a release of fixed structure must look like.
     _starts: dict[tuple[str, bool, int], tuple[int, PartShape]] = field(
         init=False, repr=False, compare=False, default_factory=dict

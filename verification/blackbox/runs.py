@@ -300,7 +300,7 @@ class MechanismRunner:
         self.seed = seed
         self._jobs = jobs
         self._seconds_a_run = 0.0
-        self._layouts: list[tuple[Neighbours, ReleaseLayout, str]] = []
+        self._layouts: list[tuple[Neighbours, ReleaseLayout]] = []
         self.at_once = hasattr(target.mechanism(), "many")
         """Whether the mechanism is asked for many releases at once."""
         self.runs = 0
@@ -328,19 +328,9 @@ class MechanismRunner:
         are not counted in ``runs``. Raises MechanismError if a run fails, or releases hold no
         value.
         """
-        return self._known(pair)[0]
-
-    def kinds_differ(self, pair: Neighbours) -> str:
-        """How the kinds of the first releases differ between the data sets; empty if they do not.
-
-        Raises MechanismError if no run gives a release.
-        """
-        return self._known(pair)[1]
-
-    def _known(self, pair: Neighbours) -> tuple[ReleaseLayout, str]:
-        for known, *found in self._layouts:
+        for known, layout in self._layouts:
             if known is pair:
-                return found[0], found[1]
+                return layout
         blank = ReleaseLayout(fields=(), points=points_of(pair))
         seen = self._structures(pair, blank, start=0, count=_PROBES)
         first = self._parts(pair, blank, key=(_LAYOUT_KEY,), start=0, count=1)[0]
@@ -357,8 +347,8 @@ class MechanismRunner:
             seen += self._structures(pair, blank, start=_PROBES, count=_MORE_PROBES)
         with _naming_run(first, 0):
             layout = layout_of([one for _, one in seen], points=blank.points)
-        self._layouts.append((pair, layout, _difference(seen)))
-        return layout, self._layouts[-1][2]
+        self._layouts.append((pair, replace(layout, kinds=_difference(seen))))
+        return self._layouts[-1][1]
 
     def compare_many(
         self,
@@ -385,7 +375,7 @@ class MechanismRunner:
         layout, own = self.layout_for(pair), singly.layout_for(pair)
         if layout.varying:
             # The structures of a few releases may differ by chance, so rows are compared.
-            singly._layouts = [(pair, layout, "")]
+            singly._layouts = [(pair, layout)]
         elif own.varying or not np.array_equal(layout.is_number, own.is_number):
             return self._without_many(
                 singly,
@@ -478,6 +468,12 @@ class MechanismRunner:
         scores: Sequence[NamedScore] | None = None,
     ) -> list[Part]:
         """The runs in parts that processes can share: those on D, then those on D'."""
+        # Blocks are never cut.
+        size, end = _BLOCK, start + count
+        if not self.at_once:
+            # Each part takes about a quarter of a second, and there are at least sixteen parts.
+            fitting = int(0.25 / self._seconds_a_run) if self._seconds_a_run else _BLOCK
+            size = max(1, min(fitting, _BLOCK, -(-count // 16)))
         return [
             Part(
                 target=self.target,
@@ -486,13 +482,13 @@ class MechanismRunner:
                 seed=self.seed,
                 key=key,
                 start=place,
-                count=size,
+                count=min(size, end - place),
                 layout=layout,
                 at_once=self.at_once,
                 scores=None if scores is None else tuple(scores),
             )
             for side, dataset in enumerate((pair.first, pair.second))
-            for place, size in self._cut(start, count)
+            for place in range(start, end, size)
         ]
 
     def _run(self, parts: list[Part], runs: int) -> list[tuple[Array, int, int]]:
@@ -510,17 +506,6 @@ class MechanismRunner:
     def _note_pace(self, pace: float) -> None:
         """First runs import modules and fill caches, so the fastest pace seen is kept."""
         self._seconds_a_run = min(pace, self._seconds_a_run or pace)
-
-    def _cut(self, start: int, count: int) -> list[tuple[int, int]]:
-        """Cut the runs into parts (start, count); blocks are never cut."""
-        size = _BLOCK
-        if not self.at_once:
-            # Each part takes about a quarter of a second, and there are at least sixteen parts.
-            fitting = int(0.25 / self._seconds_a_run) if self._seconds_a_run else _BLOCK
-            size = max(1, min(fitting, _BLOCK, -(-count // 16)))
-        return [
-            (place, min(size, start + count - place)) for place in range(start, start + count, size)
-        ]
 
 
 def _difference(seen: list[tuple[int, ReleaseStructure]]) -> str:

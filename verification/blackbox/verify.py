@@ -162,7 +162,14 @@ def verify(
     pairs, probed, notes, checks = _probe(spending, pairs, chosen.pairs)
     fresh = _bet_on_new_processes(probed, tested, spending, chosen, fresh_processes)
     pairs, telling = _telling_first(runner, pairs)
-    lesson = _first_lesson(chosen.training, spending)
+    most_runs = spending.runs_in_time()
+    # So many runs on each data set of a pair come before the first bet.
+    lesson = chosen.training or max(LEAST_TRAINING, min(FIRST_LESSON, most_runs // 8))
+    if most_runs < 2 * lesson:
+        raise ValueError(
+            f"Expected at least {2 * lesson} runs, which come before the first bet, got "
+            f"{most_runs} (samples, or what the time budget pays for)."
+        )
     make = functools.partial(
         PairTest,
         runner=runner,
@@ -276,7 +283,7 @@ def _telling_first(
     telling = []
     for pair in pairs:
         try:
-            differs = runner.kinds_differ(pair)
+            differs = runner.layout_for(pair).kinds
         except MechanismError:
             # The search says why pairs are left out.
             continue
@@ -284,18 +291,6 @@ def _telling_first(
             telling.append(pair)
     others = [pair for pair in pairs if not any(pair is one for one in telling)]
     return [*telling, *others], len(telling)
-
-
-def _first_lesson(training: int | None, spending: Spending) -> int:
-    """How many runs on each data set of a pair come before the first bet."""
-    most = spending.runs_in_time()
-    count = training or max(LEAST_TRAINING, min(FIRST_LESSON, most // 8))
-    if most < 2 * count:
-        raise ValueError(
-            f"Expected at least {2 * count} runs, which come before the first bet, got {most} "
-            "(samples, or what the time budget pays for)."
-        )
-    return count
 
 
 def _outcome(

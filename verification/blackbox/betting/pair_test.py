@@ -163,7 +163,10 @@ class PairTest:
         # What is learnt in the search from fewer runs decides where to look, and not what to bet.
         if self.slots and self._next_lesson > self.first_lesson:
             p_scores, q_scores = (
-                (p, q) if scores is not None else (self._scored(p), self._scored(q))
+                np.stack([slot.score.of(side) for slot in self.slots], axis=1)
+                if scores is None
+                else side
+                for side in (p, q)
             )
             factor = self._bet_on(p_scores, q_scores, log_needed)
         if learning:
@@ -196,8 +199,9 @@ class PairTest:
         fitted = self._kept_rows >= max(_FIRST_FIT, _FIT_AGAIN * self._fitted_rows)
         # A single number is its own score, or its distance from something; the others see that.
         models = self.models if fitted and p.shape[1] > 1 else ()
-        kinds = self.runner.kinds_differ(self.pair)
-        scores = candidate_scores(training, own=self.own, models=models, rng=rng, kinds=kinds)
+        scores = candidate_scores(
+            training, own=self.own, models=models, rng=rng, kinds=layout.kinds
+        )
         if fitted:
             self._fitted_rows = self._kept_rows
         self.slots = self._shared(scores, p[cut:], q[cut:])
@@ -212,7 +216,11 @@ class PairTest:
 
         Outputs p and q, which taught neither, teach the first bets on the new ones.
         """
-        carried = self._carried()
+        # The bets that go on as they are: those with the most capital, which have begun.
+        going = [slot for slot in self.slots if slot.test.stop is None]
+        if self._next_lesson <= self.first_lesson:
+            going = []
+        carried = sorted(going, key=lambda slot: -slot.log_weight)[:_CARRIED]
         fresh = self._unlike(carried, scores, np.concatenate([p, q]))
         # The more was won on this pair, the more is kept by the bets that won it.
         spread = _SPREAD_AGAIN * math.exp(-max(0.0, self._log_gain))
@@ -236,13 +244,6 @@ class PairTest:
                 )
             )
         return carried
-
-    def _carried(self) -> list[ScoreBets]:
-        """The bets that go on as they are: those with the most capital, which have begun."""
-        if self._next_lesson <= self.first_lesson:
-            return []
-        going = [slot for slot in self.slots if slot.test.stop is None]
-        return sorted(going, key=lambda slot: -slot.log_weight)[:_CARRIED]
 
     def _unlike(
         self, carried: list[ScoreBets], scores: list[NamedScore], rows: Array
@@ -283,9 +284,6 @@ class PairTest:
         )
         found = self.leading.test.outcome().diagnostics
         return tuple(one for one in found if blind or one.kind is not unseen)
-
-    def _scored(self, rows: Array) -> Array:
-        return np.stack([slot.score.of(rows) for slot in self.slots], axis=1)
 
     def _bet_on(self, p_scores: Array, q_scores: Array, log_needed: float) -> float:
         for counted in (self.epsilon_events, self.mu_events):

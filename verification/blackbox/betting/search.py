@@ -129,26 +129,22 @@ class Spending:
             # The capital is looked at often enough to stop soon after the answer is clear.
             part = min(count, max(_FEWEST_TO_LOOK, test.runs // _LOOKS_A_DOUBLING))
             part = min(part, test.until_lesson) if by_lessons else part
-            self._part(test, part, stage, caution)
             count -= part
-
-    def _part(self, test: PairTest, count: int, stage: str, caution: float) -> None:
-        self.report(stage)
-        left = (self.most - self.runner.runs) // 2
-        in_time = self.runs_in_time() // 2
-        # A replay asks for a number of runs and not for a time, so at least one is made.
-        in_time = max(in_time, 0 if self.runner.runs else 1)
-        possible = min(count, left, in_time)
-        if possible > 0:
-            # The factor with which the claim would be rejected.
-            needed = math.log(-math.expm1(self._log_aside - self.log_needed)) + self.log_needed
-            self._log_main += test.bet(
-                possible, log_needed=needed - self._log_main, caution=caution
-            )
-            self._look()
-        if possible < count and self.stop is None:
-            self.stop = Stop.EXHAUSTED
-        self.report(stage)
+            self.report(stage)
+            left = (self.most - self.runner.runs) // 2
+            # A replay asks for a number of runs and not for a time, so at least one is made.
+            in_time = max(self.runs_in_time() // 2, 0 if self.runner.runs else 1)
+            possible = min(part, left, in_time)
+            if possible > 0:
+                # The factor with which the claim would be rejected.
+                needed = math.log(-math.expm1(self._log_aside - self.log_needed)) + self.log_needed
+                self._log_main += test.bet(
+                    possible, log_needed=needed - self._log_main, caution=caution
+                )
+                self._look()
+            if possible < part and self.stop is None:
+                self.stop = Stop.EXHAUSTED
+            self.report(stage)
 
     def runs_in_time(self) -> int:
         """How many runs can be made until the deadline, and no more than are allowed."""

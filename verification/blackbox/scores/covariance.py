@@ -226,7 +226,12 @@ def _of_products(
     p -= centre
     q -= centre
     one, two = (_mean_products(p[h::2]) - _mean_products(q[h::2]) for h in (0, 1))
-    error = np.sqrt(_variances(p, q, signs=signs) * 2.0 * (1.0 / len(p) + 1.0 / len(q)))
+    # About the variance of each product, or more.
+    variances: Singles = np.ones((p.shape[1], p.shape[1]), dtype=np.float32)
+    if not signs:
+        squares = _mean_products(p[::2] ** 2) + _mean_products(q[::2] ** 2)
+        variances = np.asarray(0.5 * squares + np.float32(1e-3))
+    error = np.sqrt(variances * 2.0 * (1.0 / len(p) + 1.0 / len(q)))
     one, two = one / error, two / error
     for matrix in (one, two):
         np.fill_diagonal(matrix, 0.0)
@@ -264,14 +269,6 @@ def _of_products(
 
 def _mean_products(unit: Singles) -> Singles:
     return np.asarray(unit.T @ unit / np.float32(len(unit)))
-
-
-def _variances(p: Singles, q: Singles, *, signs: bool) -> Singles:
-    """About the variance of each product, or more."""
-    if signs:
-        return np.ones((p.shape[1], p.shape[1]), dtype=np.float32)
-    squares = _mean_products(p[::2] ** 2) + _mean_products(q[::2] ** 2)
-    return np.asarray(0.5 * squares + np.float32(1e-3))
 
 
 def _seen(one: Singles, two: Singles, level: float) -> float:

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -101,6 +101,9 @@ MOST_SCORES = 12
 Family = Callable[[TrainingOutputs], list[NamedScore]]
 """Learns scores from outputs that are not tested with them; the most useful comes first."""
 
+_Learnt = Callable[[Family], list[NamedScore]]
+"""The scores of a family, learnt from some outputs."""
+
 # Families that are always tested, and how many scores of each.
 _ALWAYS: tuple[tuple[Family, int], ...] = (
     (structure_scores, 2),
@@ -151,17 +154,26 @@ def candidate_scores(
         found = [] if own is None else [own]
         of_kinds = kind_scores(training, kinds) if kinds else []
         found += of_kinds
-        learnt = _Learnt(training)
+        # Each family is learnt once from the same outputs.
+        learnt = cache(lambda family: family(training))
         for family, most in _ALWAYS:
-            found += learnt.scores(family)[:most]
-        found += _atoms(learnt, training)
+            found += learnt(family)[:most]
+        p, q = training.p, training.q
+        # A value that comes again among numbers with noise is rare, so half of the outputs may not
+        # show it often enough.
+        found += [
+            one
+            for one in learnt(atom_scores)[:1]
+            if not training.is_number.all() or clearness(one.of(p), one.of(q)) >= _RARE_ATOMS
+        ]
         if own is None:
             found += row_scores(training)
         found += learned_scores(training, models=models, rng=rng)
         found = _different(found, training)
         test = training.half(1).within(_MOST_SCREENED)
         if test.runs:
-            of_half = _Learnt(training.half(0))
+            half = training.half(0)
+            of_half = cache(lambda family: family(half))
             screen = _screen(of_half, test, own)
             found += _screened(found, learnt, of_half, screen)
             found = _explained(_different(found, training)[:MOST_SCORES], screen)
@@ -175,36 +187,9 @@ def candidate_scores(
     return [replace(one, share=one.share / total) for one in found]
 
 
-def _atoms(learnt: _Learnt, training: TrainingOutputs) -> list[NamedScore]:
-    """The score of repeated values, where there are categories, or where they are clear.
-
-    A value that comes again among numbers with noise is rare, so half of the outputs may not show
-    it often enough.
-    """
-    first = learnt.scores(atom_scores)[:1]
-    if training.is_number.all():
-        p, q = training.p, training.q
-        return [one for one in first if clearness(one.of(p), one.of(q)) >= _RARE_ATOMS]
-    return first
-
-
 def _nothing(outputs: Array, /) -> Array:
     """A score that is always 0, for outputs of which nothing can be said."""
     return np.zeros(len(outputs))
-
-
-class _Learnt:
-    """Scores of families that were learnt from the same outputs, each family once."""
-
-    def __init__(self, training: TrainingOutputs) -> None:
-        self._training = training
-        self._found: dict[Family, list[NamedScore]] = {}
-
-    def scores(self, family: Family) -> list[NamedScore]:
-        """The scores of a family."""
-        if family not in self._found:
-            self._found[family] = family(self._training)
-        return self._found[family]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -229,7 +214,7 @@ def _screen(of_half: _Learnt, test: TrainingOutputs, own: NamedScore | None) -> 
     """The screen of scores that were learnt from one half of the outputs, on the other half."""
     plain = [] if own is None else [own]
     for family in (linear_scores, difference_scores, row_scores):
-        plain += of_half.scores(family)[:2]
+        plain += of_half(family)[:2]
     known = max(plain, key=lambda one: clearness(one.of(test.p), one.of(test.q)), default=None)
     return _Screen(test=test, known=known)
 
@@ -247,14 +232,14 @@ def _screened(
     for family, most in _SCREENED if room > 0 else ():
         measured = [
             (screen.clear(one), family, one.name)
-            for one in of_half.scores(family)
+            for one in of_half(family)
             if one.name not in known
         ]
         clear += sorted(measured, key=lambda entry: -entry[0])[:most]
     chosen = [entry for entry in clear if entry[0] >= _LEAST_CLEAR]
     chosen = sorted(chosen, key=lambda entry: -entry[0])[:room]
     whole = [
-        next((one for one in learnt.scores(family) if one.name == name), None)
+        next((one for one in learnt(family) if one.name == name), None)
         for _, family, name in chosen
     ]
     return [one for one in whole if one is not None]

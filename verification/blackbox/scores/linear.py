@@ -226,7 +226,8 @@ def linear_scores(training: TrainingOutputs) -> list[NamedScore]:
     if not len(columns):
         return []
     weights, units = np.zeros(training.p.shape[1]), np.ones(training.p.shape[1])
-    found = linear(*training.only_numbers())
+    every = training.is_number.all()
+    found = linear(*(side if every else side[:, columns] for side in (training.p, training.q)))
     weights[columns] = found.weights
     if found.units is not None:
         units[columns] = found.units

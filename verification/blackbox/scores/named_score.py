@@ -68,12 +68,6 @@ class TrainingOutputs:
         """The columns that hold numbers."""
         return np.flatnonzero(self.is_number)
 
-    def only_numbers(self) -> tuple[Array, Array]:
-        """The outputs of the columns that hold numbers."""
-        if self.is_number.all():
-            return self.p, self.q
-        return self.p[:, self.numbers], self.q[:, self.numbers]
-
     def names(self, columns: Sequence[int]) -> str:
         """The names of the first columns among these."""
         some = ", ".join(self.name(int(column)) for column in columns[:_MOST_NAMES])

@@ -83,8 +83,14 @@ def directions(
     first, second = differing_records(training.pair)
     blocks = places_of_records(training.shapes, features=training.pair.first.dimension)
     width = training.p.shape[1]
-    for name, vector in _vectors(first, second):
-        weights = np.zeros(width)
+    named = [("the record of D alone", first), ("the record of D' alone", second)]
+    if first is not None and second is not None:
+        named.insert(0, ("the difference of the records", first / 2.0 - second / 2.0))
+    for name, record in named:
+        size = 0.0 if record is None else float(np.abs(record).max())
+        if record is None or not size > 0.0:
+            continue
+        vector, weights = record / size, np.zeros(width)
         for places in blocks:
             weights[places] += vector
         found.append((name, weights))
@@ -106,18 +112,6 @@ def _products(first: Array | None, second: Array | None, *, features: int) -> Ar
         np.outer(records[0] / size, records[0] / size)
         - np.outer(records[1] / size, records[1] / size)
     )
-
-
-def _vectors(first: Array | None, second: Array | None) -> list[tuple[str, Array]]:
-    found = []
-    if first is not None and second is not None:
-        found.append(("the difference of the records", first / 2.0 - second / 2.0))
-    if first is not None:
-        found.append(("the record of D alone", first))
-    if second is not None:
-        found.append(("the record of D' alone", second))
-    sizes = [(name, float(np.abs(vector).max()), vector) for name, vector in found]
-    return [(name, vector / size) for name, size, vector in sizes if size > 0.0]
 
 
 def difference_scores(training: TrainingOutputs) -> list[NamedScore]:

@@ -231,16 +231,6 @@ _SUMMARY_SHARE = 0.5
 _LARGEST_IN_SUM = 1e300
 
 
-def _different(values: Array, _: float) -> Array:
-    ordered = np.sort(values, axis=1)
-    return np.asarray((ordered[:, 1:] != ordered[:, :-1]).sum(axis=1))
-
-
-def _at_order(values: Array, order: float) -> Array:
-    place = round(order * (values.shape[1] - 1))
-    return np.asarray(np.partition(values, place, axis=1)[:, place])
-
-
 # Of values of shape (n, k), and of a level: a threshold, a place in the order, or a number of rows.
 _SUMMARIES: dict[str, Callable[[Array, float], Array]] = {
     "zeros": lambda values, _: (values == 0.0).sum(axis=1),
@@ -253,8 +243,12 @@ _SUMMARIES: dict[str, Callable[[Array, float], Array]] = {
         np.clip(values, -_LARGEST_IN_SUM, _LARGEST_IN_SUM) @ np.ones(values.shape[1])
     ),
     "values above a level": lambda values, level: (values > level).sum(axis=1),
-    "different values": _different,
-    "order statistic": _at_order,
+    "different values": lambda values, _: (
+        (ordered := np.sort(values, axis=1))[:, 1:] != ordered[:, :-1]
+    ).sum(axis=1),
+    "order statistic": lambda values, order: np.partition(
+        values, place := round(order * (values.shape[1] - 1)), axis=1
+    )[:, place],
     "rows that are not zero": lambda values, rows: (
         (values.reshape(len(values), int(rows), -1) != 0.0).any(2).sum(1)
     ),
