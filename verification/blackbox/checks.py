@@ -88,7 +88,9 @@ def _side_order(scores: Array) -> _Statistic:
     """How strongly the runs of one side depend on those shortly before."""
     every = _ranks(scores)
     # Whether the scale alternates or persists, although the sign does not.
-    every_size, codes = _ranks(np.abs(every)), _codes(scores)
+    every_size = _ranks(np.abs(every))
+    # A number for each row, the same for equal rows.
+    codes = np.unique(scores, axis=0, return_inverse=True)[1].ravel()
     counts = np.bincount(codes).astype(np.float64)
     # How many neighbours are equal, on average over all orders.
     expected = float((counts * (counts - 1.0)).sum() / len(codes))
@@ -106,7 +108,7 @@ def _side_order(scores: Array) -> _Statistic:
 def _between_sides(p: Array, q: Array) -> _Statistic:
     """How strongly runs with the same number on both sides depend on each other."""
     p_ranks, q_ranks = _ranks(p), _ranks(q)
-    codes = _codes(np.concatenate([p, q]))
+    codes = np.unique(np.concatenate([p, q]), axis=0, return_inverse=True)[1].ravel()
     one, two = codes[: len(p)], codes[len(p) :]
     counts = [np.bincount(side, minlength=len(codes)) for side in (one, two)]
     expected = float(counts[0] @ counts[1]) / len(p)
@@ -139,11 +141,6 @@ def _ranks(values: Array) -> Array:
     ranks = ranks - ranks.mean(axis=0)
     length = np.sqrt((ranks**2).sum(axis=0))
     return np.asarray(ranks / np.where(length > 0.0, length, 1.0))
-
-
-def _codes(rows: Array) -> NDArray[np.intp]:
-    """A number for each row, the same for equal rows."""
-    return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
 
 
 # The most columns of numbers, and of categories, that are compared one by one.

@@ -141,22 +141,6 @@ def run_part(part: Part) -> tuple[Array, int, int]:
     return rows, unexpected, raised_here
 
 
-def structures_of(part: Part) -> list[ReleaseStructure]:
-    """Make some runs, and return the structure of each release.
-
-    Raises MechanismError if a run fails.
-    """
-    found = []
-    with _PRINTS_REDIRECTED:
-        for _, count, parts in _batches(part):
-            # Releases in arrays have one structure, but for numbers that are none.
-            alike = not any(one.exceptional for one in parts)
-            ones = [one_of(parts, at) for at in range(1 if alike else count)]
-            structures = [tuple(part.known() for part in one) for one in ones]
-            found += structures * (count if alike else 1)
-    return found
-
-
 def digests_of(part: Part) -> list[tuple[str, ...]]:
     """Make some runs, and return hashes of each release: of the whole, and of each of its parts.
 
@@ -421,10 +405,19 @@ class MechanismRunner:
         """The structures of some releases, each with its side."""
         parts = self._parts(pair, blank, key=(_LAYOUT_KEY,), start=start, count=count)
         began = time.perf_counter()
-        found = [(part.side, one) for part in parts for one in structures_of(part)]
+        found: list[tuple[int, ReleaseStructure]] = []
+        with _PRINTS_REDIRECTED:
+            for part in parts:
+                for _, made, release in _batches(part):
+                    # Releases in arrays have one structure, but for numbers that are none.
+                    alike = not any(one.exceptional for one in release)
+                    ones = [one_of(release, at) for at in range(1 if alike else made)]
+                    seen = [(part.side, tuple(one.known() for one in its)) for its in ones]
+                    found += seen * (made if alike else 1)
         # A small block says little about the pace of large ones.
         if not self.at_once:
-            self._note_pace((time.perf_counter() - began) / (2 * count))
+            pace = (time.perf_counter() - began) / (2 * count)
+            self._seconds_a_run = min(pace, self._seconds_a_run or pace)
         return found
 
     def draw(
@@ -500,12 +493,10 @@ class MechanismRunner:
         # to the next, is not taken for a difference between the data sets.
         order = generator(self.seed, _ORDER_KEY, self.runs).permutation(len(parts))
         found = {place: run_part(parts[place]) for place in order.tolist()}
-        self._note_pace((time.perf_counter() - began) / runs)
-        return [found[place] for place in range(len(parts))]
-
-    def _note_pace(self, pace: float) -> None:
-        """First runs import modules and fill caches, so the fastest pace seen is kept."""
+        # First runs import modules and fill caches, so the fastest pace seen is kept.
+        pace = (time.perf_counter() - began) / runs
         self._seconds_a_run = min(pace, self._seconds_a_run or pace)
+        return [found[place] for place in range(len(parts))]
 
 
 def _difference(seen: list[tuple[int, ReleaseStructure]]) -> str:

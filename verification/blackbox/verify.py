@@ -18,6 +18,7 @@ import numpy as np
 
 from rdpkit import _validate
 from rdpkit.formats.numbers import how_many
+from rdpkit.verification.blackbox.adversarial_pairs import MOST_QUIET_PAIRS
 from rdpkit.verification.blackbox.betting.bounds import (
     DetectableViolation,
     detectable_violation,
@@ -28,10 +29,9 @@ from rdpkit.verification.blackbox.betting.pair_test import FIRST_LESSON, PairTes
 from rdpkit.verification.blackbox.betting.search import (
     OF_OTHERS,
     OF_THE_CLEAREST,
+    RUNS_A_PAIR,
     Progress,
     Spending,
-    affordable_pairs,
-    most_pairs,
     search,
 )
 from rdpkit.verification.blackbox.checks import dependence
@@ -182,7 +182,8 @@ def verify(
         make(pair, place, first_lesson=min(lesson, _SHORT_LESSON) if place < telling else lesson)
         for place, pair in enumerate(pairs)
     ]
-    most = most_pairs(tests)
+    # The search may add some to several pairs.
+    most = len(tests) + MOST_QUIET_PAIRS if len(tests) > 1 else 1
     leader, errors = search(tests, spending, first=telling)
     depend = None if leader.leading is None else dependence(*leader.leading.test.scores)
     result = VerificationResult(
@@ -192,7 +193,9 @@ def verify(
         checks=tuple(checks),
         mistakes=_named_mistakes(leader, spending, fresh),
         mu=mu_bound(leader.mu_events, failure=chosen.false_alarm_rate, pairs=most),
-        detectable=_detectable(tested, leader, spending, pairs=len(tests)),
+        detectable=None
+        if spending.stop is Stop.REJECTED
+        else _detectable(tested, leader, spending, pairs=len(tests)),
         notes=(*notes, *_notes_on_runs(runner, errors, fresh)),
         pair=leader.pair.describe(),
         shape=runner.layout_for(leader.pair).describe(),
@@ -272,7 +275,9 @@ def _probe(
             "come from rng, so a replay with the same seed will differ"
         )
     if most_pairs is None:
-        most_pairs = affordable_pairs(spending, min(len(pairs), MOST_PAIRS))
+        # With the runs that time allows.
+        affordable = spending.runs_in_time() // (2 * RUNS_A_PAIR)
+        most_pairs = max(1, min(len(pairs), MOST_PAIRS, affordable))
     return pairs[:most_pairs], pair, notes, [] if differs is None else [differs]
 
 
@@ -315,10 +320,8 @@ def _outcome(
 
 def _detectable(
     claim: ClaimUnderTest, leader: PairTest, spending: Spending, *, pairs: int
-) -> DetectableViolation | None:
-    """What would have been rejected; None if the claim was."""
-    if spending.stop is Stop.REJECTED:
-        return None
+) -> DetectableViolation:
+    """What would have been rejected."""
     epsilon, delta = main_line(claim.part)
     share = min((slot.log_prior for slot in leader.slots), default=0.0)
     return detectable_violation(

@@ -221,7 +221,15 @@ class PairTest:
         if self._next_lesson <= self.first_lesson:
             going = []
         carried = sorted(going, key=lambda slot: -slot.log_weight)[:_CARRIED]
-        fresh = self._unlike(carried, scores, np.concatenate([p, q]))
+        # Scores are new that do not order outputs nearly as one does that is carried on.
+        rows = np.concatenate([p, q])
+        some = rows[:: max(1, len(rows) // _COMPARED)]
+        known = [rankdata(slot.score.of(some)) for slot in carried]
+        fresh = []
+        for score in scores:
+            ranks = rankdata(score.of(some))
+            if not any(_correlation(ranks, one) > _ALIKE for one in known):
+                fresh.append(score)
         # The more was won on this pair, the more is kept by the bets that won it.
         spread = _SPREAD_AGAIN * math.exp(-max(0.0, self._log_gain))
         spread = spread if carried and fresh else float(not carried)
@@ -244,19 +252,6 @@ class PairTest:
                 )
             )
         return carried
-
-    def _unlike(
-        self, carried: list[ScoreBets], scores: list[NamedScore], rows: Array
-    ) -> list[NamedScore]:
-        """The scores that do not order outputs nearly as one does that is carried on."""
-        some = rows[:: max(1, len(rows) // _COMPARED)]
-        known = np.array([rankdata(slot.score.of(some)) for slot in carried])
-        fresh = []
-        for score in scores:
-            ranks = rankdata(score.of(some))
-            if not any(_correlation(ranks, one) > _ALIKE for one in known):
-                fresh.append(score)
-        return fresh
 
     def _choose_events(self, p: Array, q: Array) -> None:
         """Choose the events whose hits in the outputs to come give the lower bounds."""

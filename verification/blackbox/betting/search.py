@@ -15,7 +15,7 @@ from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
-from rdpkit.verification.blackbox.adversarial_pairs import MOST_QUIET_PAIRS, quiet_pairs
+from rdpkit.verification.blackbox.adversarial_pairs import quiet_pairs
 from rdpkit.verification.blackbox.betting.pair_test import PairTest
 from rdpkit.verification.blackbox.options import MOST_PAIRS
 from rdpkit.verification.blackbox.release_parts import MechanismError
@@ -65,8 +65,8 @@ OF_THE_CLEAREST = 1.0
 """How many standard deviations clear a score of the clearest pair is for half of the usual bet."""
 OF_OTHERS = 5.0
 """The same for other pairs. What is lost by betting on chance adds up, because there are many."""
-# Runs on each data set that a pair can be tested with; fewer pairs are tried if time is short.
-_RUNS_A_PAIR = 500
+RUNS_A_PAIR = 500
+"""Runs on each data set that a pair can be tested with; fewer are tried if time is short."""
 
 
 @dataclass(slots=True, eq=False)
@@ -156,16 +156,6 @@ class Spending:
         self.log_highest = max(self.log_highest, self.log_capital)
         if self.log_capital >= self.log_needed:
             self.stop = Stop.REJECTED
-
-
-def affordable_pairs(spending: Spending, pairs: int) -> int:
-    """How many pairs can be tried with the runs that time allows, at least one."""
-    return max(1, min(pairs, spending.runs_in_time() // (2 * _RUNS_A_PAIR)))
-
-
-def most_pairs(tests: list[PairTest]) -> int:
-    """The most pairs that a search among these may come to, with those that it adds."""
-    return len(tests) + MOST_QUIET_PAIRS if len(tests) > 1 else 1
 
 
 def search(

@@ -114,7 +114,8 @@ def _of_directions(training: TrainingOutputs, units: Standard) -> OutputScore | 
     the other way round.
     """
     halves = [training.half(which) for which in (0, 1)]
-    some = [half.within(_MOST_WIDE).thinned(_most_rows(_MOST_COLUMNS)) for half in halves]
+    rows = max(_FEWEST, int(_MOST_PRODUCTS / _MOST_COLUMNS**2))
+    some = [half.within(_MOST_WIDE).thinned(rows) for half in halves]
     chosen = units.of(_columns(some[0], units))
     sides = [[chosen(side) for side in (half.p, half.q)] for half in some]
     found, weights = [], []
@@ -136,16 +137,12 @@ def _of_directions(training: TrainingOutputs, units: Standard) -> OutputScore | 
     return partial(_squares, chosen, every, centre @ every, weight)
 
 
-def _most_rows(columns: int) -> int:
-    return max(_FEWEST, int(_MOST_PRODUCTS / columns**2))
-
-
 def _columns(training: TrainingOutputs, units: Standard) -> NDArray[np.intp]:
     """The columns to look at: those whose squares and products differ most, if there are many."""
     width = len(units.columns)
     if width <= _MOST_COLUMNS:
         return np.arange(width)
-    some = training.thinned(_most_rows(min(width, _MOST_COMPARED)))
+    some = training.thinned(max(_FEWEST, int(_MOST_PRODUCTS / min(width, _MOST_COMPARED) ** 2)))
     p, q = (units(side).astype(np.float32) for side in (some.p, some.q))
     if width > _MOST_COMPARED:
         squares = np.abs((p**2).mean(axis=0) - (q**2).mean(axis=0))

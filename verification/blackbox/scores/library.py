@@ -174,7 +174,12 @@ def candidate_scores(
         if test.runs:
             half = training.half(0)
             of_half = cache(lambda family: family(half))
-            screen = _screen(of_half, test, own)
+            plain = [] if own is None else [own]
+            for family in (linear_scores, difference_scores, row_scores):
+                plain += of_half(family)[:2]
+            clear = [clearness(one.of(test.p), one.of(test.q)) for one in plain]
+            known = plain[clear.index(max(clear))] if plain else None
+            screen = _Screen(test=test, known=known)
             found += _screened(found, learnt, of_half, screen)
             found = _explained(_different(found, training)[:MOST_SCORES], screen)
     if of_kinds:
@@ -208,15 +213,6 @@ class _Screen:
         p_known, q_known = self.known.of(self.test.p), self.known.of(self.test.q)
         more = alone - _CLEARER * max(0.0, clearness(p_known, q_known))
         return max(more, clearness_beyond(p, q, p_known, q_known))
-
-
-def _screen(of_half: _Learnt, test: TrainingOutputs, own: NamedScore | None) -> _Screen:
-    """The screen of scores that were learnt from one half of the outputs, on the other half."""
-    plain = [] if own is None else [own]
-    for family in (linear_scores, difference_scores, row_scores):
-        plain += of_half(family)[:2]
-    known = max(plain, key=lambda one: clearness(one.of(test.p), one.of(test.q)), default=None)
-    return _Screen(test=test, known=known)
 
 
 def _screened(

@@ -125,19 +125,19 @@ def linear(p_outputs: Array, q_outputs: Array) -> Linear:
     if units is not None:
         p_outputs, q_outputs = p_outputs / units, q_outputs / units
     if min(len(p_outputs), len(q_outputs)) < 4:
-        return Linear(_of_all(_Sides(p_outputs, q_outputs)).weights, units)
+        return Linear(_discriminant(_Sides(p_outputs, q_outputs), None).weights, units)
     first, second = (_Sides(p_outputs[half::2], q_outputs[half::2]) for half in (0, 1))
     pooled = [_pooled(*sides) for sides in zip(first.moments, second.moments, strict=True)]
     together = _Sides(p_outputs, q_outputs, pooled)
     proposals: list[Callable[[_Sides], Linear]] = [_of_clearest]
     if p_outputs.shape[1] > 1:
-        proposals += [_of_all, _shrunk]
-    # Whether the covariance of all columns can be estimated.
-    fits = p_outputs.shape[1] <= _MOST_COLUMNS
-    separations = [
-        _separation(propose(first), second) if propose is not _shrunk or fits else -math.inf
-        for propose in proposals
-    ]
+        # All columns, each weighted by itself, so that small differences add up.
+        proposals.append(lambda sides: _discriminant(sides, None))
+    separations = [_separation(propose(first), second) for propose in proposals]
+    if 1 < p_outputs.shape[1] <= _MOST_COLUMNS:
+        # All columns, with a covariance that is mixed with the variances, which can be estimated.
+        proposals.append(lambda sides: _discriminant(sides, np.arange(sides.gap.size)))
+        separations.append(_separation(proposals[-1](first), second))
     return Linear(proposals[int(np.argmax(separations))](together).weights, units)
 
 
@@ -149,11 +149,6 @@ def _separation(score: Linear, sides: _Sides) -> float:
     return gap / spread if spread > 0.0 else math.copysign(math.inf, gap) if gap else 0.0
 
 
-def _of_all(sides: _Sides) -> Linear:
-    """All columns, each weighted by itself, so that small differences add up."""
-    return _discriminant(sides, None)
-
-
 def _of_clearest(sides: _Sides) -> Linear:
     """Fisher's discriminant of the columns that differ clearly, or of all if none does."""
     gap = sides.gap
@@ -162,11 +157,6 @@ def _of_clearest(sides: _Sides) -> Linear:
     np.divide(np.abs(gap), error, out=clear, where=error > 0.0)
     chosen = np.flatnonzero(clear > math.sqrt(2.0 * math.log(max(2, gap.size))))
     return _discriminant(sides, chosen if len(chosen) else np.arange(gap.size), _ROWS_A_COLUMN)
-
-
-def _shrunk(sides: _Sides) -> Linear:
-    """Fisher's discriminant of all columns, with a covariance mixed with the variances."""
-    return _discriminant(sides, np.arange(sides.gap.size))
 
 
 def _discriminant(sides: _Sides, chosen: NDArray[np.intp] | None, least: int = 0) -> Linear:
