@@ -11,7 +11,7 @@ import rdpkit
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.verification.blackbox.options import VerificationOptions
-from rdpkit.verification.blackbox.tested_claim import event_claim
+from rdpkit.verification.blackbox.targets import event_claim
 from rdpkit.verification.blackbox.verify import verify
 
 ADD_REMOVE = rdpkit.Adjacency.ADD_OR_REMOVE_ONE

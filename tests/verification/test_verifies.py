@@ -15,7 +15,7 @@ import rdpkit
 import rdpkit.verification.pytest_plugin.suite
 import rdpkit.verification.pytest_plugin.summary
 from rdpkit.verification import verifies
-from rdpkit.verification.blackbox.scores.learned import has_classifiers
+from rdpkit.verification.blackbox.scores.library import has_classifiers
 from rdpkit.verification.pytest_plugin.records import SuiteRecord, noticed
 from rdpkit.verification.pytest_plugin.repeats import Repeat
 from rdpkit.verification.pytest_plugin.suite import InconclusiveWarning

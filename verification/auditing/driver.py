@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rdpkit.verification.auditing.cache import AuditCache
     from rdpkit.verification.auditing.tested_code import CodeOutcome
     from rdpkit.verification.auditing.tested_training import TrainingOutcome
-    from rdpkit.verification.blackbox.betting.steps import VerificationStep
+    from rdpkit.verification.blackbox.betting.search import VerificationStep
     from rdpkit.verification.evidence.accumulation import EvidenceOptions
 
 NOT_RUN = "the code {!r} was not run: allow it with --allow-code"

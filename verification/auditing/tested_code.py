@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable
 
 from rdpkit.verification.auditing.findings import REPEAT
-from rdpkit.verification.blackbox.betting.steps import VerificationStep
+from rdpkit.verification.blackbox.betting.search import VerificationStep
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.evidence.accumulation import EvidenceOptions, accumulated_test

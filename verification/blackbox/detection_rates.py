@@ -13,8 +13,8 @@ import numpy as np
 from rdpkit import supervisor
 from rdpkit.formats.records import plain_of
 from rdpkit.verification.blackbox.options import VerificationOptions
+from rdpkit.verification.blackbox.targets import ClaimUnderTest, event_claim
 from rdpkit.verification.blackbox.targets import target as find_target
-from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest, event_claim
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.blackbox.verify import verify
 from rdpkit.verification.blackbox.zoo import FIXED

@@ -24,9 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
+from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.release_parts import (
-    ORDER,
     MechanismError,
     PartShape,
     ReleasePart,
@@ -55,49 +54,17 @@ _VARYING_COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LayoutField:
-    """The columns of one part of a release."""
-
-    path: str  # Where the part is in the release
-    is_number: bool  # Whether it holds numbers; otherwise categories
-    shape: tuple[int, ...]  # The shape of its array, or the largest length seen along each axis
-    optional: bool = False  # Whether releases without this part were seen
-    varying_axes: tuple[int, ...] = ()  # The axes whose lengths varied
-
-    @property
-    def extra(self) -> int:
-        """How many columns come before the values: whether it is there, and lengths of axes."""
-        return int(self.optional) + len(self.varying_axes)
-
-    @property
-    def columns(self) -> int:
-        """How many columns it has."""
-        return self.extra + math.prod(self.shape)
-
-    def name(self, column: int) -> str:
-        """The name of one of its columns."""
-        shown = self.path or "release"
-        if self.optional and column == 0:
-            return f"whether {shown} is there"
-        if column < self.extra:
-            axis = self.varying_axes[column - int(self.optional)]
-            return f"length of {shown}" + (f" along axis {axis}" if axis else "")
-        if not self.shape:
-            return self.path or "value"
-        place = np.unravel_index(column - self.extra, self.shape)
-        return f"{self.path}[{', '.join(str(int(one)) for one in place)}]"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseLayout:
     """What each column of an encoded release holds."""
 
-    fields: tuple[LayoutField, ...]  # The parts of a release, in the order of their columns
+    fields: ReleaseStructure  # The parts of a release, in the order of their columns
     varying: bool = False  # Whether releases of different structures were seen
     points: tuple[tuple[float, ...], ...] = ()
     """Records on which a released model is asked for its outputs."""
+    kinds: str = ""
+    """How the kinds of the first releases differ between the data sets; empty if they do not."""
     # Where each field begins, and what a release of fixed structure must look like.
-    _starts: dict[tuple[str, bool, int], tuple[int, LayoutField]] = field(
+    _starts: dict[tuple[str, bool, int], tuple[int, PartShape]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
     _expected: tuple[tuple[str, bool, tuple[int, ...]], ...] = field(
@@ -124,7 +91,7 @@ class ReleaseLayout:
         """The shapes of the arrays of a release; of a varying structure, that of its row."""
         if self.varying:
             return ((self.size,),)
-        return tuple(one.shape for one in self.fields if one.columns or ORDER not in one.path)
+        return tuple(one.shape for one in self.fields if not one.is_order)
 
     @property
     def is_number(self) -> NDArray[np.bool_]:
@@ -148,10 +115,10 @@ class ReleaseLayout:
         """The structure in words: the shapes of the arrays, with names where they have any."""
         if self.varying:
             return f"{self.size} columns for releases of varying structure"
-        named = any(one.path and not one.path.startswith("[") for one in self.fields) or any(
-            "'" in one.path for one in self.fields
+        named = any(
+            (one.path and not one.path.startswith("[")) or "'" in one.path for one in self.fields
         )
-        told = [one for one in self.fields if one.columns or ORDER not in one.path]
+        told = [one for one in self.fields if not one.is_order]
         shown = [f"{one.path} {one.shape}" if named else str(one.shape) for one in told[:6]]
         more = len(told) - len(shown)
         return " and ".join([*shown, f"{more} more"] if more else shown)
@@ -224,7 +191,7 @@ class ReleaseLayout:
         )
         return row
 
-    def _place(self, part: ReleasePart) -> tuple[int, LayoutField | None]:
+    def _place(self, part: ReleasePart) -> tuple[int, PartShape | None]:
         key = (part.path, part.is_number, part.values.ndim)
         return self._starts.get(key, (0, None))
 
@@ -250,11 +217,6 @@ def _common(one: tuple[int, ...], two: tuple[int, ...]) -> tuple[slice, ...]:
 def structure_code(parts: Sequence[ReleasePart]) -> float:
     """A whole number below 2^53 that stands for the structure of a release."""
     return code_of(repr([(one.path, one.is_number, one.values.shape) for one in parts]))
-
-
-def structure_of_release(parts: Sequence[ReleasePart]) -> ReleaseStructure:
-    """The structure of a release."""
-    return tuple(part.known() for part in parts)
 
 
 def kind_in_words(structure: ReleaseStructure) -> str:
@@ -284,18 +246,13 @@ def layout_of(
     first = structures[0]
     if len(set(structures)) > 1 or not first:
         return ReleaseLayout(fields=tuple(_union(structures)), varying=True, points=points)
-    layout = ReleaseLayout(
-        fields=tuple(
-            LayoutField(path=one.path, is_number=one.is_number, shape=one.shape) for one in first
-        ),
-        points=points,
-    )
+    layout = ReleaseLayout(fields=first, points=points)
     if layout.size == 0:
         raise MechanismError("returned an empty release")
     return layout
 
 
-def _union(structures: Sequence[ReleaseStructure]) -> Iterator[LayoutField]:
+def _union(structures: Sequence[ReleaseStructure]) -> Iterator[PartShape]:
     """All parts that were seen, in the order in which they were first seen."""
     shapes: dict[tuple[str, bool, int], set[tuple[int, ...]]] = {}
     seen: Counter[tuple[str, bool, int]] = Counter()
@@ -308,7 +265,7 @@ def _union(structures: Sequence[ReleaseStructure]) -> Iterator[LayoutField]:
     for key, found in shapes.items():
         if key in kept:
             lengths = [set(axis) for axis in zip(*found, strict=True)]
-            yield LayoutField(
+            yield PartShape(
                 path=key[0],
                 is_number=key[1],
                 shape=tuple(max(axis) for axis in lengths),
@@ -323,15 +280,10 @@ def points_of(pair: Neighbours) -> tuple[tuple[float, ...], ...]:
     differing = [
         row
         for data, alone in ((pair.first, one - two), (pair.second, two - one))
-        for row, record in zip(data.features, _records(data), strict=True)
-        if record in alone
+        for row, label in zip(data.features, data.labels, strict=True)
+        if row.tobytes() + label.tobytes() in alone
     ]
     larger = pair.first if len(pair.first) >= len(pair.second) else pair.second
     places = np.unique(np.linspace(0, len(larger) - 1, _OTHER_POINTS).round().astype(int))
     rows = [*differing, *larger.features[places]]
     return tuple(dict.fromkeys(tuple(float(value) for value in row) for row in rows))
-
-
-def _records(data: LabelledData) -> Iterator[bytes]:
-    for row, label in zip(data.features, data.labels, strict=True):
-        yield row.tobytes() + label.tobytes()

@@ -151,6 +151,14 @@ class Neighbours:
         """Records of the larger data set."""
         return max(len(self.first), len(self.second))
 
+    @property
+    def longest(self) -> float:
+        """The norm of the longest record."""
+        return max(
+            float(np.linalg.norm(side.features, axis=1).max(initial=0.0))
+            for side in (self.first, self.second)
+        )
+
     def scaled(self, factor: float) -> Neighbours:
         """Both data sets scaled; a factor of at most 1 keeps records within their bounds."""
         return Neighbours(

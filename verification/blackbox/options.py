@@ -12,15 +12,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from rdpkit.formats.records import (
-    ValueKind,
-    choice,
-    did_you_mean,
-    flag,
-    integer,
-    number,
-    refused,
-)
+from rdpkit.formats.records import ValueKind, choice, did_you_mean, flag, integer, number, refused
 
 SAMPLES = 200_000
 TIME_BUDGET = 60.0

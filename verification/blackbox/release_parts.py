@@ -41,7 +41,7 @@ class MechanismError(ValueError):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class PartShape:
-    """What is known of a part of a release before its values are."""
+    """What is known of a part of a release before its values are, and its columns in a row."""
 
     path: str
     """Where it is in the release: ``weights``, ``['age']`` or ``[0]``; empty for the whole."""
@@ -50,6 +50,38 @@ class PartShape:
     loose: bool = False
     """Whether another run may well return more or fewer of its kind, like the bins of a histogram.
     """
+    # Of what several releases have together: whether some are without it, and the axes whose
+    # lengths varied, where the shape has the largest ones.
+    optional: bool = False
+    varying_axes: tuple[int, ...] = ()
+
+    @property
+    def is_order(self) -> bool:
+        """Whether it says in which order keys come, and has no values."""
+        return self.columns == 0 and ORDER in self.path
+
+    @property
+    def extra(self) -> int:
+        """How many columns come before the values: whether it is there, and lengths of axes."""
+        return int(self.optional) + len(self.varying_axes)
+
+    @property
+    def columns(self) -> int:
+        """How many columns it has."""
+        return self.extra + math.prod(self.shape)
+
+    def name(self, column: int) -> str:
+        """The name of one of its columns."""
+        shown = self.path or "release"
+        if self.optional and column == 0:
+            return f"whether {shown} is there"
+        if column < self.extra:
+            axis = self.varying_axes[column - int(self.optional)]
+            return f"length of {shown}" + (f" along axis {axis}" if axis else "")
+        if not self.shape:
+            return self.path or "value"
+        place = np.unravel_index(column - self.extra, self.shape)
+        return f"{self.path}[{', '.join(str(int(one)) for one in place)}]"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -69,18 +101,10 @@ class ReleasePart:
         """Whether it says in which order keys come, and has no values."""
         return self.values.size == 0 and ORDER in self.path
 
-    @property
-    def says_nothing(self) -> bool:
-        """Whether it is there to say that some numbers are none, and all are numbers."""
-        return self.exceptional and not np.any(self.values)
-
     def known(self) -> PartShape:
         """Everything but the values."""
         return PartShape(
-            path=self.path,
-            is_number=self.is_number,
-            shape=self.values.shape,
-            loose=self.loose,
+            path=self.path, is_number=self.is_number, shape=self.values.shape, loose=self.loose
         )
 
 
@@ -116,7 +140,8 @@ def raised(error: BaseException) -> Parts:
 def one_of(parts: Iterable[ReleasePart], place: int) -> Parts:
     """The parts of one of many releases, which are along the first axes."""
     found = [dataclasses.replace(part, values=part.values[place]) for part in parts]
-    return [part for part in found if not part.says_nothing]
+    # That some numbers are none is left out where all are numbers.
+    return [part for part in found if not part.exceptional or np.any(part.values)]
 
 
 def digest(parts: Iterable[ReleasePart]) -> str:

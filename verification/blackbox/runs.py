@@ -20,7 +20,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from rdpkit import supervisor
-from rdpkit.verification.blackbox.checks.two_samples import two_sample_p_value
+from rdpkit.verification.blackbox.checks import two_sample_p_value
 from rdpkit.verification.blackbox.encoding import (
     ReleaseLayout,
     ReleaseStructure,
@@ -28,7 +28,6 @@ from rdpkit.verification.blackbox.encoding import (
     layout_of,
     may_vary,
     points_of,
-    structure_of_release,
 )
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.release_parts import (
@@ -82,10 +81,6 @@ class Part:
     at_once: bool  # Whether the mechanism is asked for many releases at once
     scores: tuple[NamedScore, ...] | None
     """Scores to return of each release; None to return the release itself."""
-
-    def generator(self, place: int) -> np.random.Generator:
-        """The random generator of the run, or block of runs, with this number."""
-        return generator(self.seed, *self.key, self.side, place)
 
 
 def generator(seed: int, *key: int) -> np.random.Generator:
@@ -146,21 +141,6 @@ def run_part(part: Part) -> tuple[Array, int, int]:
     return rows, unexpected, raised_here
 
 
-def structures_of(part: Part) -> list[ReleaseStructure]:
-    """Make some runs, and return the structure of each release.
-
-    Raises MechanismError if a run fails.
-    """
-    found = []
-    with _PRINTS_REDIRECTED:
-        for _, count, parts in _batches(part):
-            # Releases in arrays have one structure, but for numbers that are none.
-            alike = not any(one.exceptional for one in parts)
-            ones = [one_of(parts, at) for at in range(1 if alike else count)]
-            found += [structure_of_release(one) for one in ones] * (count if alike else 1)
-    return found
-
-
 def digests_of(part: Part) -> list[tuple[str, ...]]:
     """Make some runs, and return hashes of each release: of the whole, and of each of its parts.
 
@@ -181,28 +161,24 @@ def _batches(
     errors: bool = False,  # Whether errors of the code are raised; otherwise they are releases
 ) -> Iterator[tuple[int, int, list[ReleasePart]]]:
     """The number of the first run, how many runs, and their releases along the first axes."""
-    mechanism = part.target.mechanism()
+    mechanism: Any = part.target.mechanism()
     summary = part.target.summary
-    if not part.at_once:
-        for place in range(part.start, part.start + part.count):
-            try:
-                found = _called(part, place, mechanism, part.dataset, part.generator(place))
-                parts = _batch_of_one(part, place, found, summary)
-            except RaisedError as error:
-                if errors:
-                    raise
-                parts = _repeated(error, 1)
-            yield place, 1, parts
-        return
-    many: Mechanism = mechanism.many  # type: ignore[attr-defined]
-    for place in range(part.start, part.start + part.count, _BLOCK):
-        count = min(_BLOCK, part.start + part.count - place)
+    size = _BLOCK if part.at_once else 1
+    end = part.start + part.count
+    for place in range(part.start, end, size):
+        count = min(size, end - place)
+        rng = generator(part.seed, *part.key, part.side, place)
         try:
-            found = _called(part, place, many, part.dataset, part.generator(place), count)
+            if not part.at_once:
+                found = _called(part, place, mechanism, part.dataset, rng)
+                yield place, 1, _batch_of_one(part, place, found, summary)
+                continue
+            found = _called(part, place, mechanism.many, part.dataset, rng, count)
         except RaisedError as error:
             if errors:
                 raise
-            yield place, count, _repeated(error, count)
+            what = raised(error.__cause__ or error)
+            yield place, count, [replace(one, values=np.tile(one.values, count)) for one in what]
             continue
         releases = _listed(found, count, split=summary is not None)
         if releases is None:
@@ -212,12 +188,6 @@ def _batches(
         else:
             for at, release in enumerate(releases, place):
                 yield at, 1, _batch_of_one(part, at, release, summary)
-
-
-def _repeated(error: RaisedError, count: int) -> list[ReleasePart]:
-    """What stands for so many releases where the code raised an error."""
-    assert error.__cause__ is not None
-    return [replace(one, values=np.tile(one.values, count)) for one in raised(error.__cause__)]
 
 
 def _batch_of_one(
@@ -239,7 +209,12 @@ def _listed(
     """The releases that a method many() returned, one by one; None if they are in arrays."""
     if isinstance(found, list) and len(found) == count:
         plain = not split and all(isinstance(one, float | int | np.ndarray | list) for one in found)
-        return None if plain and _has_one_shape(found) else found
+        if not plain:
+            return found
+        try:
+            return None if np.asarray(found).dtype.kind in "biuf" else found
+        except (ValueError, TypeError):
+            return found
     if not split:
         return None
     if isinstance(found, tuple):
@@ -247,13 +222,6 @@ def _listed(
     if isinstance(found, dict):
         return [{key: one[place] for key, one in found.items()} for place in range(count)]
     return [found[place] for place in range(count)]
-
-
-def _has_one_shape(found: list[Any]) -> bool:
-    try:
-        return np.asarray(found).dtype.kind in "biuf"
-    except (ValueError, TypeError):
-        return False
 
 
 def _batch_of_many(layout: ReleaseLayout, found: Any, count: int) -> list[ReleasePart]:
@@ -317,7 +285,6 @@ class MechanismRunner:
         self._jobs = jobs
         self._seconds_a_run = 0.0
         self._layouts: list[tuple[Neighbours, ReleaseLayout]] = []
-        self._telling: list[tuple[Neighbours, str]] = []
         self.at_once = hasattr(target.mechanism(), "many")
         """Whether the mechanism is asked for many releases at once."""
         self.runs = 0
@@ -349,55 +316,23 @@ class MechanismRunner:
             if known is pair:
                 return layout
         blank = ReleaseLayout(fields=(), points=points_of(pair))
-        self._sides: list[int] = []
-        structures = self._structures(pair, blank, start=0, count=_PROBES)
-        if all(one[:1] and one[0].path == RAISED for one in structures):
-            self._raise_again(pair, blank)
-        if all(any(part.path.endswith(NOT_FINITE) for part in one) for one in structures):
+        seen = self._structures(pair, blank, start=0, count=_PROBES)
+        first = self._parts(pair, blank, key=(_LAYOUT_KEY,), start=0, count=1)[0]
+        if all(one[:1] and one[0].path == RAISED for _, one in seen):
+            # Code that raises in every run has no outputs: its error is that of the test.
+            with _PRINTS_REDIRECTED:
+                next(_batches(first, errors=True))
+        if all(any(part.path.endswith(NOT_FINITE) for part in one) for _, one in seen):
             raise MechanismError(
                 f"{self.target.name} returned NaN or infinities in every run; such a release has "
                 "no verdict."
             )
-        if may_vary(structures):
-            structures += self._structures(pair, blank, start=_PROBES, count=_MORE_PROBES)
-        self._telling.append((pair, self._difference(structures)))
-        first = self._parts(pair, blank, key=(_LAYOUT_KEY,), start=0, count=1)[0]
+        if may_vary([one for _, one in seen]):
+            seen += self._structures(pair, blank, start=_PROBES, count=_MORE_PROBES)
         with _naming_run(first, 0):
-            layout = layout_of(structures, points=blank.points)
-        self._layouts.append((pair, layout))
-        return layout
-
-    def kinds_differ(self, pair: Neighbours) -> str:
-        """How the kinds of the first releases differ between the data sets; empty if they do not.
-
-        Raises MechanismError if no run gives a release.
-        """
-        self.layout_for(pair)
-        return next(found for known, found in self._telling if known is pair)
-
-    def _difference(self, structures: list[ReleaseStructure]) -> str:
-        """Kinds that only one of the data sets has, in words; empty if there are many kinds."""
-        sides = self._sides
-        seen = [
-            Counter(structures[i] for i in range(len(structures)) if sides[i] == s) for s in (0, 1)
-        ]
-        kinds = set(seen[0]) | set(seen[1])
-        if len(kinds) > _MOST_KINDS:
-            return ""
-        apart = max(abs(seen[0][one] - seen[1][one]) for one in kinds)
-        if len(kinds) == 1 or apart < _APART * sum(seen[0].values()):
-            return ""
-        words = [
-            ", ".join(f"{count} with {kind_in_words(one)}" for one, count in side.most_common())
-            for side in seen
-        ]
-        return f"of {sum(seen[0].values())} releases on D {words[0]}; on D' {words[1]}"
-
-    def _raise_again(self, pair: Neighbours, blank: ReleaseLayout) -> None:
-        """Code that raises in every run has no outputs: its error is that of the test."""
-        first = self._parts(pair, blank, key=(_LAYOUT_KEY,), start=0, count=1)[0]
-        with _PRINTS_REDIRECTED:
-            next(_batches(first, errors=True))
+            layout = layout_of([one for _, one in seen], points=blank.points)
+        self._layouts.append((pair, replace(layout, kinds=_difference(seen))))
+        return self._layouts[-1][1]
 
     def compare_many(
         self,
@@ -466,17 +401,23 @@ class MechanismRunner:
 
     def _structures(
         self, pair: Neighbours, blank: ReleaseLayout, *, start: int, count: int
-    ) -> list[ReleaseStructure]:
+    ) -> list[tuple[int, ReleaseStructure]]:
+        """The structures of some releases, each with its side."""
         parts = self._parts(pair, blank, key=(_LAYOUT_KEY,), start=start, count=count)
         began = time.perf_counter()
-        found = []
-        for part in parts:
-            of_part = structures_of(part)
-            found += of_part
-            self._sides += [part.side] * len(of_part)
+        found: list[tuple[int, ReleaseStructure]] = []
+        with _PRINTS_REDIRECTED:
+            for part in parts:
+                for _, made, release in _batches(part):
+                    # Releases in arrays have one structure, but for numbers that are none.
+                    alike = not any(one.exceptional for one in release)
+                    ones = [one_of(release, at) for at in range(1 if alike else made)]
+                    seen = [(part.side, tuple(one.known() for one in its)) for its in ones]
+                    found += seen * (made if alike else 1)
         # A small block says little about the pace of large ones.
         if not self.at_once:
-            self._note_pace((time.perf_counter() - began) / (2 * count))
+            pace = (time.perf_counter() - began) / (2 * count)
+            self._seconds_a_run = min(pace, self._seconds_a_run or pace)
         return found
 
     def draw(
@@ -493,19 +434,21 @@ class MechanismRunner:
         Raises MechanismError if a run fails.
         """
         layout = self.layout_for(pair)
-        if scores is None:
-            _check_room(layout, count)
+        most = _MOST_KEPT // (2 * layout.size)
+        if scores is None and count > most:
+            raise ValueError(
+                f"{count} training runs on each side, of {layout.size} numbers each, are too many "
+                f"to keep: expected at most {most} training runs, or smaller releases."
+            )
         parts = self._parts(pair, layout, key=key, start=start, count=count, scores=scores)
         found = self._run(parts, 2 * count)
         self.runs += 2 * count
-        self.unexpected += sum(unexpected for _, unexpected, _ in found)
-        half = len(parts) // 2
-        for side, of_side in enumerate((found[:half], found[half:])):
-            self.raised[side] += sum(raised_here for _, _, raised_here in of_side)
-        return (
-            np.concatenate([rows for rows, _, _ in found[:half]]),
-            np.concatenate([rows for rows, _, _ in found[half:]]),
-        )
+        rows: list[list[Array]] = [[], []]
+        for part, (of_part, unexpected, raised_here) in zip(parts, found, strict=True):
+            rows[part.side].append(of_part)
+            self.unexpected += unexpected
+            self.raised[part.side] += raised_here
+        return np.concatenate(rows[0]), np.concatenate(rows[1])
 
     def _parts(
         self,
@@ -518,6 +461,12 @@ class MechanismRunner:
         scores: Sequence[NamedScore] | None = None,
     ) -> list[Part]:
         """The runs in parts that processes can share: those on D, then those on D'."""
+        # Blocks are never cut.
+        size, end = _BLOCK, start + count
+        if not self.at_once:
+            # Each part takes about a quarter of a second, and there are at least sixteen parts.
+            fitting = int(0.25 / self._seconds_a_run) if self._seconds_a_run else _BLOCK
+            size = max(1, min(fitting, _BLOCK, -(-count // 16)))
         return [
             Part(
                 target=self.target,
@@ -526,13 +475,13 @@ class MechanismRunner:
                 seed=self.seed,
                 key=key,
                 start=place,
-                count=size,
+                count=min(size, end - place),
                 layout=layout,
                 at_once=self.at_once,
                 scores=None if scores is None else tuple(scores),
             )
             for side, dataset in enumerate((pair.first, pair.second))
-            for place, size in self._cut(start, count)
+            for place in range(start, end, size)
         ]
 
     def _run(self, parts: list[Part], runs: int) -> list[tuple[Array, int, int]]:
@@ -544,29 +493,22 @@ class MechanismRunner:
         # to the next, is not taken for a difference between the data sets.
         order = generator(self.seed, _ORDER_KEY, self.runs).permutation(len(parts))
         found = {place: run_part(parts[place]) for place in order.tolist()}
-        self._note_pace((time.perf_counter() - began) / runs)
+        # First runs import modules and fill caches, so the fastest pace seen is kept.
+        pace = (time.perf_counter() - began) / runs
+        self._seconds_a_run = min(pace, self._seconds_a_run or pace)
         return [found[place] for place in range(len(parts))]
 
-    def _note_pace(self, pace: float) -> None:
-        """First runs import modules and fill caches, so the fastest pace seen is kept."""
-        self._seconds_a_run = min(pace, self._seconds_a_run or pace)
 
-    def _cut(self, start: int, count: int) -> list[tuple[int, int]]:
-        """Cut the runs into parts (start, count); blocks are never cut."""
-        size = _BLOCK
-        if not self.at_once:
-            # Each part takes about a quarter of a second, and there are at least sixteen parts.
-            fitting = int(0.25 / self._seconds_a_run) if self._seconds_a_run else _BLOCK
-            size = max(1, min(fitting, _BLOCK, -(-count // 16)))
-        return [
-            (place, min(size, start + count - place)) for place in range(start, start + count, size)
-        ]
-
-
-def _check_room(layout: ReleaseLayout, count: int) -> None:
-    most = _MOST_KEPT // (2 * layout.size)
-    if count > most:
-        raise ValueError(
-            f"{count} training runs on each side, of {layout.size} numbers each, are too many to "
-            f"keep: expected at most {most} training runs, or smaller releases."
-        )
+def _difference(seen: list[tuple[int, ReleaseStructure]]) -> str:
+    """Kinds that only one of the data sets has, in words; empty if there are many kinds."""
+    sides = [Counter(one for side, one in seen if side == wanted) for wanted in (0, 1)]
+    kinds, total = set(sides[0]) | set(sides[1]), sides[0].total()
+    if len(kinds) == 1 or len(kinds) > _MOST_KINDS:
+        return ""
+    if max(abs(sides[0][one] - sides[1][one]) for one in kinds) < _APART * total:
+        return ""
+    words = [
+        ", ".join(f"{count} with {kind_in_words(one)}" for one, count in side.most_common())
+        for side in sides
+    ]
+    return f"of {total} releases on D {words[0]}; on D' {words[1]}"

@@ -9,11 +9,10 @@ from typing import Any
 
 from rdpkit.formats.numbers import as_given, rounded_down
 from rdpkit.formats.records import as_plain
-from rdpkit.verification.blackbox.betting.detectable import DetectableViolation
-from rdpkit.verification.blackbox.betting.lower_bounds import MuLowerBound
+from rdpkit.verification.blackbox.betting.bounds import DetectableViolation, MuLowerBound
 from rdpkit.verification.blackbox.mistakes import Mistake
 from rdpkit.verification.blackbox.neighbours import Neighbours
-from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest
+from rdpkit.verification.blackbox.targets import ClaimUnderTest
 from rdpkit.verification.estimators.base import Diagnostic, Stop, Verdict
 
 _WHY = {

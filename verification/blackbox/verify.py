@@ -18,22 +18,23 @@ import numpy as np
 
 from rdpkit import _validate
 from rdpkit.formats.numbers import how_many
-from rdpkit.verification.blackbox.betting.detectable import (
+from rdpkit.verification.blackbox.adversarial_pairs import MOST_QUIET_PAIRS
+from rdpkit.verification.blackbox.betting.bounds import (
     DetectableViolation,
     detectable_violation,
+    epsilon_bound,
+    mu_bound,
 )
-from rdpkit.verification.blackbox.betting.lower_bounds import epsilon_bound, mu_bound
 from rdpkit.verification.blackbox.betting.pair_test import FIRST_LESSON, PairTest, main_line
 from rdpkit.verification.blackbox.betting.search import (
     OF_OTHERS,
     OF_THE_CLEAREST,
+    RUNS_A_PAIR,
+    Progress,
     Spending,
-    affordable_pairs,
-    most_pairs,
     search,
 )
-from rdpkit.verification.blackbox.betting.steps import Progress
-from rdpkit.verification.blackbox.checks.dependence import dependence
+from rdpkit.verification.blackbox.checks import dependence
 from rdpkit.verification.blackbox.fresh_processes import FreshEvidence, fresh_evidence
 from rdpkit.verification.blackbox.mistakes import (
     Mistake,
@@ -52,11 +53,15 @@ from rdpkit.verification.blackbox.options import (
 from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target
 from rdpkit.verification.blackbox.release_parts import MechanismError
 from rdpkit.verification.blackbox.runs import MechanismRunner
-from rdpkit.verification.blackbox.scores.learned import has_classifiers
+from rdpkit.verification.blackbox.scores.library import has_classifiers
 from rdpkit.verification.blackbox.scores.named_score import NamedScore
-from rdpkit.verification.blackbox.targets import Mechanism, TargetReference
+from rdpkit.verification.blackbox.targets import (
+    ClaimUnderTest,
+    Mechanism,
+    TargetReference,
+    event_claim,
+)
 from rdpkit.verification.blackbox.targets import target as find_target
-from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest, event_claim
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.estimators.base import Diagnostic, OutputScore, Stop, Verdict
 
@@ -104,7 +109,7 @@ def verify(
         method ``many(dataset, rng, count)``, that is called instead and returns ``count``
         independent releases along the first axis, or a list of them.
     claim : ClaimUnderTest, optional
-        From :func:`rdpkit.verification.blackbox.tested_claim.dp_claim` or ``event_claim``. By
+        From :func:`rdpkit.verification.blackbox.targets.dp_claim` or ``event_claim``. By
         default the target's own (:class:`rdpkit.verification.blackbox.targets.TargetDescription`),
         which every mechanism of the zoo has.
     neighbours : Neighbours or sequence of Neighbours, optional
@@ -157,7 +162,14 @@ def verify(
     pairs, probed, notes, checks = _probe(spending, pairs, chosen.pairs)
     fresh = _bet_on_new_processes(probed, tested, spending, chosen, fresh_processes)
     pairs, telling = _telling_first(runner, pairs)
-    lesson = _first_lesson(chosen.training, spending)
+    most_runs = spending.runs_in_time()
+    # So many runs on each data set of a pair come before the first bet.
+    lesson = chosen.training or max(LEAST_TRAINING, min(FIRST_LESSON, most_runs // 8))
+    if most_runs < 2 * lesson:
+        raise ValueError(
+            f"Expected at least {2 * lesson} runs, which come before the first bet, got "
+            f"{most_runs} (samples, or what the time budget pays for)."
+        )
     make = functools.partial(
         PairTest,
         runner=runner,
@@ -170,7 +182,8 @@ def verify(
         make(pair, place, first_lesson=min(lesson, _SHORT_LESSON) if place < telling else lesson)
         for place, pair in enumerate(pairs)
     ]
-    most = most_pairs(tests)
+    # The search may add some to several pairs.
+    most = len(tests) + MOST_QUIET_PAIRS if len(tests) > 1 else 1
     leader, errors = search(tests, spending, first=telling)
     depend = None if leader.leading is None else dependence(*leader.leading.test.scores)
     result = VerificationResult(
@@ -180,7 +193,9 @@ def verify(
         checks=tuple(checks),
         mistakes=_named_mistakes(leader, spending, fresh),
         mu=mu_bound(leader.mu_events, failure=chosen.false_alarm_rate, pairs=most),
-        detectable=_detectable(tested, leader, spending, pairs=len(tests)),
+        detectable=None
+        if spending.stop is Stop.REJECTED
+        else _detectable(tested, leader, spending, pairs=len(tests)),
         notes=(*notes, *_notes_on_runs(runner, errors, fresh)),
         pair=leader.pair.describe(),
         shape=runner.layout_for(leader.pair).describe(),
@@ -260,7 +275,9 @@ def _probe(
             "come from rng, so a replay with the same seed will differ"
         )
     if most_pairs is None:
-        most_pairs = affordable_pairs(spending, min(len(pairs), MOST_PAIRS))
+        # With the runs that time allows.
+        affordable = spending.runs_in_time() // (2 * RUNS_A_PAIR)
+        most_pairs = max(1, min(len(pairs), MOST_PAIRS, affordable))
     return pairs[:most_pairs], pair, notes, [] if differs is None else [differs]
 
 
@@ -271,7 +288,7 @@ def _telling_first(
     telling = []
     for pair in pairs:
         try:
-            differs = runner.kinds_differ(pair)
+            differs = runner.layout_for(pair).kinds
         except MechanismError:
             # The search says why pairs are left out.
             continue
@@ -279,18 +296,6 @@ def _telling_first(
             telling.append(pair)
     others = [pair for pair in pairs if not any(pair is one for one in telling)]
     return [*telling, *others], len(telling)
-
-
-def _first_lesson(training: int | None, spending: Spending) -> int:
-    """How many runs on each data set of a pair come before the first bet."""
-    most = spending.runs_in_time()
-    count = training or max(LEAST_TRAINING, min(FIRST_LESSON, most // 8))
-    if most < 2 * count:
-        raise ValueError(
-            f"Expected at least {2 * count} runs, which come before the first bet, got {most} "
-            "(samples, or what the time budget pays for)."
-        )
-    return count
 
 
 def _outcome(
@@ -315,10 +320,8 @@ def _outcome(
 
 def _detectable(
     claim: ClaimUnderTest, leader: PairTest, spending: Spending, *, pairs: int
-) -> DetectableViolation | None:
-    """What would have been rejected; None if the claim was."""
-    if spending.stop is Stop.REJECTED:
-        return None
+) -> DetectableViolation:
+    """What would have been rejected."""
     epsilon, delta = main_line(claim.part)
     share = min((slot.log_prior for slot in leader.slots), default=0.0)
     return detectable_violation(
@@ -360,10 +363,7 @@ def _bet_on_new_processes(
 
 
 def _models(
-    given: tuple[str, ...],
-    subject: TargetReference,
-    own: NamedScore | None,
-    notes: list[str],
+    given: tuple[str, ...], subject: TargetReference, own: NamedScore | None, notes: list[str]
 ) -> tuple[str, ...]:
     """The classifiers that scores are learnt with; a score of the target's own replaces them."""
     if given:
@@ -403,9 +403,7 @@ def _notes_on_runs(
 
 
 def _named_mistakes(
-    leader: PairTest,
-    spending: Spending,
-    fresh: FreshEvidence | None,
+    leader: PairTest, spending: Spending, fresh: FreshEvidence | None
 ) -> tuple[Mistake, ...]:
     """The mistakes that explain a rejection: those whose own evidence reaches their own level."""
     if spending.stop is not Stop.REJECTED:

@@ -28,7 +28,7 @@ from rdpkit.verification.cli.code_options import evidence_options, read_evidence
 
 if TYPE_CHECKING:
     from rdpkit.verification.auditing.cache import AuditCache
-    from rdpkit.verification.blackbox.betting.steps import VerificationStep
+    from rdpkit.verification.blackbox.betting.search import VerificationStep
 
 file_type = click.Path(path_type=Path, dir_okay=False)
 

@@ -36,10 +36,9 @@ from rdpkit.verification.cli.code_options import (
 from rdpkit.verification.cli.replay import replayed_library, replayed_targets
 
 if TYPE_CHECKING:
-    from rdpkit.verification.blackbox.betting.steps import VerificationStep
+    from rdpkit.verification.blackbox.betting.search import VerificationStep
     from rdpkit.verification.blackbox.detection_rates import DetectionRate
-    from rdpkit.verification.evidence.accumulation import EvidenceOptions
-    from rdpkit.verification.evidence.outcomes import TargetOutcome
+    from rdpkit.verification.evidence.accumulation import EvidenceOptions, TargetOutcome
     from rdpkit.verification.evidence.requests import VerificationRequest
     from rdpkit.verification.outputs.tests_of_code import CodeView
 
@@ -244,8 +243,11 @@ def _outcome(
 ) -> TargetOutcome:
     """Test one target; among several, one that cannot be tested does not end the others."""
     from rdpkit.verification.blackbox.targets import target  # noqa: PLC0415 - as above
-    from rdpkit.verification.evidence.accumulation import accumulated_test  # noqa: PLC0415
-    from rdpkit.verification.evidence.outcomes import TargetOutcome, place_of  # noqa: PLC0415
+    from rdpkit.verification.evidence.accumulation import (  # noqa: PLC0415
+        TargetOutcome,
+        accumulated_test,
+        place_of,
+    )
 
     with work_shown() as work:
 

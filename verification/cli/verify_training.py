@@ -80,7 +80,7 @@ def _checked(
 ) -> TrainingVerification:
     """Check, print and write."""
     # Imported where it is needed, so that help is printed at once.
-    from rdpkit.verification.evidence.outcomes import place_of  # noqa: PLC0415
+    from rdpkit.verification.evidence.accumulation import place_of  # noqa: PLC0415
     from rdpkit.verification.outputs.tests_of_code import (  # noqa: PLC0415
         view_of_failure,
         view_of_training,

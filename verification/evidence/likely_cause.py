@@ -16,7 +16,7 @@ from rdpkit.verification.blackbox.adversarial_pairs import USUAL_NORM
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.release_parts import MechanismError
 from rdpkit.verification.blackbox.runs import MechanismRunner
-from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest
+from rdpkit.verification.blackbox.targets import ClaimUnderTest
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.estimators.base import Array
 from rdpkit.verification.evidence.requests import VerificationRequest
@@ -69,7 +69,7 @@ def likely_cause(request: VerificationRequest, result: VerificationResult) -> Li
         return LikelyCause(
             kind=named.kind.value, message=named.message, advice=named.advice, measured=measured
         )
-    longest = 0.0 if pair is None else _longest(pair)
+    longest = 0.0 if pair is None else pair.longest
     event = result.claim.event
     unclipped = measured is not None and _moves_less_if_shorter(request, result, measured)
     if isinstance(event, Gaussian | Laplace) and measured is not None:
@@ -124,7 +124,7 @@ def _moves_less_if_shorter(
         return False
     norm = float(getattr(result.claim.event, "record_norm", USUAL_NORM))
     # Still longer than the norm: what is clipped moves the outputs as far as before.
-    factor = math.sqrt(norm / _longest(pair))
+    factor = math.sqrt(norm / pair.longest)
     shorter = measured_outputs(request, pair.scaled(factor), seed=result.seed)
     return shorter is not None and shorter.shift <= 0.5 * (1.0 + factor) * measured.shift
 
@@ -190,11 +190,3 @@ def _of_noisy_sum(
             measured=measured,
         )
     return None
-
-
-def _longest(pair: Neighbours) -> float:
-    """The norm of the longest record of a pair."""
-    return max(
-        float(np.linalg.norm(side.features, axis=1).max(initial=0.0))
-        for side in (pair.first, pair.second)
-    )

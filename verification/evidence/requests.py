@@ -14,7 +14,7 @@ from typing import Any
 from rdpkit import Adjacency, Event, _validate
 from rdpkit.formats.tables import event_in_file, event_to_table, read_event
 from rdpkit.verification.blackbox import targets
-from rdpkit.verification.blackbox.betting.steps import Progress
+from rdpkit.verification.blackbox.betting.search import Progress
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.options import (
     OPTIONS,
@@ -24,8 +24,14 @@ from rdpkit.verification.blackbox.options import (
     words_of,
 )
 from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target
-from rdpkit.verification.blackbox.targets import Mechanism, TargetDescription, TargetReference
-from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest, dp_claim, event_claim
+from rdpkit.verification.blackbox.targets import (
+    ClaimUnderTest,
+    Mechanism,
+    TargetDescription,
+    TargetReference,
+    dp_claim,
+    event_claim,
+)
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.blackbox.verify import verify
 

@@ -71,11 +71,7 @@ _TEST = {
     "verdict": Key(records.string(), needed=True),
     "date": Key(records.text(), needed=True),
 }
-_LINES: Mapping[str, Mapping[str, Key]] = {
-    "evidence": _HEADER,
-    "code": _APPEARANCE,
-    "test": _TEST,
-}
+_LINES: Mapping[str, Mapping[str, Key]] = {"evidence": _HEADER, "code": _APPEARANCE, "test": _TEST}
 _Table = dict[str, Any]
 # A claim and a digest of its code: what a hypothesis is about.
 _Hypothesis = tuple[str, str]
@@ -281,12 +277,7 @@ class _Ledger:
     """The lines of a file, in the order of their dates."""
 
     def __init__(
-        self,
-        path: Path,
-        lines: list[_Table],
-        *,
-        rate: float | None,
-        control: ErrorControl | None,
+        self, path: Path, lines: list[_Table], *, rate: float | None, control: ErrorControl | None
     ) -> None:
         self._path = path
         self._lines = lines

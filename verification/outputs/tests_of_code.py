@@ -15,7 +15,7 @@ from typing import Any
 from rdpkit.formats.text import escaped_markdown
 from rdpkit.verification.blackbox.detection_rates import DetectionRate
 from rdpkit.verification.blackbox.zoo import FIXED
-from rdpkit.verification.evidence.outcomes import TargetOutcome
+from rdpkit.verification.evidence.accumulation import TargetOutcome
 from rdpkit.verification.outputs.ci_formats import (
     JUnitCase,
     SarifResult,

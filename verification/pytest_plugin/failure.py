@@ -10,8 +10,8 @@ from rdpkit.formats.numbers import as_given
 from rdpkit.formats.text import printable, rounded_down
 from rdpkit.verification.blackbox.betting.pair_test import main_line
 from rdpkit.verification.blackbox.verification_result import VerificationResult
+from rdpkit.verification.evidence.accumulation import TargetOutcome
 from rdpkit.verification.evidence.likely_cause import LikelyCause
-from rdpkit.verification.evidence.outcomes import TargetOutcome
 
 _WIDTH, _HEADING = 96, 11
 _LONGEST_EVENT = 300

@@ -10,8 +10,8 @@ import rdpkit
 from rdpkit import Event
 from rdpkit.calibration import NoEffectError
 from rdpkit.verification.blackbox.verification_result import VerificationResult
+from rdpkit.verification.evidence.accumulation import TargetOutcome
 from rdpkit.verification.evidence.likely_cause import LikelyCause
-from rdpkit.verification.evidence.outcomes import TargetOutcome
 from rdpkit.verification.outputs.tests_of_code import CodeView, view_of_outcome
 from rdpkit.verification.replay.findings import ReplayResult
 

@@ -16,11 +16,15 @@ import pytest
 
 from rdpkit import Adjacency, Event
 from rdpkit.verification.blackbox.verification_result import VerificationResult
-from rdpkit.verification.evidence.accumulation import EvidenceOptions, accumulated_test
+from rdpkit.verification.evidence.accumulation import (
+    EvidenceOptions,
+    TargetOutcome,
+    accumulated_test,
+    place_of,
+)
 from rdpkit.verification.evidence.decorator import check_keywords
 from rdpkit.verification.evidence.error_control import share_of_test
 from rdpkit.verification.evidence.likely_cause import LikelyCause, likely_cause
-from rdpkit.verification.evidence.outcomes import TargetOutcome, place_of
 from rdpkit.verification.evidence.replays import replay_of
 from rdpkit.verification.evidence.requests import VerificationRequest, request_of
 from rdpkit.verification.evidence.store import USUAL_RATE, Position

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rdpkit.verification.blackbox.options import VerificationOptions
-from rdpkit.verification.blackbox.tested_claim import dp_claim
+from rdpkit.verification.blackbox.targets import dp_claim
 from rdpkit.verification.replay.agents import AgentError, ProcessAgent, end_agents
 from rdpkit.verification.replay.findings import ReplayResult, not_examined
 from rdpkit.verification.replay.libraries import Library, agents_of, environment

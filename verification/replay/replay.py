@@ -18,7 +18,7 @@ from rdpkit.formats.numbers import how_many
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.options import LEAST_TRAINING, VerificationOptions
 from rdpkit.verification.blackbox.release_parts import MechanismError
-from rdpkit.verification.blackbox.tested_claim import ClaimUnderTest
+from rdpkit.verification.blackbox.targets import ClaimUnderTest
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.blackbox.verify import verify
 from rdpkit.verification.estimators.privacy_claims import DpClaim, ProfileClaim

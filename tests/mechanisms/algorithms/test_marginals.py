@@ -11,7 +11,7 @@ from rdpkit.mechanisms.parts.marginals.rounds import RoundShares
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.records import public_scaling
 from rdpkit.verification.blackbox.options import VerificationOptions
-from rdpkit.verification.blackbox.tested_claim import event_claim
+from rdpkit.verification.blackbox.targets import event_claim
 from rdpkit.verification.blackbox.verify import verify
 from tests.mechanisms.flat import synthesize
 

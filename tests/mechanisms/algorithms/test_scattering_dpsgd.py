@@ -11,7 +11,7 @@ from rdpkit.mechanisms.algorithms import original, scattering_dpsgd
 from rdpkit.mechanisms.algorithms.scattering_dpsgd import Gradients, ScatteringDPSGDOptions
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.verification.blackbox.options import VerificationOptions
-from rdpkit.verification.blackbox.tested_claim import event_claim
+from rdpkit.verification.blackbox.targets import event_claim
 from rdpkit.verification.blackbox.verify import verify
 from tests.mechanisms.flat import synthesize
 

@@ -11,8 +11,7 @@ import rdpkit
 from rdpkit.mechanisms.algorithms import find_mechanism, mechanism_names
 from rdpkit.mechanisms.algorithms.class_wise_dpmix import as_listed
 from rdpkit.verification.blackbox.options import VerificationOptions
-from rdpkit.verification.blackbox.targets import target
-from rdpkit.verification.blackbox.tested_claim import event_claim
+from rdpkit.verification.blackbox.targets import event_claim, target
 from rdpkit.verification.blackbox.verify import verify
 from rdpkit.verification.cli.verify import verify as verify_command
 

@@ -239,10 +239,7 @@ def pairs_of_arrays(rng, count):
 
 @pytest.mark.parametrize(
     "of_many",
-    [
-        lambda one, two: (one, two),
-        lambda one, two: list(zip(one, two.tolist(), strict=True)),
-    ],
+    [lambda one, two: (one, two), lambda one, two: list(zip(one, two.tolist(), strict=True))],
 )
 def test_many_returns_what_single_calls_would(of_many):
     class Mechanism:

@@ -11,7 +11,7 @@ from rdpkit.verification.blackbox import zoo
 from rdpkit.verification.blackbox.detection_rates import measure
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.options import VerificationOptions
-from rdpkit.verification.blackbox.tested_claim import dp_claim
+from rdpkit.verification.blackbox.targets import dp_claim
 from rdpkit.verification.blackbox.verify import verify
 from rdpkit.verification.estimators import clopper_pearson
 
@@ -28,10 +28,7 @@ def surely_above(hits, trials, rate):
 def test_every_broken_mechanism_is_caught(name):
     """Power 0.95 is asked for; with a true power of 0.99 this fails in 1 of 150 cases."""
     found = measure(
-        name,
-        repeats=40,
-        options=VerificationOptions(seed=1, false_alarm_rate=RATE),
-        jobs=1,
+        name, repeats=40, options=VerificationOptions(seed=1, false_alarm_rate=RATE), jobs=1
     )
     assert found.caught >= 0.95 * found.repeats
     # In under a minute, on one core of any machine of these days: seconds are not asserted on.

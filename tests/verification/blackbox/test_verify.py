@@ -15,7 +15,7 @@ from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.release_parts import MechanismError
-from rdpkit.verification.blackbox.tested_claim import dp_claim, event_claim
+from rdpkit.verification.blackbox.targets import dp_claim, event_claim
 from rdpkit.verification.blackbox.verify import verify
 from rdpkit.verification.estimators.base import DiagnosticKind, Stop
 

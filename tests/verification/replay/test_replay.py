@@ -6,7 +6,7 @@ import pytest
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.verification import primitive, verify_by_replay
-from rdpkit.verification.blackbox.tested_claim import dp_claim
+from rdpkit.verification.blackbox.targets import dp_claim
 from rdpkit.verification.replay.agents import LocalAgent
 from rdpkit.verification.replay.findings import ReplayVerdict
 from rdpkit.verification.replay.pairs import DataSpace

@@ -14,18 +14,12 @@ import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import rankdata
 
-from rdpkit.verification.blackbox.betting.lower_bounds import (
-    CountedEvent,
-    best_event,
-    epsilon_of,
-    mu_of,
-)
+from rdpkit.verification.blackbox.betting.bounds import CountedEvent, best_event, epsilon_of, mu_of
 from rdpkit.verification.blackbox.mistakes import NamingLevels
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.runs import MechanismRunner, generator
 from rdpkit.verification.blackbox.scores.library import candidate_scores
-from rdpkit.verification.blackbox.scores.named_score import NamedScore
-from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
+from rdpkit.verification.blackbox.scores.named_score import NamedScore, TrainingOutputs
 from rdpkit.verification.estimators.base import Array, Diagnostic, DiagnosticKind, Stop
 from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
 from rdpkit.verification.estimators.sequential import SequentialTest
@@ -169,7 +163,10 @@ class PairTest:
         # What is learnt in the search from fewer runs decides where to look, and not what to bet.
         if self.slots and self._next_lesson > self.first_lesson:
             p_scores, q_scores = (
-                (p, q) if scores is not None else (self._scored(p), self._scored(q))
+                np.stack([slot.score.of(side) for slot in self.slots], axis=1)
+                if scores is None
+                else side
+                for side in (p, q)
             )
             factor = self._bet_on(p_scores, q_scores, log_needed)
         if learning:
@@ -202,8 +199,9 @@ class PairTest:
         fitted = self._kept_rows >= max(_FIRST_FIT, _FIT_AGAIN * self._fitted_rows)
         # A single number is its own score, or its distance from something; the others see that.
         models = self.models if fitted and p.shape[1] > 1 else ()
-        kinds = self.runner.kinds_differ(self.pair)
-        scores = candidate_scores(training, own=self.own, models=models, rng=rng, kinds=kinds)
+        scores = candidate_scores(
+            training, own=self.own, models=models, rng=rng, kinds=layout.kinds
+        )
         if fitted:
             self._fitted_rows = self._kept_rows
         self.slots = self._shared(scores, p[cut:], q[cut:])
@@ -218,8 +216,20 @@ class PairTest:
 
         Outputs p and q, which taught neither, teach the first bets on the new ones.
         """
-        carried = self._carried()
-        fresh = self._unlike(carried, scores, np.concatenate([p, q]))
+        # The bets that go on as they are: those with the most capital, which have begun.
+        going = [slot for slot in self.slots if slot.test.stop is None]
+        if self._next_lesson <= self.first_lesson:
+            going = []
+        carried = sorted(going, key=lambda slot: -slot.log_weight)[:_CARRIED]
+        # Scores are new that do not order outputs nearly as one does that is carried on.
+        rows = np.concatenate([p, q])
+        some = rows[:: max(1, len(rows) // _COMPARED)]
+        known = [rankdata(slot.score.of(some)) for slot in carried]
+        fresh = []
+        for score in scores:
+            ranks = rankdata(score.of(some))
+            if not any(_correlation(ranks, one) > _ALIKE for one in known):
+                fresh.append(score)
         # The more was won on this pair, the more is kept by the bets that won it.
         spread = _SPREAD_AGAIN * math.exp(-max(0.0, self._log_gain))
         spread = spread if carried and fresh else float(not carried)
@@ -242,26 +252,6 @@ class PairTest:
                 )
             )
         return carried
-
-    def _carried(self) -> list[ScoreBets]:
-        """The bets that go on as they are: those with the most capital, which have begun."""
-        if self._next_lesson <= self.first_lesson:
-            return []
-        going = [slot for slot in self.slots if slot.test.stop is None]
-        return sorted(going, key=lambda slot: -slot.log_weight)[:_CARRIED]
-
-    def _unlike(
-        self, carried: list[ScoreBets], scores: list[NamedScore], rows: Array
-    ) -> list[NamedScore]:
-        """The scores that do not order outputs nearly as one does that is carried on."""
-        some = rows[:: max(1, len(rows) // _COMPARED)]
-        known = np.array([rankdata(slot.score.of(some)) for slot in carried])
-        fresh = []
-        for score in scores:
-            ranks = rankdata(score.of(some))
-            if not any(_correlation(ranks, one) > _ALIKE for one in known):
-                fresh.append(score)
-        return fresh
 
     def _choose_events(self, p: Array, q: Array) -> None:
         """Choose the events whose hits in the outputs to come give the lower bounds."""
@@ -289,9 +279,6 @@ class PairTest:
         )
         found = self.leading.test.outcome().diagnostics
         return tuple(one for one in found if blind or one.kind is not unseen)
-
-    def _scored(self, rows: Array) -> Array:
-        return np.stack([slot.score.of(rows) for slot in self.slots], axis=1)
 
     def _bet_on(self, p_scores: Array, q_scores: Array, log_needed: float) -> float:
         for counted in (self.epsilon_events, self.mu_events):

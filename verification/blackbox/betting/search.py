@@ -1,4 +1,4 @@
-"""How the runs of a test are spent on several pairs of data sets.
+"""How the runs of a test are spent on several pairs of data sets, and how far it has come.
 
 A few runs are made on every pair, more on those that promise most, and most of them on the clearest
 pair. Every bet on every pair multiplies one capital, so no runs are lost to the search. What is
@@ -10,17 +10,36 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
+from rdpkit.verification.blackbox.adversarial_pairs import quiet_pairs
 from rdpkit.verification.blackbox.betting.pair_test import PairTest
-from rdpkit.verification.blackbox.betting.steps import Progress, VerificationStep
 from rdpkit.verification.blackbox.options import MOST_PAIRS
-from rdpkit.verification.blackbox.quiet_pairs import MOST_QUIET_PAIRS, quiet_pairs
 from rdpkit.verification.blackbox.release_parts import MechanismError
 from rdpkit.verification.blackbox.runs import MechanismRunner
 from rdpkit.verification.estimators.base import Stop
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationStep:
+    """How far a verification has come."""
+
+    stage: str  # "probing", "searching" or "testing"
+    runs: int  # Runs so far, on both data sets
+    of: int  # The most runs that there will be
+    log_e_value: float  # Evidence against the claim so far: the logarithm of the bettor's capital
+    needed: float  # The claim is rejected once the evidence reaches this
+    seconds_left: float
+    """How long it takes at most, by the pace of the runs so far: it ends as soon as the answer is
+    clear.
+    """
+
+
+Progress = Callable[[VerificationStep], None]
+
 
 # Runs on each data set of a pair after each stage of the search, and how many of 24 pairs stay. Of
 # fewer pairs fewer stay, because there are few runs where few pairs can be tried, and most of the
@@ -46,8 +65,8 @@ OF_THE_CLEAREST = 1.0
 """How many standard deviations clear a score of the clearest pair is for half of the usual bet."""
 OF_OTHERS = 5.0
 """The same for other pairs. What is lost by betting on chance adds up, because there are many."""
-# Runs on each data set that a pair can be tested with; fewer pairs are tried if time is short.
-_RUNS_A_PAIR = 500
+RUNS_A_PAIR = 500
+"""Runs on each data set that a pair can be tested with; fewer are tried if time is short."""
 
 
 @dataclass(slots=True, eq=False)
@@ -110,26 +129,22 @@ class Spending:
             # The capital is looked at often enough to stop soon after the answer is clear.
             part = min(count, max(_FEWEST_TO_LOOK, test.runs // _LOOKS_A_DOUBLING))
             part = min(part, test.until_lesson) if by_lessons else part
-            self._part(test, part, stage, caution)
             count -= part
-
-    def _part(self, test: PairTest, count: int, stage: str, caution: float) -> None:
-        self.report(stage)
-        left = (self.most - self.runner.runs) // 2
-        in_time = self.runs_in_time() // 2
-        # A replay asks for a number of runs and not for a time, so at least one is made.
-        in_time = max(in_time, 0 if self.runner.runs else 1)
-        possible = min(count, left, in_time)
-        if possible > 0:
-            # The factor with which the claim would be rejected.
-            needed = math.log(-math.expm1(self._log_aside - self.log_needed)) + self.log_needed
-            self._log_main += test.bet(
-                possible, log_needed=needed - self._log_main, caution=caution
-            )
-            self._look()
-        if possible < count and self.stop is None:
-            self.stop = Stop.EXHAUSTED
-        self.report(stage)
+            self.report(stage)
+            left = (self.most - self.runner.runs) // 2
+            # A replay asks for a number of runs and not for a time, so at least one is made.
+            in_time = max(self.runs_in_time() // 2, 0 if self.runner.runs else 1)
+            possible = min(part, left, in_time)
+            if possible > 0:
+                # The factor with which the claim would be rejected.
+                needed = math.log(-math.expm1(self._log_aside - self.log_needed)) + self.log_needed
+                self._log_main += test.bet(
+                    possible, log_needed=needed - self._log_main, caution=caution
+                )
+                self._look()
+            if possible < part and self.stop is None:
+                self.stop = Stop.EXHAUSTED
+            self.report(stage)
 
     def runs_in_time(self) -> int:
         """How many runs can be made until the deadline, and no more than are allowed."""
@@ -141,16 +156,6 @@ class Spending:
         self.log_highest = max(self.log_highest, self.log_capital)
         if self.log_capital >= self.log_needed:
             self.stop = Stop.REJECTED
-
-
-def affordable_pairs(spending: Spending, pairs: int) -> int:
-    """How many pairs can be tried with the runs that time allows, at least one."""
-    return max(1, min(pairs, spending.runs_in_time() // (2 * _RUNS_A_PAIR)))
-
-
-def most_pairs(tests: list[PairTest]) -> int:
-    """The most pairs that a search among these may come to, with those that it adds."""
-    return len(tests) + MOST_QUIET_PAIRS if len(tests) > 1 else 1
 
 
 def search(

@@ -1,22 +1,32 @@
-"""Scores of values that repeat: categories, answers of a selection, zeros, whole rows.
+"""Scores of values that repeat, and of the last bits of those that do not.
 
-The best score of an output with few possible values is the logarithm of the ratio of their
-probabilities, which is estimated from how often each value was seen.
+The best score of an output with few possible values (categories, answers of a selection, zeros,
+whole rows) is the logarithm of the ratio of their probabilities, which is estimated from how often
+each value was seen.
+
+The last bits of a number say nothing about its size. They tell the data sets apart if the noise was
+drawn with fewer bits than the sum, or if something was written into them. Every mechanism that adds
+noise to floating-point numbers shows a little of this: where the sum is smaller than the noise, it
+has fewer random digits, and sums that lie between two numbers are rounded to the even one. That is
+true of correct code for every claim about real numbers, so a bit pattern is tested only if its
+probabilities differ by far more than such rounding explains.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
-from rdpkit.verification.blackbox.scores.named_score import NamedScore
-from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs, thinned
-from rdpkit.verification.estimators.base import Array
+from rdpkit.verification.blackbox.scores.named_score import NamedScore, TrainingOutputs, thinned
+from rdpkit.verification.estimators.base import Array, OutputScore
 
 Hashes = NDArray[np.uint64]
 
@@ -35,44 +45,27 @@ _SMOOTHING = 0.5
 _SHARE = 2.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AtomTable:
-    """Values of one column that repeat, and the logarithm of their probabilities' ratio."""
-
-    column: int
-    values: Array  # The values, in ascending order; shape (k,)
-    log_ratios: Array  # Of each value; shape (k,)
-
-    def __call__(self, outputs: Array, /) -> Array:
-        """The logarithm of the ratio for each output, 0 for values that are not known."""
-        return _looked_up(outputs[:, self.column], self.values, self.log_ratios)
+# The values that repeat, or hashes of rows, in ascending order, shape (k,), and for each the
+# logarithm of the ratio of its probabilities.
+Atoms = tuple[Array | Hashes, Array]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AtomSum:
-    """The sum of the tables of several columns."""
-
-    tables: tuple[AtomTable, ...]
-
-    def __call__(self, outputs: Array, /) -> Array:
-        """The sum for each output."""
-        found = np.zeros(len(outputs))
-        for table in self.tables:
-            found += table(outputs)
-        return found
+def _of_column(column: int, atoms: Atoms, outputs: Array, /) -> Array:
+    """The logarithm of the ratio for each value of a column, 0 for values that are not known."""
+    return _looked_up(outputs[:, column], *atoms)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RowAtoms:
-    """Whole rows that repeat, and the logarithm of their probabilities' ratio."""
+def _of_columns(tables: tuple[tuple[int, Atoms], ...], outputs: Array, /) -> Array:
+    """The sum of the logarithms for several columns."""
+    found = np.zeros(len(outputs))
+    for column, atoms in tables:
+        found += _of_column(column, atoms, outputs)
+    return found
 
-    columns: NDArray[np.intp]  # The columns that are compared; shape (c,)
-    hashes: Hashes  # Hashes of the rows, in ascending order; shape (k,)
-    log_ratios: Array  # Of each row; shape (k,)
 
-    def __call__(self, outputs: Array, /) -> Array:
-        """The logarithm of the ratio for each output, 0 for rows that are not known."""
-        return _looked_up(hashes_of(outputs[:, self.columns]), self.hashes, self.log_ratios)
+def _of_hashes(columns: NDArray[np.intp], atoms: Atoms, outputs: Array, /) -> Array:
+    """The logarithm for whole rows of these columns."""
+    return _looked_up(hashes_of(outputs[:, columns]), *atoms)
 
 
 def _looked_up(values: Array | Hashes, known: Array | Hashes, log_ratios: Array) -> Array:
@@ -157,56 +150,53 @@ def atom_scores(training: TrainingOutputs) -> list[NamedScore]:
     """Scores of single columns, of several, and of whole rows, where values repeat."""
     some = training.within(_MOST_VALUES)
     width = training.p.shape[1]
-    screened = {
-        column: found
-        for column in np.unique(np.linspace(0, width - 1, min(width, _MOST_SCREENED)).astype(int))
-        if (found := _counted(some.p[:, column], some.q[:, column])) is not None
-    }
-    order = sorted(screened, key=lambda column: (-screened[column].clearness, column))
-    counted = {
-        column: found
-        for column in order[:_MOST_COLUMNS]
-        if (found := _counted(training.p[:, column], training.q[:, column])) is not None
-    }
+    spread = np.unique(np.linspace(0, width - 1, min(width, _MOST_SCREENED)).astype(int))
+    screened = _in_columns(some, spread)
+    counted = _in_columns(training, list(screened)[:_MOST_COLUMNS])
     if not counted:
         return []
-    order = sorted(counted, key=lambda column: (-counted[column].clearness, column))
-    tables = {
-        column: AtomTable(
-            column=column,
-            values=np.asarray(counted[column].values, dtype=np.float64),
-            log_ratios=counted[column].log_ratios,
-        )
-        for column in order
-    }
-    first = _explained(counted[order[0]], f"Output {training.name(order[0])}")
-    scores = [
-        NamedScore(
-            name="repeated values of a column",
-            score=tables[order[0]],
-            family="atoms",
-            share=_SHARE,
-            explanation=first,
-        )
-    ]
+    order = list(counted)
+    tables = {column: (column, _table(counted[column])) for column in order}
+    first = order[0]
+    why = _explained(counted[first], f"Output {training.name(first)}")
+    alone = partial(_of_column, *tables[first])
+    scores = [_named("repeated values of a column", alone, explanation=why)]
     clear = [column for column in order if counted[column].clearness > _CLEAR]
     if len(clear) > 1:
-        scores.append(
-            NamedScore(
-                name="repeated values of columns",
-                score=AtomSum(tables=tuple(tables[column] for column in clear)),
-                family="atoms",
-                share=_SHARE,
-                explanation=first,
-            )
-        )
+        several = partial(_of_columns, tuple(tables[column] for column in clear))
+        scores.append(_named("repeated values of columns", several, explanation=why))
     discrete = np.array(
-        sorted(column for column in screened if screened[column].repeated > _DISCRETE)
+        sorted(column for column in screened if screened[column].repeated > _DISCRETE),
+        dtype=np.intp,
     )
     if len(discrete) > 1:
-        scores += _of_rows(training, discrete.astype(np.intp))
+        most = max(1, _MOST_VALUES // len(discrete))
+        hashes = [hashes_of(thinned(side, most)[:, discrete]) for side in (training.p, training.q)]
+        rows = _counted(hashes[0], hashes[1])
+        if rows is not None:
+            score = partial(_of_hashes, discrete, (rows.values, rows.log_ratios))
+            why = _explained(rows, "The tuple of the outputs that repeat")
+            scores.append(_named("repeated rows", score, explanation=why))
     rare = [c for c in order if counted[c].repeated < _DISCRETE and training.is_number[c]]
     return scores + (_of_few_levels(training, rare) if rare else [])
+
+
+def _in_columns(training: TrainingOutputs, columns: Iterable[int]) -> dict[int, _Counted]:
+    """The values of columns that repeat, the clearest column first."""
+    counted = {
+        column: found
+        for column in columns
+        if (found := _counted(training.p[:, column], training.q[:, column])) is not None
+    }
+    return dict(sorted(counted.items(), key=lambda item: (-item[1].clearness, item[0])))
+
+
+def _table(counted: _Counted) -> Atoms:
+    return np.asarray(counted.values, dtype=np.float64), counted.log_ratios
+
+
+def _named(name: str, score: OutputScore, *, explanation: Mistake) -> NamedScore:
+    return NamedScore(name, score, family="atoms", share=_SHARE, explanation=explanation)
 
 
 def _of_few_levels(training: TrainingOutputs, columns: list[int]) -> list[NamedScore]:
@@ -218,16 +208,11 @@ def _of_few_levels(training: TrainingOutputs, columns: list[int]) -> list[NamedS
     for column in columns:
         p, q = training.p[:, column], training.q[:, column]
         values = np.unique(np.concatenate([p, q]))
-        signs = np.isin(values, p).astype(np.float64) - np.isin(values, q)
-        tables.append(AtomTable(column=column, values=values, log_ratios=signs))
-    return [
-        NamedScore(
-            name="values that were seen before",
-            score=AtomSum(tables=tuple(tables)),
-            family="atoms",
-            explanation=mistake_of(MistakeKind.COARSE_NOISE, "levels"),
+        tables.append(
+            (column, (values, np.isin(values, p).astype(np.float64) - np.isin(values, q)))
         )
-    ]
+    score, why = partial(_of_columns, tuple(tables)), mistake_of(MistakeKind.COARSE_NOISE, "levels")
+    return [NamedScore("values that were seen before", score, family="atoms", explanation=why)]
 
 
 def kind_scores(
@@ -240,39 +225,9 @@ def kind_scores(
     counted = _counted(training.p[:, column], training.q[:, column])
     if counted is None:
         return []
-    values = np.asarray(counted.values, dtype=np.float64)
-    table = AtomTable(column=column, values=values, log_ratios=counted.log_ratios)
-    return [
-        NamedScore(
-            name="the kind of a release",
-            score=table,
-            family="atoms",
-            share=_SHARE,
-            explanation=mistake_of(MistakeKind.KIND_OF_RELEASE, kinds=kinds),
-        )
-    ]
-
-
-def _of_rows(training: TrainingOutputs, columns: NDArray[np.intp]) -> list[NamedScore]:
-    most = max(1, _MOST_VALUES // len(columns))
-    hashes = [hashes_of(thinned(side, most)[:, columns]) for side in (training.p, training.q)]
-    counted = _counted(hashes[0], hashes[1])
-    if counted is None:
-        return []
-    score = RowAtoms(
-        columns=columns,
-        hashes=np.asarray(counted.values, dtype=np.uint64),
-        log_ratios=counted.log_ratios,
-    )
-    return [
-        NamedScore(
-            name="repeated rows",
-            score=score,
-            family="atoms",
-            share=_SHARE,
-            explanation=_explained(counted, "The tuple of the outputs that repeat"),
-        )
-    ]
+    why = mistake_of(MistakeKind.KIND_OF_RELEASE, kinds=kinds)
+    score = partial(_of_column, column, _table(counted))
+    return [_named("the kind of a release", score, explanation=why)]
 
 
 def _explained(counted: _Counted, subject: str) -> Mistake:
@@ -289,3 +244,134 @@ def _explained(counted: _Counted, subject: str) -> Mistake:
         other_hits=counted.q[clearest],
         other_runs=counted.m,
     )
+
+
+Counts = NDArray[np.intp]
+
+# Tables are learnt from at most this many values of each side, and from this many columns.
+_MOST_BITS, _MOST_BIT_COLUMNS = 2**19, 256
+# The bits of a double that a single has not.
+_BEYOND_SINGLE = 29
+_ZEROS = 54
+# A pattern is used if the probability of a set of its values differs by at least this much. The
+# rounding of sums of doubles makes differences below 0.25.
+_LEAST_DIFFERENCE = 0.35
+_FEWEST = 50
+# The last bits of a column count if at least this share of so many values of each side is new.
+_MOST_NEW, _MOST_COMPARED = 0.9, 500
+_BITS_SHARE = 0.5
+
+
+class BitPattern(NamedTuple):
+    """A feature of the last bits of a number."""
+
+    name: str  # What it is
+    bits: int  # How many of the last bits; 0 for the number of zeros at the end
+    shift: int  # How many bits are left out at the end
+
+    @property
+    def size(self) -> int:
+        """How many values it has."""
+        return 2**self.bits if self.bits else _ZEROS
+
+    def of(self, outputs: Array) -> Counts:
+        """The feature of each number."""
+        words = np.ascontiguousarray(outputs).view(np.uint64) >> np.uint64(self.shift)
+        if self.bits:
+            return np.asarray(words & np.uint64(2**self.bits - 1)).astype(np.intp)
+        lowest = words & (~words + np.uint64(1))
+        # The exponent of a power of two is its place; 0 has no last bit.
+        place = np.frexp(lowest.astype(np.float64))[1] - 1
+        return np.where(lowest == 0, _ZEROS - 1, np.minimum(place, _ZEROS - 1)).astype(np.intp)
+
+
+_PATTERNS = (
+    BitPattern("the last bit", 1, 0),
+    BitPattern("the last 4 bits", 4, 0),
+    BitPattern("the last 8 bits", 8, 0),
+    BitPattern("zeros at the end", 0, 0),
+    BitPattern("the last bit of a single", 1, _BEYOND_SINGLE),
+    BitPattern("the last 4 bits of a single", 4, _BEYOND_SINGLE),
+    BitPattern("the last 8 bits of a single", 8, _BEYOND_SINGLE),
+)
+
+
+def _of_bits(
+    pattern: BitPattern,
+    columns: NDArray[np.intp],  # The columns; shape (k,)
+    log_ratios: Array,  # Of each column and pattern; shape (k, pattern.size)
+    outputs: Array,
+    /,
+) -> Array:
+    """The sum over columns of the logarithms of a bit pattern's ratio of probabilities."""
+    patterns = pattern.of(outputs[:, columns])
+    found = np.zeros(len(outputs))
+    for column, table in zip(patterns.T, log_ratios, strict=True):
+        found += table[column]
+    return found
+
+
+def last_bits_scores(training: TrainingOutputs) -> list[NamedScore]:
+    """Scores of the bit patterns whose probabilities differ, those that differ most first."""
+    columns = _of_many_digits(training)
+    if not len(columns) or training.runs < _FEWEST:
+        return []
+    some = TrainingOutputs(
+        p=training.p[:, columns], q=training.q[:, columns], shapes=((len(columns),),)
+    ).within(_MOST_BITS)
+    halves = [some.half(which) for which in (0, 1)]
+    found: list[tuple[float, NamedScore]] = []
+    for pattern in _PATTERNS:
+        counts = [[_counts(side, pattern) for side in (half.p, half.q)] for half in halves]
+        differences = _differences(counts[0], counts[1])
+        used = np.flatnonzero(differences >= _LEAST_DIFFERENCE)
+        if not len(used):
+            continue
+        p, q = (counts[0][side][used] + counts[1][side][used] for side in (0, 1))
+        names = training.names(columns[used].tolist())
+        named = NamedScore(
+            pattern.name,
+            partial(_of_bits, pattern, columns[used], _log_ratios(p, q)),
+            family="last-bits",
+            share=_BITS_SHARE,
+            explanation=mistake_of(MistakeKind.LOW_BITS, name=pattern.name, columns=names),
+        )
+        found.append((float(differences.max()), named))
+    return [one for _, one in sorted(found, key=lambda entry: -entry[0])]
+
+
+def _of_many_digits(training: TrainingOutputs) -> NDArray[np.intp]:
+    """Columns whose values hardly ever repeat; the last bits of the others are a part of them."""
+    columns = training.numbers[:_MOST_BIT_COLUMNS]
+    some = training.thinned(_MOST_COMPARED)
+    ordered = np.sort(np.concatenate([some.p[:, columns], some.q[:, columns]]), axis=0)
+    new = (ordered[1:] != ordered[:-1]).mean(axis=0)
+    return np.asarray(columns[new > _MOST_NEW])
+
+
+def _counts(outputs: Array, pattern: BitPattern) -> Counts:
+    width = outputs.shape[1]
+    places = pattern.of(outputs) + pattern.size * np.arange(width)
+    return np.bincount(places.ravel(), minlength=width * pattern.size).reshape(width, -1)
+
+
+def _differences(learnt: list[Counts], tested: list[Counts]) -> Array:
+    """For each column, at least how much the probability of a set of patterns differs.
+
+    The set holds the patterns that are more frequent on D in the learnt half. What is returned is
+    the difference in the other half, less two standard errors.
+    """
+    more = _log_ratios(learnt[0], learnt[1]) > 0.0
+    sizes = [int(side[0].sum()) for side in tested]
+    p, q = (
+        np.where(more, side, 0).sum(axis=1) / size for side, size in zip(tested, sizes, strict=True)
+    )
+    # No more than for a probability of one half.
+    error = 0.5 * np.sqrt(1.0 / sizes[0] + 1.0 / sizes[1])
+    return np.asarray(p - q - 2.0 * error)
+
+
+def _log_ratios(p: Counts, q: Counts) -> Array:
+    n, m = p.sum(axis=1, keepdims=True), q.sum(axis=1, keepdims=True)
+    smoothed = np.log(p + _SMOOTHING) - np.log(q + _SMOOTHING) + np.log((m + 1.0) / (n + 1.0))
+    return np.where(p + q > 0, smoothed, 0.0)

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -21,27 +22,87 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit.verification.blackbox.mistakes import MistakeKind
-from rdpkit.verification.blackbox.scores.atoms import atom_scores, kind_scores
-from rdpkit.verification.blackbox.scores.column_pairs import pair_scores
-from rdpkit.verification.blackbox.scores.counts import count_scores
-from rdpkit.verification.blackbox.scores.covariance import covariance_scores
-from rdpkit.verification.blackbox.scores.difference import difference_scores
-from rdpkit.verification.blackbox.scores.last_bits import last_bits_scores
-from rdpkit.verification.blackbox.scores.learned import learned_scores
-from rdpkit.verification.blackbox.scores.linear import linear_scores
-from rdpkit.verification.blackbox.scores.named_score import NamedScore
-from rdpkit.verification.blackbox.scores.record import record_scores
-from rdpkit.verification.blackbox.scores.rows import row_scores
-from rdpkit.verification.blackbox.scores.separation import clearness, clearness_beyond, same_order
-from rdpkit.verification.blackbox.scores.structure import structure_scores
-from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
-from rdpkit.verification.estimators.base import Array
+from rdpkit.verification.blackbox.scores.atoms import atom_scores, kind_scores, last_bits_scores
+from rdpkit.verification.blackbox.scores.covariance import covariance_scores, pair_scores
+from rdpkit.verification.blackbox.scores.linear import linear_scores, row_scores
+from rdpkit.verification.blackbox.scores.named_score import (
+    NamedScore,
+    TrainingOutputs,
+    clearness,
+    clearness_beyond,
+    same_order,
+    standard,
+)
+from rdpkit.verification.blackbox.scores.record import difference_scores, record_scores
+from rdpkit.verification.blackbox.scores.structure import count_scores, structure_scores
+from rdpkit.verification.estimators.base import Array, OutputScore
+
+_LEAST_LEARNT = 200
+# At most this many columns and outputs of each side, so that a classifier is learnt in two seconds.
+_MOST_COLUMNS = {"boosting": 64, "logistic": 256}
+_MOST_ROWS = 8000
+# Columns, and scores, are screened on at most this many values of each side.
+_MOST_SCREENED = 2**21
+# Standard units are clipped here for the screening.
+_FURTHEST = 5.0
+_SHARE = 2.0
+
+
+def has_classifiers() -> bool:
+    """Whether scikit-learn, which has the classifiers, is installed."""
+    return find_spec("sklearn") is not None
+
+
+def learned_scores(
+    training: TrainingOutputs, *, models: tuple[str, ...], rng: np.random.Generator
+) -> list[NamedScore]:
+    """A score from each classifier; none if there are too few outputs, or if they do not vary.
+
+    Of many columns, those are used whose means or squares differ most.
+    """
+    if training.runs < _LEAST_LEARNT or not models:
+        return []
+    order = _clearest_columns(training)
+    if not len(order):
+        return []
+    found = []
+    for model in models:
+        from rdpkit.verification.estimators.learned_score import learned_score  # noqa: PLC0415
+
+        columns = np.sort(order[: _MOST_COLUMNS.get(model, len(order))])
+        some = training.thinned(_MOST_ROWS)
+        p, q = some.p[:, columns], some.q[:, columns]
+        score = partial(_of_part, columns, learned_score(p, q, model=model, rng=rng))
+        found.append(NamedScore(f"learned ({model})", score, family="learned", share=_SHARE))
+    return found
+
+
+def _of_part(columns: NDArray[np.intp], score: OutputScore, outputs: Array, /) -> Array:
+    """A score of some columns of an output."""
+    return score(outputs[:, columns])
+
+
+def _clearest_columns(training: TrainingOutputs) -> NDArray[np.intp]:
+    """The columns of numbers that vary, those that differ most first."""
+    some = training.within(_MOST_SCREENED)
+    units = standard(some, furthest=_FURTHEST)
+    p, q = units(some.p), units(some.q)
+    clear = np.zeros(len(units.columns))
+    for one, two in ((p, q), (p**2, q**2)):
+        error = np.sqrt(one.var(axis=0) / len(one) + two.var(axis=0) / len(two))
+        gap = np.abs(one.mean(axis=0) - two.mean(axis=0))
+        clear = np.maximum(clear, gap / np.where(error > 0.0, error, np.inf))
+    return units.columns[np.argsort(-clear, kind="stable")]
+
 
 MOST_SCORES = 12
 """A list holds about this many scores at most."""
 
 Family = Callable[[TrainingOutputs], list[NamedScore]]
 """Learns scores from outputs that are not tested with them; the most useful comes first."""
+
+_Learnt = Callable[[Family], list[NamedScore]]
+"""The scores of a family, learnt from some outputs."""
 
 # Families that are always tested, and how many scores of each.
 _ALWAYS: tuple[tuple[Family, int], ...] = (
@@ -60,8 +121,6 @@ _SCREENED: tuple[tuple[Family, int], ...] = (
     (count_scores, 2),
     (record_scores, 2),
 )
-# Scores are screened on at most this many values of each side.
-_MOST_SCREENED = 2**21
 # A score enters if it is clear by this much beyond what the clearest shift of the mean says.
 _LEAST_CLEAR = 1.5
 # A score explains a rejection only if it is clear by this much beyond what others explain.
@@ -95,18 +154,32 @@ def candidate_scores(
         found = [] if own is None else [own]
         of_kinds = kind_scores(training, kinds) if kinds else []
         found += of_kinds
-        learnt = _Learnt(training)
+        # Each family is learnt once from the same outputs.
+        learnt = cache(lambda family: family(training))
         for family, most in _ALWAYS:
-            found += learnt.scores(family)[:most]
-        found += _atoms(learnt, training)
+            found += learnt(family)[:most]
+        p, q = training.p, training.q
+        # A value that comes again among numbers with noise is rare, so half of the outputs may not
+        # show it often enough.
+        found += [
+            one
+            for one in learnt(atom_scores)[:1]
+            if not training.is_number.all() or clearness(one.of(p), one.of(q)) >= _RARE_ATOMS
+        ]
         if own is None:
             found += row_scores(training)
         found += learned_scores(training, models=models, rng=rng)
         found = _different(found, training)
         test = training.half(1).within(_MOST_SCREENED)
         if test.runs:
-            of_half = _Learnt(training.half(0))
-            screen = _screen(of_half, test, own)
+            half = training.half(0)
+            of_half = cache(lambda family: family(half))
+            plain = [] if own is None else [own]
+            for family in (linear_scores, difference_scores, row_scores):
+                plain += of_half(family)[:2]
+            clear = [clearness(one.of(test.p), one.of(test.q)) for one in plain]
+            known = plain[clear.index(max(clear))] if plain else None
+            screen = _Screen(test=test, known=known)
             found += _screened(found, learnt, of_half, screen)
             found = _explained(_different(found, training)[:MOST_SCORES], screen)
     if of_kinds:
@@ -114,44 +187,14 @@ def candidate_scores(
         rest = [replace(one, explanation=None) for one in found if one.name != of_kinds[0].name]
         found = [*of_kinds, *rest]
     if not found:
-        found = [NamedScore(name="nothing varies", score=_Nothing(), family="linear")]
+        found = [NamedScore("nothing varies", _nothing, family="linear")]
     total = math.fsum(one.share for one in found)
     return [replace(one, share=one.share / total) for one in found]
 
 
-def _atoms(learnt: _Learnt, training: TrainingOutputs) -> list[NamedScore]:
-    """The score of repeated values, where there are categories, or where they are clear.
-
-    A value that comes again among numbers with noise is rare, so half of the outputs may not show
-    it often enough.
-    """
-    first = learnt.scores(atom_scores)[:1]
-    if training.is_number.all():
-        p, q = training.p, training.q
-        return [one for one in first if clearness(one.of(p), one.of(q)) >= _RARE_ATOMS]
-    return first
-
-
-@dataclass(frozen=True, slots=True)
-class _Nothing:
+def _nothing(outputs: Array, /) -> Array:
     """A score that is always 0, for outputs of which nothing can be said."""
-
-    def __call__(self, outputs: Array, /) -> Array:
-        return np.zeros(len(outputs))
-
-
-class _Learnt:
-    """Scores of families that were learnt from the same outputs, each family once."""
-
-    def __init__(self, training: TrainingOutputs) -> None:
-        self._training = training
-        self._found: dict[Family, list[NamedScore]] = {}
-
-    def scores(self, family: Family) -> list[NamedScore]:
-        """The scores of a family."""
-        if family not in self._found:
-            self._found[family] = family(self._training)
-        return self._found[family]
+    return np.zeros(len(outputs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -172,20 +215,8 @@ class _Screen:
         return max(more, clearness_beyond(p, q, p_known, q_known))
 
 
-def _screen(of_half: _Learnt, test: TrainingOutputs, own: NamedScore | None) -> _Screen:
-    """The screen of scores that were learnt from one half of the outputs, on the other half."""
-    plain = [] if own is None else [own]
-    for family in (linear_scores, difference_scores, row_scores):
-        plain += of_half.scores(family)[:2]
-    known = max(plain, key=lambda one: clearness(one.of(test.p), one.of(test.q)), default=None)
-    return _Screen(test=test, known=known)
-
-
 def _screened(
-    found: list[NamedScore],
-    learnt: _Learnt,
-    of_half: _Learnt,
-    screen: _Screen,
+    found: list[NamedScore], learnt: _Learnt, of_half: _Learnt, screen: _Screen
 ) -> list[NamedScore]:
     """Scores that separate the second half of the outputs after learning from the first.
 
@@ -197,14 +228,14 @@ def _screened(
     for family, most in _SCREENED if room > 0 else ():
         measured = [
             (screen.clear(one), family, one.name)
-            for one in of_half.scores(family)
+            for one in of_half(family)
             if one.name not in known
         ]
         clear += sorted(measured, key=lambda entry: -entry[0])[:most]
     chosen = [entry for entry in clear if entry[0] >= _LEAST_CLEAR]
     chosen = sorted(chosen, key=lambda entry: -entry[0])[:room]
     whole = [
-        next((one for one in learnt.scores(family) if one.name == name), None)
+        next((one for one in learnt(family) if one.name == name), None)
         for _, family, name in chosen
     ]
     return [one for one in whole if one is not None]

@@ -1,16 +1,20 @@
-"""A linear score, which is the best score if the mechanism adds noise of a fixed covariance."""
+"""A linear score, which is the best score if the mechanism adds noise of a fixed covariance.
+
+Of a release with rows, it is also learnt from the sums of the rows.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rdpkit.verification.blackbox.scores.named_score import NamedScore
-from rdpkit.verification.blackbox.scores.training_outputs import (
+from rdpkit.verification.blackbox.scores.named_score import (
+    NamedScore,
     Standard,
     TrainingOutputs,
     standard,
@@ -19,10 +23,8 @@ from rdpkit.verification.blackbox.scores.training_outputs import (
 from rdpkit.verification.estimators.base import Array, OutputScore
 
 # A covariance is inverted as it is only if there are at least this many rows for each column, and
-# otherwise mixed with the variances.
-_ROWS_A_COLUMN = 10
-# A covariance of more columns than this is not estimated.
-_MOST_COLUMNS = 1024
+# otherwise mixed with the variances. One of more columns than the second number is not estimated.
+_ROWS_A_COLUMN, _MOST_COLUMNS = 10, 1024
 # Rows times the square of columns, at most, for the estimate of a covariance.
 _MOST_PRODUCTS = 1e9
 # Outputs beyond these sizes are brought to another unit before they are squared.
@@ -30,13 +32,12 @@ _TINY, _HUGE = 1e-100, 1e100
 _LARGEST = 1e300
 # Rows whose moments are computed at once, which fit into a processor's cache.
 _BLOCK = 256
-# A robust score is learnt from at most this many values of each side.
-_MOST_VALUES = 2**22
-# In a robust score, columns are clipped at this many robust deviations.
-_CLIPPED = 1.5
+# A robust score is learnt from at most this many values of each side, and its columns are clipped
+# at this many robust deviations.
+_MOST_VALUES, _CLIPPED = 2**22, 1.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Linear:
     """A weighted sum of the outputs."""
 
@@ -59,13 +60,8 @@ class Linear:
         return np.asarray(found)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Moments:
-    """Moments of columns on one side."""
-
-    count: int
-    mean: Array
-    variance: Array
+_Moments = tuple[int, Array, Array]
+"""How many rows there are, and the mean and the variance of each column."""
 
 
 def _moments_of(rows: Array) -> _Moments:
@@ -80,48 +76,27 @@ def _moments_of(rows: Array) -> _Moments:
     variance = np.maximum(squares / len(rows) - mean**2, 0.0)
     # A column that varies has a variance, whatever rounding says.
     variance = np.where((variance == 0.0) & (squares > 0.0), squares / len(rows), variance)
-    return _Moments(count=len(rows), mean=first + mean, variance=variance)
+    return len(rows), first + mean, variance
 
 
 def _pooled(one: _Moments, two: _Moments) -> _Moments:
-    count = one.count + two.count
-    share = two.count / count
-    gap = two.mean - one.mean
-    return _Moments(
-        count=count,
-        mean=one.mean + share * gap,
-        variance=(1.0 - share) * one.variance
-        + share * two.variance
-        + share * (1.0 - share) * gap**2,
-    )
+    count = one[0] + two[0]
+    share = two[0] / count
+    gap = two[1] - one[1]
+    within = (1.0 - share) * one[2] + share * two[2]
+    return count, one[1] + share * gap, within + share * (1.0 - share) * gap**2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Sides:
-    """Outputs on both sides and their moments."""
+    """Outputs on both sides, with their means, the gap of these and the variance of each column."""
 
-    p: Array
-    q: Array
-    p_moments: _Moments
-    q_moments: _Moments
-
-    @classmethod
-    def of(cls, p: Array, q: Array) -> _Sides:
-        return cls(p=p, q=q, p_moments=_moments_of(p), q_moments=_moments_of(q))
-
-    @property
-    def runs(self) -> int:
-        return min(len(self.p), len(self.q))
-
-    @property
-    def gap(self) -> Array:
-        """For each column, the difference of the means."""
-        return self.p_moments.mean - self.q_moments.mean
-
-    @property
-    def variance(self) -> Array:
-        """For each column, the variance, which is 0 for constants."""
-        return 0.5 * (self.p_moments.variance + self.q_moments.variance)
+    def __init__(self, p: Array, q: Array, moments: list[_Moments] | None = None) -> None:
+        self.p, self.q = p, q
+        self.moments = moments or [_moments_of(p), _moments_of(q)]
+        (_, p_mean, p_variance), (_, q_mean, q_variance) = self.moments
+        self.gap: Array = p_mean - q_mean
+        self.variance: Array = 0.5 * (p_variance + q_variance)
+        self.runs = min(len(p), len(q))
 
 
 def _units(p_outputs: Array, q_outputs: Array) -> Array | None:
@@ -150,28 +125,20 @@ def linear(p_outputs: Array, q_outputs: Array) -> Linear:
     if units is not None:
         p_outputs, q_outputs = p_outputs / units, q_outputs / units
     if min(len(p_outputs), len(q_outputs)) < 4:
-        return _in(_of_all(_Sides.of(p_outputs, q_outputs)), units)
-    first, second = (_Sides.of(p_outputs[half::2], q_outputs[half::2]) for half in (0, 1))
-    together = _Sides(
-        p=p_outputs,
-        q=q_outputs,
-        p_moments=_pooled(first.p_moments, second.p_moments),
-        q_moments=_pooled(first.q_moments, second.q_moments),
-    )
+        return Linear(_discriminant(_Sides(p_outputs, q_outputs), None).weights, units)
+    first, second = (_Sides(p_outputs[half::2], q_outputs[half::2]) for half in (0, 1))
+    pooled = [_pooled(*sides) for sides in zip(first.moments, second.moments, strict=True)]
+    together = _Sides(p_outputs, q_outputs, pooled)
     proposals: list[Callable[[_Sides], Linear]] = [_of_clearest]
     if p_outputs.shape[1] > 1:
-        proposals += [_of_all, _shrunk]
-    # Whether the covariance of all columns can be estimated.
-    fits = p_outputs.shape[1] <= _MOST_COLUMNS
-    separations = [
-        _separation(propose(first), second) if propose is not _shrunk or fits else -math.inf
-        for propose in proposals
-    ]
-    return _in(proposals[int(np.argmax(separations))](together), units)
-
-
-def _in(score: Linear, units: Array | None) -> Linear:
-    return score if units is None else Linear(weights=score.weights, units=units)
+        # All columns, each weighted by itself, so that small differences add up.
+        proposals.append(lambda sides: _discriminant(sides, None))
+    separations = [_separation(propose(first), second) for propose in proposals]
+    if 1 < p_outputs.shape[1] <= _MOST_COLUMNS:
+        # All columns, with a covariance that is mixed with the variances, which can be estimated.
+        proposals.append(lambda sides: _discriminant(sides, np.arange(sides.gap.size)))
+        separations.append(_separation(proposals[-1](first), second))
+    return Linear(proposals[int(np.argmax(separations))](together).weights, units)
 
 
 def _separation(score: Linear, sides: _Sides) -> float:
@@ -182,59 +149,42 @@ def _separation(score: Linear, sides: _Sides) -> float:
     return gap / spread if spread > 0.0 else math.copysign(math.inf, gap) if gap else 0.0
 
 
-def _of_all(sides: _Sides) -> Linear:
-    """All columns, each weighted by itself, so that small differences add up."""
-    different = _of_constants(sides)
-    if different is not None:
-        return different
-    gap, variance = sides.gap, sides.variance
-    weights = np.zeros(gap.size)
-    np.divide(gap, variance, out=weights, where=variance > 0.0)
-    return _of_size_one(weights)
-
-
 def _of_clearest(sides: _Sides) -> Linear:
     """Fisher's discriminant of the columns that differ clearly, or of all if none does."""
-    gap, variance = sides.gap, sides.variance
+    gap = sides.gap
     clear = np.zeros(gap.size)
-    error = np.sqrt(variance * 2.0 / sides.runs)
+    error = np.sqrt(sides.variance * 2.0 / sides.runs)
     np.divide(np.abs(gap), error, out=clear, where=error > 0.0)
     chosen = np.flatnonzero(clear > math.sqrt(2.0 * math.log(max(2, gap.size))))
-    if not len(chosen):
-        chosen = np.arange(gap.size)
-    return _discriminant(sides, chosen, least=_ROWS_A_COLUMN)
+    return _discriminant(sides, chosen if len(chosen) else np.arange(gap.size), _ROWS_A_COLUMN)
 
 
-def _shrunk(sides: _Sides) -> Linear:
-    """Fisher's discriminant of all columns, with a covariance mixed with the variances."""
-    return _discriminant(sides, np.arange(sides.gap.size), least=0)
+def _discriminant(sides: _Sides, chosen: NDArray[np.intp] | None, least: int = 0) -> Linear:
+    """Fisher's discriminant of these columns; each is weighted by itself if they are too many.
 
-
-def _of_constants(sides: _Sides) -> Linear | None:
-    """A constant output that differs between the data sets is the clearest score."""
-    gap, still = sides.gap, sides.variance == 0.0
-    if not (still & (gap != 0.0)).any():
-        return None
-    return Linear(weights=np.where(still, gap, 0.0))
-
-
-def _discriminant(sides: _Sides, chosen: NDArray[np.intp], *, least: int) -> Linear:
-    """Fisher's discriminant of these columns; each is weighted by itself if they are too many."""
-    different = _of_constants(sides)
-    if different is not None:
-        return different
+    Without any chosen, all are weighted by themselves. A constant output that differs between the
+    data sets is the clearest score.
+    """
     gap, variance = sides.gap, sides.variance
+    still = variance == 0.0
+    if (still & (gap != 0.0)).any():
+        return Linear(np.where(still, gap, 0.0))
     weights = np.zeros(gap.size)
-    chosen = chosen[variance[chosen] > 0.0]
-    if not len(chosen):
-        return Linear(weights=np.ones(gap.size))
-    scale = np.sqrt(variance[chosen])
-    if len(chosen) > _MOST_COLUMNS or len(chosen) * least > sides.runs:
-        weights[chosen] = gap[chosen] / variance[chosen]
+    if chosen is None:
+        np.divide(gap, variance, out=weights, where=variance > 0.0)
     else:
-        correlation = _correlation(sides, chosen, scale)
-        weights[chosen] = np.linalg.solve(correlation, gap[chosen] / scale) / scale
-    return _of_size_one(weights)
+        chosen = chosen[variance[chosen] > 0.0]
+        if not len(chosen):
+            return Linear(np.ones(gap.size))
+        scale = np.sqrt(variance[chosen])
+        if len(chosen) > _MOST_COLUMNS or len(chosen) * least > sides.runs:
+            weights[chosen] = gap[chosen] / variance[chosen]
+        else:
+            correlation = _correlation(sides, chosen, scale)
+            weights[chosen] = np.linalg.solve(correlation, gap[chosen] / scale) / scale
+    # A largest weight of 1, so that nothing overflows in any unit.
+    largest = np.abs(weights).max()
+    return Linear(weights / largest if 0.0 < largest < math.inf else np.ones(weights.size))
 
 
 def _correlation(sides: _Sides, chosen: NDArray[np.intp], scale: Array) -> Array:
@@ -242,8 +192,8 @@ def _correlation(sides: _Sides, chosen: NDArray[np.intp], scale: Array) -> Array
     most = max(int(_MOST_PRODUCTS / len(chosen) ** 2), 2)
     found = np.zeros((len(chosen), len(chosen)))
     rows = 0
-    for outputs, moments in ((sides.p, sides.p_moments), (sides.q, sides.q_moments)):
-        unit = (thinned(outputs, most)[:, chosen] - moments.mean[chosen]) / scale
+    for outputs, (_, mean, _) in zip((sides.p, sides.q), sides.moments, strict=True):
+        unit = (thinned(outputs, most)[:, chosen] - mean[chosen]) / scale
         found += 0.5 * (unit.T @ unit) / len(unit)
         rows += len(unit)
     mixed = 1e-6
@@ -255,24 +205,9 @@ def _correlation(sides: _Sides, chosen: NDArray[np.intp], scale: Array) -> Array
     return np.asarray((1.0 - mixed) * found + mixed * np.eye(len(chosen)))
 
 
-def _of_size_one(weights: Array) -> Linear:
-    """Weights scaled to a largest one of 1, so that nothing overflows in any unit."""
-    largest = np.abs(weights).max()
-    if not 0.0 < largest < math.inf:
-        return Linear(weights=np.ones(weights.size))
-    return Linear(weights=weights / largest)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OfStandard:
+def of_standard(units: Standard, score: OutputScore, outputs: Array, /) -> Array:
     """A score of outputs in standard units."""
-
-    standard: Standard  # Brings outputs to standard units
-    score: OutputScore  # A score of them
-
-    def __call__(self, outputs: Array, /) -> Array:
-        """The score of each output."""
-        return self.score(self.standard(outputs))
+    return score(units(outputs))
 
 
 def linear_scores(training: TrainingOutputs) -> list[NamedScore]:
@@ -281,15 +216,73 @@ def linear_scores(training: TrainingOutputs) -> list[NamedScore]:
     if not len(columns):
         return []
     weights, units = np.zeros(training.p.shape[1]), np.ones(training.p.shape[1])
-    found = linear(*training.only_numbers())
+    every = training.is_number.all()
+    found = linear(*(side if every else side[:, columns] for side in (training.p, training.q)))
     weights[columns] = found.weights
     if found.units is not None:
         units[columns] = found.units
-    plain = Linear(weights=weights, units=None if found.units is None else units)
-    scores = [NamedScore(name="linear", score=plain, family="linear", share=3.0)]
+    plain = Linear(weights, None if found.units is None else units)
+    scores = [NamedScore("linear", plain, family="linear", share=3.0)]
     some = training.within(_MOST_VALUES)
     clipped = standard(some, furthest=_CLIPPED)
     if len(clipped.columns) > 1:
-        robust = OfStandard(standard=clipped, score=linear(clipped(some.p), clipped(some.q)))
-        scores.append(NamedScore(name="linear, of clipped outputs", score=robust, family="linear"))
+        robust = partial(of_standard, clipped, linear(clipped(some.p), clipped(some.q)))
+        scores.append(NamedScore("linear, of clipped outputs", robust, family="linear"))
     return scores
+
+
+def _sums_of_rows(places: NDArray[np.intp], starts: NDArray[np.intp], outputs: Array) -> Array:
+    """The sums of groups of rows; ``places`` are those of each row's numbers, group by group."""
+    sums = np.add.reduceat(outputs[:, places], starts, axis=1)
+    return np.asarray(sums.reshape(len(outputs), -1))
+
+
+def _of_row_sums(
+    places: NDArray[np.intp], starts: NDArray[np.intp], score: OutputScore, outputs: Array, /
+) -> Array:
+    return score(_sums_of_rows(places, starts, outputs))
+
+
+def row_sums(
+    # Training outputs; shape (n, d) and (m, d)
+    p_outputs: Array,
+    q_outputs: Array,
+    *,
+    # The shapes of the arrays of a release, in the order in which they are flattened. There are
+    # rows if all of them begin with the same number.
+    shapes: tuple[tuple[int, ...], ...],
+) -> OutputScore | None:
+    """A linear score of sums of rows; None if a release has no rows to add up.
+
+    Rows are synthetic records, gradients of several steps or the like. The effect of a changed
+    record on each row may be too small to be seen, and yet visible in their sum. Rows with the same
+    constants, such as labels, are added up together.
+    """
+    if len({shape[:1] for shape in shapes}) != 1 or all(len(shape) < 2 for shape in shapes):
+        return None
+    rows = shapes[0][0]
+    ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
+    parts = np.split(np.arange(p_outputs.shape[1]), ends)
+    places = np.concatenate([part.reshape(rows, -1) for part in parts], axis=1)
+    varies = (p_outputs != p_outputs[0]).any(axis=0) | (q_outputs != q_outputs[0]).any(axis=0)
+    constant = ~varies[places].any(axis=0)
+    labels = p_outputs[0][places[:, constant]]
+    same = (labels == q_outputs[0][places[:, constant]]).all(axis=0)
+    _, group = np.unique(labels[:, same], axis=0, return_inverse=True)
+    order = np.argsort(group.ravel(), kind="stable")
+    starts = np.flatnonzero(np.diff(group.ravel()[order], prepend=-1))
+    if constant.all() or len(starts) == rows:
+        return None
+    varying = places[np.ix_(order, np.flatnonzero(~constant))]
+    sums = (_sums_of_rows(varying, starts, outputs) for outputs in (p_outputs, q_outputs))
+    return partial(_of_row_sums, varying, starts, linear(*sums))
+
+
+def row_scores(training: TrainingOutputs) -> list[NamedScore]:
+    """A linear score of sums of rows, if there are rows of numbers to add up."""
+    if not training.is_number.all():
+        return []
+    score = row_sums(training.p, training.q, shapes=training.shapes)
+    if score is None:
+        return []
+    return [NamedScore("linear, of rows added up", score, family="rows", share=2.0)]

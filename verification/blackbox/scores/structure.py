@@ -1,20 +1,21 @@
-"""Exact structure in outputs: combinations without noise, and grids.
+"""Scores of what single outputs look like: exact structure, and numbers that summarise them.
 
-Scores are made from it, which name a mistake if a claim is rejected by them.
+Combinations without noise and grids name a mistake if a claim is rejected by them. Summaries count
+and order: sizes, zeros, values above a level, the smallest and the largest.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
-from rdpkit.verification.blackbox.scores.named_score import NamedScore
-from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
+from rdpkit.verification.blackbox.scores.named_score import NamedScore, TrainingOutputs, clearness
 from rdpkit.verification.estimators.base import Array
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -187,32 +188,24 @@ def structure_scores(training: TrainingOutputs) -> list[NamedScore]:
     scores = []
     if noiseless is not None:
         places = tuple(int(columns[column]) for column in noiseless.columns)
-        noiseless = dataclasses.replace(noiseless, columns=places)
+        noiseless = replace(noiseless, columns=places)
+        why = _of_noiseless(noiseless, some)
         scores.append(
             NamedScore(
-                name="a combination without noise",
-                score=noiseless,
+                "a combination without noise",
+                noiseless,
                 family="noiseless",
                 share=2.0,
-                explanation=_of_noiseless(noiseless, some),
+                explanation=why,
             )
         )
     if grid is not None:
-        grid = dataclasses.replace(grid, column=int(columns[grid.column]))
-        scores.append(
-            NamedScore(
-                name="distance to a grid",
-                score=grid,
-                family="grid",
-                explanation=mistake_of(
-                    MistakeKind.COARSE_NOISE,
-                    "grid",
-                    column=training.name(grid.column),
-                    step=grid.step,
-                    shift=grid.shift,
-                ),
-            )
+        grid = replace(grid, column=int(columns[grid.column]))
+        column = training.name(grid.column)
+        why = mistake_of(
+            MistakeKind.COARSE_NOISE, "grid", column=column, step=grid.step, shift=grid.shift
         )
+        scores.append(NamedScore("distance to a grid", grid, family="grid", explanation=why))
     return scores
 
 
@@ -225,3 +218,96 @@ def _of_noiseless(noiseless: Noiseless, training: TrainingOutputs) -> Mistake:
         return mistake_of(MistakeKind.NO_NOISE, "column", columns=columns, gap=gap)
     spread = noiseless.spread
     return mistake_of(MistakeKind.NOISE_REUSED, columns=columns, spread=spread, gap=gap)
+
+
+# Order statistics and numbers of different values are taken of at most this many columns.
+_MOST_SORTED = 1024
+# Summaries are compared on at most this many values of each side.
+_MOST_VALUES = 2**20
+# The levels above which values are counted are these quantiles of all outputs.
+_LEVELS = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+_ORDERS = (0.05, 0.25, 0.5, 0.75, 0.95)
+_SUMMARY_SHARE = 0.5
+_LARGEST_IN_SUM = 1e300
+
+
+# Of values of shape (n, k), and of a level: a threshold, a place in the order, or a number of rows.
+_SUMMARIES: dict[str, Callable[[Array, float], Array]] = {
+    "zeros": lambda values, _: (values == 0.0).sum(axis=1),
+    "negative values": lambda values, _: (values < 0.0).sum(axis=1),
+    "smallest value": lambda values, _: values.min(axis=1),
+    "largest value": lambda values, _: values.max(axis=1),
+    "range": lambda values, _: values.max(axis=1) / 2.0 - values.min(axis=1) / 2.0,
+    "largest size": lambda values, _: np.maximum(values.max(axis=1), -values.min(axis=1)),
+    "sum": lambda values, _: (
+        np.clip(values, -_LARGEST_IN_SUM, _LARGEST_IN_SUM) @ np.ones(values.shape[1])
+    ),
+    "values above a level": lambda values, level: (values > level).sum(axis=1),
+    "different values": lambda values, _: (
+        (ordered := np.sort(values, axis=1))[:, 1:] != ordered[:, :-1]
+    ).sum(axis=1),
+    "order statistic": lambda values, order: np.partition(
+        values, place := round(order * (values.shape[1] - 1)), axis=1
+    )[:, place],
+    "rows that are not zero": lambda values, rows: (
+        (values.reshape(len(values), int(rows), -1) != 0.0).any(2).sum(1)
+    ),
+}
+# Those of all outputs that have no level. Only the sizes say how much is released; the others say
+# how large it is.
+_EVERY = tuple(_SUMMARIES)[:7]
+_SIZES = ("zeros", "rows that are not zero", "different values")
+
+
+def summary(kind: str, columns: NDArray[np.intp], level: float, outputs: Array, /) -> Array:
+    """A number that summarises some columns of each output; ``kind`` is a key of the table."""
+    values = outputs if len(columns) == outputs.shape[1] else outputs[:, columns]
+    return np.asarray(_SUMMARIES[kind](values, level), dtype=np.float64)
+
+
+def count_scores(training: TrainingOutputs) -> list[NamedScore]:
+    """Summaries of outputs, the clearest first, as one half of the outputs shows them."""
+    columns = training.numbers
+    if len(columns) < 2:
+        return []
+    some = training.within(_MOST_VALUES).half(0)
+    found = []
+    for name, kind, places, level in _summaries(some, columns):
+        score = partial(summary, kind, places, level)
+        values = score(some.p), score(some.q)
+        why = None
+        if kind in _SIZES:
+            p, q = (float(np.mean(side / 4.0)) * 4.0 for side in values)
+            why = mistake_of(MistakeKind.SIZE_OF_RELEASE, name=name, p=p, q=q)
+        named = NamedScore(name, score, family="counts", share=_SUMMARY_SHARE, explanation=why)
+        found.append((clearness(*values), named))
+    ordered = sorted(found, key=lambda entry: -entry[0])
+    return [named for clear, named in ordered if clear > -np.inf]
+
+
+def _summaries(
+    training: TrainingOutputs, columns: NDArray[np.intp]
+) -> Iterator[tuple[str, str, NDArray[np.intp], float]]:
+    """The name, the kind, the columns and the level of each summary."""
+    yield from ((kind, kind, columns, 0.0) for kind in _EVERY)
+    values = np.concatenate([training.p[:, columns].ravel(), training.q[:, columns].ravel()])
+    levels = np.quantile(values, _LEVELS, method="inverted_cdf")
+    for share, level in zip(_LEVELS, levels, strict=True):
+        yield (
+            f"values above their {share:g} quantile",
+            "values above a level",
+            columns,
+            float(level),
+        )
+    if len(columns) <= _MOST_SORTED:
+        yield "different values", "different values", columns, 0.0
+        for order in _ORDERS:
+            yield f"quantile {order:g} of the values", "order statistic", columns, order
+    start = 0
+    for part, shape in enumerate(training.shapes):
+        size = int(np.prod(shape))
+        places = np.arange(start, start + size)
+        start += size
+        if len(shape) >= 2 and size and training.is_number[places].all():
+            name = f"rows of part {part} that are not zero"
+            yield name, "rows that are not zero", places, float(shape[0])

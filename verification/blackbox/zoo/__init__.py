@@ -2,7 +2,7 @@
 
 The names are those that ``rdpkit verify`` takes: ``subset-once`` is broken, and
 ``subset-once-fixed`` is not. To add a mistake, write a row in ``mistakes.toml``, and its code in
-``sums.py`` or ``samples.py``.
+``entries.py``.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from rdpkit.verification.blackbox.zoo import samples, sums
+from rdpkit.verification.blackbox.zoo import entries
 from rdpkit.verification.blackbox.zoo.base import PLACES, ZooEntry, ZooMechanism
 
 FIXED = "-fixed"
 
-_CODE = {entry.name: entry for entry in (*sums.ENTRIES, *samples.ENTRIES)}
+_CODE = {entry.name: entry for entry in entries.ENTRIES}
 ENTRIES: Mapping[str, ZooEntry] = MappingProxyType({name: _CODE[name] for name in PLACES})
 """All entries by their names."""
 

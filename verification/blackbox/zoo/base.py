@@ -6,7 +6,7 @@ import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from importlib import resources
 from typing import Any
 
@@ -127,6 +127,7 @@ class SummedLogRatio:
         return np.asarray(ratios.sum(axis=1))
 
 
+@lru_cache(maxsize=64)
 def worst_pair_of(
     event: Event, adjacency: Adjacency, *, dimension: int, records: int = 0
 ) -> Neighbours:

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from rdpkit.verification.blackbox.scores.column_pairs import pair_scores
-from rdpkit.verification.blackbox.scores.covariance import covariance_scores
-from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
+from rdpkit.verification.blackbox.scores.covariance import covariance_scores, pair_scores
+from rdpkit.verification.blackbox.scores.named_score import TrainingOutputs
 
 
 def noise(seed, *shape):
@@ -58,9 +57,9 @@ def test_the_pair_of_columns_that_matters_has_the_largest_weight():
     p, q = noise(1, 2000, 50), noise(2, 2000, 50)
     p[:, 30] = 0.6 * p[:, 30] + 0.8 * p[:, 4]
     score = by_name(pair_scores, p, q)["products of columns"]
-    upper = np.abs(np.triu(score.score.weights, 1))
+    upper = np.abs(np.triu(score.score.args[3], 1))
     first, second = np.unravel_index(np.argmax(upper), upper.shape)
-    assert score.score.standard.columns[[first, second]].tolist() == [4, 30]
+    assert score.score.args[0].columns[[first, second]].tolist() == [4, 30]
     assert "outputs 4 and 30" in score.explanation.message
 
 

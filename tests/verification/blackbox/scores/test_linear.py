@@ -1,9 +1,11 @@
-"""Linear scores."""
+"""Linear scores, and those of sums of rows."""
+
+import pickle
 
 import numpy as np
 import pytest
 
-from rdpkit.verification.blackbox.scores.linear import linear
+from rdpkit.verification.blackbox.scores.linear import linear, row_sums
 
 
 def noise(seed, *shape):
@@ -75,3 +77,77 @@ def test_a_constant_that_differs_says_everything(width):
     score = linear(p, q)
     assert np.flatnonzero(score.weights).tolist() == [2]
     assert score(p).max() - score(q).min() == pytest.approx(0.01, rel=1e-12)
+
+
+def synthetic(seed, runs, *, rows=60, shift=0.0):
+    """Synthetic records of two classes, with labels: class 1 has three rows."""
+    features = noise(seed, runs, rows, 2)
+    labels = np.zeros((runs, rows, 1))
+    labels[:, 7::20] = 1.0
+    features[labels[..., 0] == 0] += shift
+    return features, labels
+
+
+def side_by_side(seed, runs, **options):
+    return np.concatenate(synthetic(seed, runs, **options), axis=2).reshape(runs, -1)
+
+
+def apart(seed, runs, **options):
+    """(X, y), flattened one after the other."""
+    return np.concatenate(
+        [part.reshape(runs, -1) for part in synthetic(seed, runs, **options)], axis=1
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "shapes"), [(side_by_side, ((60, 3),)), (apart, ((60, 2), (60,)))]
+)
+def test_rows_are_added_up_by_their_labels(make, shapes):
+    # A tenth of a deviation in each of 57 rows and two columns: 1.07 in all.
+    p, q = make(1, 200, shift=0.1), make(2, 200)
+    score = row_sums(p, q, shapes=shapes)
+    assert score.args[0].shape == (60, 2)
+    assert np.diff(np.append(score.args[1], 60)).tolist() == [57, 3]
+    found = separation(score, make(3, 2000, shift=0.1), make(4, 2000))
+    assert found == pytest.approx(0.1 * np.sqrt(2 * 57), abs=0.15)
+
+
+def test_the_order_of_rows_in_a_class_says_nothing():
+    p, q = side_by_side(1, 200, shift=0.1), side_by_side(2, 200)
+    score = row_sums(p, q, shapes=((60, 3),))
+    rows = side_by_side(3, 5).reshape(5, 60, 3)
+    within, between = rows.copy(), rows.copy()
+    within[:, [0, 1]] = rows[:, [1, 0]]
+    between[:, [0, 7], :2] = rows[:, [7, 0], :2]
+    before = score(rows.reshape(5, -1))
+    assert score(within.reshape(5, -1)) == pytest.approx(before, abs=1e-12)
+    assert (np.abs(score(between.reshape(5, -1)) - before) > 1e-3).all()
+
+
+def test_a_score_of_row_sums_reaches_other_processes():
+    p, q = side_by_side(1, 200, shift=0.1), side_by_side(2, 200)
+    score = row_sums(p, q, shapes=((60, 3),))
+    assert pickle.loads(pickle.dumps(score))(p).tolist() == score(p).tolist()
+
+
+@pytest.mark.parametrize(
+    ("shapes", "outputs"),
+    [
+        (((6,),), noise(1, 50, 6)),
+        (((), ()), noise(1, 50, 2)),
+        (((2, 2), (3, 1)), noise(1, 50, 7)),
+        (((2, 2), ()), noise(1, 50, 5)),
+        (((1, 6),), noise(1, 50, 6)),
+        (((3, 2),), np.tile([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], (50, 1))),
+    ],
+    ids=["vector", "numbers", "other-rows", "a-number-besides", "one-row", "constant"],
+)
+def test_there_may_be_no_rows_to_add(shapes, outputs):
+    assert row_sums(outputs, outputs[::-1], shapes=shapes) is None
+
+
+def test_labels_that_differ_between_the_data_sets_do_not_sort_rows():
+    p, q = side_by_side(1, 100), side_by_side(2, 100)
+    q.reshape(100, 60, 3)[:, 0, 2] = 1.0
+    score = row_sums(p, q, shapes=((60, 3),))
+    assert score.args[1].tolist() == [0]

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
-from rdpkit.verification.blackbox.scores.difference import (
+from rdpkit.verification.blackbox.scores.named_score import TrainingOutputs
+from rdpkit.verification.blackbox.scores.record import (
     difference_scores,
     differing_records,
     directions,
     places_of_records,
+    record_scores,
 )
-from rdpkit.verification.blackbox.scores.record import record_scores
-from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
 
 ONE, TWO = np.array([0.5, -0.25, 1.0]), np.array([0.125, -0.25, 0.0])
 

@@ -1,15 +1,17 @@
-"""Combinations without noise, grids, and mistakes that have a name."""
+"""Combinations without noise, grids, mistakes that have a name, and summaries."""
 
 import numpy as np
 import pytest
 
 from rdpkit.verification.blackbox.mistakes import MistakeKind
+from rdpkit.verification.blackbox.scores.named_score import TrainingOutputs
 from rdpkit.verification.blackbox.scores.structure import (
+    count_scores,
     grid_of,
     noiseless_direction,
     structure_scores,
+    summary,
 )
-from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
 
 N = 400
 
@@ -145,3 +147,49 @@ def test_messages_say_what_to_do():
     assert found.kind == "fixed_seed"
     assert "400 runs on D" in found.message
     assert found.advice.endswith(".")
+
+
+ROWS = np.array([[0.0, 0.0, -3.0, 0.0, 5.0, 5.0], [1.0, 2.0, 3.0, 4.0, 0.0, 0.0]])
+EVERY = np.arange(6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "level", "expected"),
+    [
+        ("zeros", 0.0, [3.0, 2.0]),
+        ("negative values", 0.0, [1.0, 0.0]),
+        ("values above a level", 1.0, [2.0, 3.0]),
+        ("rows that are not zero", 3, [2.0, 2.0]),
+        ("different values", 0.0, [2.0, 4.0]),
+        ("smallest value", 0.0, [-3.0, 0.0]),
+        ("largest value", 0.0, [5.0, 4.0]),
+        ("largest size", 0.0, [5.0, 4.0]),
+        ("sum", 0.0, [7.0, 10.0]),
+        ("order statistic", 0.4, [0.0, 1.0]),
+    ],
+)
+def test_what_summaries_are(kind, level, expected):
+    assert summary(kind, EVERY, level, ROWS).tolist() == expected
+
+
+def test_the_number_of_zeros_is_explained():
+    rng = np.random.default_rng(1)
+    p, q = (
+        np.where(rng.random((1000, 30)) < chance, 0.0, rng.normal(size=(1000, 30)))
+        for chance in (0.5, 0.4)
+    )
+    found = count_scores(TrainingOutputs(p=p, q=q, shapes=((30,),)))
+    explained = [one for one in found if one.explanation is not None]
+    assert explained[0].name == "zeros"
+    assert explained[0].explanation.kind is MistakeKind.SIZE_OF_RELEASE
+
+
+def test_names_do_not_depend_on_the_outputs():
+    names = []
+    for seed in (1, 2):
+        rng = np.random.default_rng(seed)
+        p, q = rng.normal(size=(200, 8)), rng.normal(size=(200, 8)) * 3.0
+        training = TrainingOutputs(p=p, q=q, shapes=((4, 2),))
+        names.append({one.name for one in count_scores(training)})
+    assert names[0] == names[1]
+    assert "rows of part 0 that are not zero" not in names[0]

@@ -10,9 +10,9 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.verification.blackbox import zoo
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.options import VerificationOptions
+from rdpkit.verification.blackbox.scores.named_score import TrainingOutputs
 from rdpkit.verification.blackbox.scores.structure import structure_scores
-from rdpkit.verification.blackbox.scores.training_outputs import TrainingOutputs
-from rdpkit.verification.blackbox.tested_claim import event_claim
+from rdpkit.verification.blackbox.targets import event_claim
 from rdpkit.verification.blackbox.verify import verify
 from rdpkit.verification.blackbox.zoo.base import clipped, in_pieces, subset_indicators
 

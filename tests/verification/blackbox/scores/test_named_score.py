@@ -3,11 +3,7 @@
 import numpy as np
 import pytest
 
-from rdpkit.verification.blackbox.scores.separation import (
-    clearness,
-    clearness_beyond,
-    same_order,
-)
+from rdpkit.verification.blackbox.scores.named_score import clearness, clearness_beyond, same_order
 
 
 def noise(seed, count=2000):

@@ -1,1 +1,0 @@
-"""Checks of what a test of code assumes: that runs are alike and independent."""
