@@ -29,7 +29,8 @@ TABLE = dict(rows())
 def matching(node):
     """The rows that a call may mean, by the way that it names, the kind, and what it measured."""
     kind, *rest = node.args
-    named = MistakeKind[kind.attr].value if isinstance(kind, ast.Attribute) else None
+    owner, _, name = ast.unparse(kind).rpartition(".")
+    named = MistakeKind[name].value if owner == "MistakeKind" else None
     way = rest[0].value if rest else ""
     measured = {one.arg for one in node.keywords}
     return {
