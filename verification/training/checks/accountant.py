@@ -344,8 +344,8 @@ def _claim_mistakes(seen: _Seen) -> Iterator[Mistake]:
     if not count:
         notes.append("the number of records is not known, so delta was not compared with it")
     elif delta >= 1.0 / count:
-        said = {"delta": delta, "count": count, "one": 1.0 / count, "tenth": 0.1 / count}
-        yield mistake_of(MistakeKind.DELTA_TOO_LARGE, **said)
+        kind, one, tenth = MistakeKind.DELTA_TOO_LARGE, 1.0 / count, 0.1 / count
+        yield mistake_of(kind, delta=delta, count=count, one=one, tenth=tenth)
     elif delta > 0.1 / count:
         notes.append(
             f"delta = {delta:.4g} is above a tenth of one over the number of records "
@@ -399,9 +399,15 @@ def _printed_mistakes(seen: _Seen) -> Iterator[Mistake]:
         return
     least = seen.least(events.poisson(noise, rate=rate, updates=updates))
     if least is not None and printed < least.epsilon * (1.0 - 1e-4):
-        said = {"printed": printed, "updates": updates, "noise": noise, "rate": rate}
-        lower = rounded_down(least.epsilon)
-        yield mistake_of(MistakeKind.CLAIM_TOO_SMALL, "printed", **said, lower=lower)
+        yield mistake_of(
+            MistakeKind.CLAIM_TOO_SMALL,
+            "printed",
+            printed=printed,
+            updates=updates,
+            noise=noise,
+            rate=rate,
+            lower=rounded_down(least.epsilon),
+        )
 
 
 def _measured(seen: _Seen) -> Iterator[tuple[str, str]]:

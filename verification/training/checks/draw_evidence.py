@@ -264,7 +264,7 @@ def mistakes_of_draws(seen: DrawEvidence) -> Iterator[Mistake]:
     rates = [] if seen.comes_again else list(_rates(seen))
     uneven = any(mistake.kind is MistakeKind.UNEQUAL_RATES for mistake in rates)
     yield from _repeats(seen, in_order=in_order)
-    found = list((_of_poisson if sampling == POISSON else _of_others)(seen, in_order=in_order))
+    found = list(_BY_SAMPLING[sampling](seen, in_order=in_order))
     if uneven:
         # With records that come more often, sizes vary less.
         found = [one for one in found if one.kind is not MistakeKind.NOT_POISSON]
@@ -329,34 +329,56 @@ def _of_poisson(seen: DrawEvidence, *, in_order: bool) -> Iterator[Mistake]:
         yield mistake_of(kind, "overlap", overlap=apart.overlap, expected=apart.expected)
 
 
-def _of_others(seen: DrawEvidence, *, in_order: bool) -> Iterator[Mistake]:
-    """Told samples of fixed size or cut ones, parts of a shuffled order, or random allocation."""
-    sampling, sizes, told = seen.account.sampling, seen.draws.sizes, seen.told
-    other, shuffled = MistakeKind.OTHER_SAMPLING, MistakeKind.SHUFFLED
-    smallest, largest, most = int(sizes.min()), int(sizes.max()), seen.account.largest_batch
-    same = seen.same[0] < seen.level and seen.all_the_same
-    come_again = not in_order and seen.draws.known and not seen.once
-    # Fresh samples of which none has a record of another one are parts of an order.
-    parts = seen.apart if not in_order and seen.once else None
-    if sampling == SHUFFLE and come_again and not seen.twice:
-        yield mistake_of(other, "shuffled", told=told)
-        return
-    if sampling == ALLOCATED and come_again:
-        yield mistake_of(other, "allocated", told=told)
-    elif sampling == ALLOCATED and not in_order and seen.draws.known and same:
-        size, times = seen.same[1:]
-        found = {"times": times, "batches": len(sizes), "size": size}
-        yield mistake_of(shuffled, "allocated", **found, told=told)
-    if sampling == TRUNCATED and most is not None and largest > most:
-        yield mistake_of(other, "largest", largest=largest, most=most)
-    if sampling in (FIXED, TRUNCATED) and parts is not None:
-        way = "fixed" if sampling == FIXED else "truncated"
-        yield mistake_of(shuffled, way, expected=parts.expected, told=told)
-    one_size = sampling == SHUFFLE or (sampling == FIXED and not in_order)
-    if one_size and seen.partial is None and smallest < largest:
-        yield mistake_of(other, "sizes", smallest=smallest, largest=largest, told=told)
-    elif one_size or sampling == FIXED or (sampling == TRUNCATED and parts is not None):
+def _of_fixed(seen: DrawEvidence, *, in_order: bool) -> Iterator[Mistake]:
+    """Told samples of fixed size, drawn anew for each batch."""
+    if in_order:
         yield from _last(seen)
+        return
+    if seen.apart is not None and seen.once:
+        kind = MistakeKind.SHUFFLED
+        yield mistake_of(kind, "fixed", expected=seen.apart.expected, told=seen.told)
+    yield from _sizes(seen)
+
+
+def _of_shuffled(seen: DrawEvidence, *, in_order: bool) -> Iterator[Mistake]:
+    """Told parts of a shuffled order."""
+    if not in_order and seen.draws.known and not seen.once and not seen.twice:
+        yield mistake_of(MistakeKind.OTHER_SAMPLING, "shuffled", told=seen.told)
+        return
+    yield from _sizes(seen)
+
+
+def _of_allocated(seen: DrawEvidence, *, in_order: bool) -> Iterator[Mistake]:
+    """Told random allocation."""
+    if in_order or not seen.draws.known:
+        return
+    if not seen.once:
+        yield mistake_of(MistakeKind.OTHER_SAMPLING, "allocated", told=seen.told)
+    elif seen.same[0] < seen.level and seen.all_the_same:
+        (size, times), batches, kind = seen.same[1:], len(seen.draws.sizes), MistakeKind.SHUFFLED
+        yield mistake_of(kind, "allocated", times=times, batches=batches, size=size, told=seen.told)
+
+
+def _of_truncated(seen: DrawEvidence, *, in_order: bool) -> Iterator[Mistake]:
+    """Told Poisson samples that are cut."""
+    largest, most = int(seen.draws.sizes.max()), seen.account.largest_batch
+    if most is not None and largest > most:
+        yield mistake_of(MistakeKind.OTHER_SAMPLING, "largest", largest=largest, most=most)
+    # Fresh samples of which none has a record of another one are parts of an order.
+    if not in_order and seen.apart is not None and seen.once:
+        kind = MistakeKind.SHUFFLED
+        yield mistake_of(kind, "truncated", expected=seen.apart.expected, told=seen.told)
+        yield from _last(seen)
+
+
+def _sizes(seen: DrawEvidence) -> Iterator[Mistake]:
+    """Batches that should all have one size."""
+    low, high = int(seen.draws.sizes.min()), int(seen.draws.sizes.max())
+    if seen.partial is not None:
+        yield from _last(seen)
+    elif low < high:
+        kind = MistakeKind.OTHER_SAMPLING
+        yield mistake_of(kind, "sizes", smallest=low, largest=high, told=seen.told)
 
 
 def _last(seen: DrawEvidence) -> Iterator[Mistake]:
@@ -411,3 +433,12 @@ def _dependence(seen: DrawEvidence) -> Iterator[Mistake]:
     else:
         return
     yield mistake_of(seen.other, "dependence", seen=said, told=seen.told)
+
+
+_BY_SAMPLING = {
+    POISSON: _of_poisson,
+    FIXED: _of_fixed,
+    SHUFFLE: _of_shuffled,
+    ALLOCATED: _of_allocated,
+    TRUNCATED: _of_truncated,
+}
