@@ -135,9 +135,9 @@ def budget(tmp_path):
 @pytest.mark.thorough
 def test_what_python_does_with_the_same_file(budget):
     spent = answer("ledger", "spend", *QUERY, "--count", "3", "--label", "ages", "--budget", budget)
-    budget = rdpkit.PrivacyFilter.load(budget)
-    assert spent["used"] == budget.used
-    assert spent["remaining"]["noise_multiplier"] == budget.remaining.noise_multiplier
+    kept = rdpkit.PrivacyFilter.load(budget)
+    assert spent["used"] == kept.used
+    assert spent["remaining"]["noise_multiplier"] == kept.remaining.noise_multiplier
     (charge,) = spent["charges"]
     assert (charge["count"], charge["label"]) == (3, "ages")
     assert charge["event"] == {"mechanism": "gaussian", "noise_std": 20.0, "record_norm": 1.0}
