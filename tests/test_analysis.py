@@ -150,6 +150,17 @@ def test_certificates_contain_the_number(certify):
 
 STEP = rdpkit.PoissonSampledGaussian(noise_std=1.0, record_norm=1.0, sampling_probability=0.01)
 OF_LAPLACE = rdpkit.Laplace(noise_scale=3.0, record_norm=1.0)
+BESIDE_BOUNDED = rdpkit.Composed(
+    events=[
+        rdpkit.Repeated(event=rdpkit.DiscreteLaplace(noise_scale=10.0, record_norm=1), count=23),
+        rdpkit.Repeated(
+            event=rdpkit.PoissonSampledGaussian(
+                noise_std=7.35, record_norm=1.0, sampling_probability=0.0026
+            ),
+            count=86,
+        ),
+    ]
+)
 CUT = example(rdpkit.TruncatedPoissonGaussian)
 
 
@@ -158,9 +169,11 @@ CUT = example(rdpkit.TruncatedPoissonGaussian)
     [
         (rdpkit.Repeated(event=STEP, count=100), 1e-5, False),
         (rdpkit.Repeated(event=OF_LAPLACE, count=100), 1e-5, False),
-        # Nearly all of the largest loss, a large epsilon, a coarse grid, and no pair of data sets.
+        # Nearly all of the largest loss, a large epsilon, bounded losses beside others, a coarse
+        # grid, and no pair of data sets.
         (rdpkit.Repeated(event=OF_LAPLACE, count=2), 1e-9, True),
-        (rdpkit.Repeated(event=STEP, count=10**7), 1e-5, True),
+        (rdpkit.Repeated(event=STEP, count=10**8), 1e-5, True),
+        (BESIDE_BOUNDED, 7e-11, True),
         (rdpkit.Repeated(event=STEP, count=10**12), 1e-5, True),
         (CUT, 1e-5, True),
     ],

@@ -83,8 +83,6 @@ _LEAST_DELTA = 1e-100
 # For many deltas: the accuracy of what they share, over that of one; how far apart the ends of an
 # enclosure may be; after how many misses the next distribution is computed; and the most of them.
 _SHARED, _SHARP, _MISSES, _MOST_SHARED = 0.5, 3e-4, 2, 12
-# Divergences are looser than a grid below these: so much of the largest loss, and this epsilon.
-_NEARLY_ALL, _LARGE = 0.99, 100.0
 # A lower bound below this part of a coarse upper bound is computed again.
 _FAR = 0.985
 # Deltas whose tilts are tried where a lower bound on delta is far below the upper one.
@@ -487,8 +485,7 @@ def _epsilon_on_grids(
     if best_layout is not None and best.value - best.other_end <= wide * best.value:
         guess = best_layout.saddle.epsilon
         near = _CLOSE * guess <= best.value <= guess / _CLOSE
-        fine = near and best.value <= min(_NEARLY_ALL * pure, _LARGE) and best_layout.is_fine
-        best = replace(best, fine=fine)
+        best = replace(best, fine=near and best_layout.is_fine)
     if math.isinf(best.value) and math.isinf(pure):
         raise failure or NoLossDistributionError(
             f"Double precision does not resolve delta {delta!r} of this composition."
@@ -533,7 +530,6 @@ def _delta_on_grids(releases: DominatingReleases, epsilon: float, accuracy: floa
         value = min(_up(high), 1.0)
         if value < best.value or expected is None:
             fine = low >= high * (1.0 - _SHARP) and value > _LEAST_DELTA and layout.is_fine
-            fine = fine and epsilon <= min(_NEARLY_ALL * largest_loss(releases), _LARGE)
             best = LossBound(value=value, other_end=_down(low), step=layout.grid.step, fine=fine)
         if not _LEAST_DELTA < value < 1.0:
             break
