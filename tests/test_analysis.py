@@ -150,9 +150,10 @@ def test_certificates_contain_the_number(certify):
 
 STEP = rdpkit.PoissonSampledGaussian(noise_std=1.0, record_norm=1.0, sampling_probability=0.01)
 OF_LAPLACE = rdpkit.Laplace(noise_scale=3.0, record_norm=1.0)
+OF_COUNTS = rdpkit.DiscreteLaplace(noise_scale=10.0, record_norm=1)
 BESIDE_BOUNDED = rdpkit.Composed(
     events=[
-        rdpkit.Repeated(event=rdpkit.DiscreteLaplace(noise_scale=10.0, record_norm=1), count=23),
+        rdpkit.Repeated(event=OF_COUNTS, count=23),
         rdpkit.Repeated(
             event=rdpkit.PoissonSampledGaussian(
                 noise_std=7.35, record_norm=1.0, sampling_probability=0.0026
@@ -174,6 +175,7 @@ CUT = example(rdpkit.TruncatedPoissonGaussian)
         (rdpkit.Repeated(event=OF_LAPLACE, count=2), 1e-9, True),
         (rdpkit.Repeated(event=STEP, count=10**8), 1e-5, True),
         (BESIDE_BOUNDED, 7e-11, True),
+        (rdpkit.Repeated(event=OF_COUNTS, count=2), 4e-6, True),
         (rdpkit.Repeated(event=STEP, count=10**12), 1e-5, True),
         (CUT, 1e-5, True),
     ],

@@ -453,17 +453,19 @@ def _epsilon_on_grids(
     around: float | None = None
     best = LossBound(value=math.inf, other_end=0.0)
     best_layout: Layout | None = None
+    gentle = False
     failure: NoLossDistributionError | None = None
     for _ in range(_ROUNDS):
         try:
             layout = arrange(releases, delta=delta, epsilon=None, around=around, accuracy=accuracy)
-            low, high = Above(layout).epsilon_at(delta)
+            above = Above(layout)
+            low, high = above.epsilon_at(delta)
         except NoLossDistributionError as error:
             failure = error
             break
         if high < best.value:
             best = LossBound(value=high, other_end=low, step=layout.grid.step)
-            best_layout = layout
+            best_layout, gentle = layout, _is_gentle(above, high, delta)
         guess = layout.saddle.epsilon
         close = high >= _CLOSE * guess if around is None else high >= 0.98 * around
         if math.isfinite(high) and close and high - low <= _WIDE * accuracy * high:
@@ -485,12 +487,20 @@ def _epsilon_on_grids(
     if best_layout is not None and best.value - best.other_end <= wide * best.value:
         guess = best_layout.saddle.epsilon
         near = _CLOSE * guess <= best.value <= guess / _CLOSE
-        best = replace(best, fine=near and best_layout.is_fine)
+        best = replace(best, fine=near and gentle and best_layout.is_fine)
     if math.isinf(best.value) and math.isinf(pure):
         raise failure or NoLossDistributionError(
             f"Double precision does not resolve delta {delta!r} of this composition."
         )
     return best
+
+
+def _is_gentle(above: Above, epsilon: float, delta: float) -> bool:
+    """Whether delta falls so slowly with epsilon that divergences are certainly looser than a grid.
+
+    Divergences lose more than one over the slope of its logarithm, a hundredth of epsilon or more.
+    """
+    return _up(above.delta_at(0.99 * epsilon)[1]) <= math.e * delta
 
 
 def delta_above(
@@ -530,6 +540,7 @@ def _delta_on_grids(releases: DominatingReleases, epsilon: float, accuracy: floa
         value = min(_up(high), 1.0)
         if value < best.value or expected is None:
             fine = low >= high * (1.0 - _SHARP) and value > _LEAST_DELTA and layout.is_fine
+            fine = fine and _is_gentle(found, epsilon, value)
             best = LossBound(value=value, other_end=_down(low), step=layout.grid.step, fine=fine)
         if not _LEAST_DELTA < value < 1.0:
             break

@@ -49,8 +49,6 @@ _DIGITS, _EQUAL = 48, 1 << 20
 _JUMP = (0.7, 1.4)
 # The part of delta that several deltas may lose because they share a layout.
 _SMALL_ERROR = 5e-4
-# The steepness times epsilon up to which divergences are certainly looser than a fine grid.
-_STEEPEST = 100.0
 # An estimate of epsilon above this part of the one before is good enough.
 _NEAR = 0.85
 # A line that takes less time than this, in seconds, is not compared with a grid.
@@ -120,16 +118,10 @@ class Layout:
 
     @property
     def is_fine(self) -> bool:
-        """Whether discretisation moves the epsilon in question by less than divergences would.
-
-        It does so by about ``ACCURACY`` of it, and a conversion from divergences by more than one
-        over the steepness, which is a hundredth of epsilon or more where this may be true.
-        """
+        """Whether discretisation moves the epsilon in question by about ``ACCURACY``, or less."""
         guides = tuple([(block.guide, block.count) for block in self.blocks])
-        steepness = _steepness(guides, self.saddle)
-        own = _budget(self.saddle, ACCURACY, steepness, delta_asked=False)
-        gentle = steepness * self.saddle.epsilon <= _STEEPEST
-        return gentle and not self.in_stages and self._added(self.saddle.tilt) <= 2.0 * own
+        own = _budget(self.saddle, ACCURACY, _steepness(guides, self.saddle), delta_asked=False)
+        return not self.in_stages and self._added(self.saddle.tilt) <= 2.0 * own
 
     def _added(self, tilt: float) -> float:
         """What the discretisation adds to the variance of the tilted sum."""
