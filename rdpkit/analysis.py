@@ -87,10 +87,10 @@ def epsilon(
     adjacency : Adjacency or str
         The neighbouring relation.
     bound : str
-        "best": the smallest sound bound, from a privacy loss distribution or from Renyi
-        divergences. "best-rdp": the smallest one from Renyi divergences. Both are certified in ball
-        arithmetic. Or the id of a published bound for this event, of an upper bound for the events
-        inside of it, "pld-upper", or "pair-lower".
+        "best": the smallest sound bound, from a privacy loss distribution or, unless that is
+        known to be as small as any, from Renyi divergences. "best-rdp": the smallest one from Renyi
+        divergences. Both are certified in ball arithmetic. Or the id of a published bound for this
+        event, of an upper bound for the events inside of it, "pld-upper", or "pair-lower".
     conversion : {"mironov2017", "balle2020", "optimal"}, optional
         By default "optimal" for upper bounds, and the paper's own for published ones. With one,
         "best" means "best-rdp".
@@ -591,8 +591,9 @@ def _nothing_known(event: Event, target: Target, bound: str, kind: Kind) -> Guar
 def _best(event: Event, target: Target, options: RenyiOptions) -> Guarantee:
     """The smaller one of the numbers from loss distributions and from Renyi divergences.
 
-    Renyi divergences are left out only where data sets attain the other number: nothing is smaller.
-    A grid may be far too coarse for a large number of releases, and then they say more.
+    Renyi divergences are left out only where data sets attain the other number, but for the
+    discretisation of a fine grid: no sound bound is smaller by more than that. A grid may be far
+    too coarse for a large number of releases, and then they say more.
     """
     try:
         by_losses, attained = loss_distributions.upper(event, target)

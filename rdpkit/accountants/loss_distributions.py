@@ -496,9 +496,11 @@ def _epsilon_on_grids(
 
 
 def _is_gentle(above: Above, epsilon: float, delta: float) -> bool:
-    """Whether delta falls so slowly with epsilon that divergences are certainly looser than a grid.
+    """Whether delta at 99 % of epsilon is at most e times as large.
 
-    Divergences lose more than one over the slope of its logarithm, a hundredth of epsilon or more.
+    Where it falls faster, a grid may be further from what is attained than its layout estimates,
+    and a conversion from divergences, which loses about one over the slope of the logarithm of
+    delta, comes near.
     """
     return _up(above.delta_at(0.99 * epsilon)[1]) <= math.e * delta
 

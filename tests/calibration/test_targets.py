@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import rdpkit
 from rdpkit.calibration.parameters import paths, value_at, with_value
 from rdpkit.events import MECHANISMS
-from tests.events.examples import example
+from tests.events.examples import WITHOUT_RENYI, example
 
 ADD, REPLACE = "add_or_remove_one", "replace_one"
 
@@ -98,17 +98,6 @@ WITHOUT_EFFECT = {
     ("dpcda", "label_noise"),
 }
 ALL = [(name, path) for name, (event, _) in EVENTS.items() for path in paths(event)]
-# Events of which no Renyi divergence is known: their targets are those of loss distributions.
-WITHOUT_RENYI = {
-    "bounded_laplace",
-    "canonical_noise",
-    "partition_selection",
-    "sampled_with_replacement_gaussian",
-    "staircase",
-    "thresholded_counts",
-    "top_options",
-    "truncated_laplace",
-}
 # A delta in place of a threshold, and diameters in place of norms.
 OTHERWISE_SAID = {
     ("thresholded_counts", "threshold"),

@@ -10,21 +10,11 @@ import rdpkit
 from rdpkit.cli.option_types import dashed, option_name
 from rdpkit.events import MECHANISMS, event_from_parameters
 from tests.cli.commands import ADD, EVENTS, answer, run, under
+from tests.events.examples import WITHOUT_RENYI
 
 TARGET = ["--target-epsilon", "1", "--delta", "1e-5"]
 # Certified loss distributions take fifteen times as long; a test of what is printed asks for them.
 QUICK = ["--bound", "best-rdp"]
-# Events of which no Renyi divergence is known.
-WITHOUT_RENYI = (
-    "bounded_laplace",
-    "canonical_noise",
-    "partition_selection",
-    "sampled_with_replacement_gaussian",
-    "staircase",
-    "thresholded_counts",
-    "top_options",
-    "truncated_laplace",
-)
 POISSON = ["poisson_sampled_gaussian", "--record-norm", "1", "--sampling-probability", "0.01"]
 
 

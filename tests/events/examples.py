@@ -12,6 +12,18 @@ import rdpkit
 from rdpkit.events.base import Event
 from rdpkit.events.parameters import parameters_of
 
+# Events of which no Renyi divergence is known: targets are met by loss distributions alone.
+WITHOUT_RENYI = {
+    "bounded_laplace",
+    "canonical_noise",
+    "partition_selection",
+    "sampled_with_replacement_gaussian",
+    "staircase",
+    "thresholded_counts",
+    "top_options",
+    "truncated_laplace",
+}
+
 
 @cache
 def example(kind: type[Event]) -> Event:
