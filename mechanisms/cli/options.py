@@ -14,7 +14,6 @@ from rdpkit.cli.output import (
     OUT_OF_REACH,
     CommandError,
     format_option,
-    one_line_errors,
     with_options,
 )
 from rdpkit.cli.progress import threads_option, work_shown
@@ -70,9 +69,8 @@ experiment_options = with_options(
     click.option("--device", help="cpu or cuda.  [default: cuda where there is one]"),
     threads_option,
     format_option,
-    one_line_errors,
 )
-"""A decorator for EXPERIMENT and the shared options; it must be the last one."""
+"""A decorator for EXPERIMENT and the shared options."""
 
 
 def file_option(*names: str, metavar: str, text: str) -> Callable[..., Any]:

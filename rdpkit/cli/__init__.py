@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _ENTRY_POINTS = "rdpkit.commands"
 _BUILT_IN = {
     "calibrate": "rdpkit.cli.noise",
-    "compare": "rdpkit.cli.guarantees",
     "delta": "rdpkit.cli.guarantees",
     "dpsgd": "rdpkit.cli.dpsgd",
     "epsilon": "rdpkit.cli.guarantees",
@@ -31,10 +30,9 @@ _BUILT_IN = {
 # What help says of the commands, without importing any. Those of other distributions are imported.
 _HELP = {
     "How private a release is": {
-        "epsilon": "The privacy loss epsilon of an event at a given delta.",
+        "epsilon": "The privacy loss epsilon of an event at a given delta, by one bound or all.",
         "delta": "The delta of an event at a given epsilon.",
         "dpsgd": "What a DP-SGD run is worth: a certified epsilon, and what is assumed.",
-        "compare": "All bounds on the epsilon of an event, in one table.",
         "tradeoff": "What any attack on one record achieves at most.",
     },
     "How much noise it takes": {
@@ -44,10 +42,8 @@ _HELP = {
     },
     "Whether a claim is true": {
         "audit": "Recompute the claims of this folder, and bound what is true.",
-        "fix": "Mend claims that do not hold, and show the changed lines.",
         "certify": "A certificate of an epsilon, which a small program checks.",
-        "claims": "Write a file of claims, check it, or print its schema.",
-        "init": "Find calls of privacy libraries, and write down what they claim.",
+        "claims": "Write claims, find those of code, check them, mend them, print the schema.",
     },
     "Whether code keeps its claim": {
         "verify": "Test a claim against the code that makes the release.",
@@ -63,7 +59,10 @@ _HELP = {
 # Commands of earlier versions: what the same one is called, and what does the same.
 _RENAMED = {"budget": "ledger"}
 _MOVED = {
+    "compare": "epsilon EVENT --bound all",
     "explorer": "audit --explorer DIR",
+    "fix": "claims fix",
+    "init": "claims init",
     "report": "audit --report FILE",
     "schema": "synthesize DATA --draft-schema",
 }
@@ -111,14 +110,13 @@ class Commands(click.Group):
         unknown = args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None
         if unknown and not ctx.resilient_parsing:
             from rdpkit._validate import did_you_mean  # noqa: PLC0415 - only for errors
+            from rdpkit.cli.option_types import UnknownName  # noqa: PLC0415
 
             known = self.list_commands(ctx)
             if args[0] in _MOVED:
                 raise click.UsageError(f"rdpkit {args[0]} is now 'rdpkit {_MOVED[args[0]]}'.")
-            raise click.UsageError(
-                f"No such command {args[0]!r}.{did_you_mean(args[0], known)} "
-                f"The commands are {', '.join(known)}."
-            )
+            hint = did_you_mean(args[0], known)
+            raise UnknownName(f"No such command {args[0]!r}.{hint}", known, ctx)
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

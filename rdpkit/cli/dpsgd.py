@@ -74,6 +74,7 @@ _WANTED = ("noise_multiplier", "epochs", "batch_size")
     help="When two data sets are neighbours.  [default: add-or-remove-one, which papers on DP-SGD "
     "mean]",
 )
+@claimed_epsilon_option
 @click.option(
     "--compare-sampling",
     "comparing",
@@ -441,6 +442,3 @@ def _shown(guarantee: Guarantee, said: float = math.nan) -> str:
 def _entry(name: str, text: str) -> list[str]:
     """A name and a text, wrapped."""
     return entry(name, text, _WIDTH)
-
-
-dpsgd.params.insert([one.name for one in dpsgd.params].index("comparing"), claimed_epsilon_option())

@@ -6,9 +6,8 @@ import ast
 import inspect
 import re
 import shlex
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import click
@@ -22,6 +21,7 @@ from rdpkit.cli.option_types import (
     NUMBER,
     ListType,
     NameType,
+    UnknownName,
     bounds_of_event,
     completions,
     dashed,
@@ -29,7 +29,6 @@ from rdpkit.cli.option_types import (
     option_name,
     parameter_name,
 )
-from rdpkit.cli.output import TO_FILE, to_file, to_file_choice
 from rdpkit.events import (
     MECHANISMS,
     Event,
@@ -94,42 +93,34 @@ def _option(parameter: Parameter, text: str, required: bool) -> click.Option:
     )
 
 
-def adjacency_option() -> click.Option:
-    """The option ``--adjacency``."""
-    meanings = ". ".join(f"{dashed(one.value)}: {MEANINGS[one]}" for one in Adjacency)
-    return click.Option(
-        ["--adjacency"],
-        type=ADJACENCY,
-        required=True,
-        help=f"When two data sets are neighbours; there is no default. {meanings}. In short "
-        "add-remove and replace.",
-    )
+adjacency_option = click.option(
+    "--adjacency",
+    type=ADJACENCY,
+    required=True,
+    help="When two data sets are neighbours; there is no default. "
+    f"{'. '.join(f'{dashed(one.value)}: {MEANINGS[one]}' for one in Adjacency)}. In short "
+    "add-remove and replace.",
+)
+
+count_option = click.option(
+    "--count",
+    type=INTEGER,
+    help="How many times the event is released on the same data.  [default: 1]",
+)
+
+claimed_epsilon_option = click.option(
+    "--claimed-epsilon",
+    metavar="NUMBER",
+    help="An epsilon that somebody claims, with the digits that are printed. The answer says "
+    "whether it is sound, refuted or unproven; the exit status is 1 if it is refuted.",
+)
 
 
-def count_option() -> click.Option:
-    """The option ``--count``, of every command that is given an event."""
-    return click.Option(
-        ["--count"],
-        type=INTEGER,
-        help="How many times the event is released on the same data.  [default: 1]",
-    )
-
-
-def claimed_epsilon_option() -> click.Option:
-    """The option ``--claimed-epsilon``: a number whose truth is to be decided."""
-    return click.Option(
-        ["--claimed-epsilon"],
-        metavar="NUMBER",
-        help="An epsilon that somebody claims, with the digits that are printed. The answer says "
-        "whether it is sound, refuted or unproven; the exit status is 1 if it is refuted.",
-    )
-
-
-def delta_option(*, required: bool = True, pure: bool = True) -> click.Option:
+def delta_option(*, required: bool = True, pure: bool = True) -> Callable[..., Any]:
     """The option ``--delta``; ``pure``: whether it may be 0."""
     condition = "in [0, 1), where 0 is pure differential privacy" if pure else "in (0, 1)"
-    return click.Option(
-        ["--delta"],
+    return click.option(
+        "--delta",
         type=NUMBER,
         required=required,
         help=f"The delta of (epsilon, delta)-differential privacy, {condition}; smaller than one "
@@ -137,23 +128,25 @@ def delta_option(*, required: bool = True, pure: bool = True) -> click.Option:
     )
 
 
-def bound_option(text: str, default: str | None = "best") -> click.Option:
-    """The option ``--bound``, and what it says."""
-    return click.Option(
-        ["--bound"],
-        shell_complete=names_of(bounds_of_event),
+def bound_option(
+    text: str, default: str | None = "best", more: tuple[str, ...] = ()
+) -> Callable[..., Any]:
+    """The option ``--bound``, and what it says; ``more`` are names that no theorem has."""
+    return click.option(
+        "--bound",
+        shell_complete=names_of(lambda ctx: [*more, *bounds_of_event(ctx)]),
         default=default,
         show_default=default is not None,
         help=text,
     )
 
 
-def target_epsilon_option() -> click.Option:
+def target_epsilon_option(*, required: bool = True) -> Callable[..., Any]:
     """The option ``--target-epsilon``."""
-    return click.Option(
-        ["--target-epsilon"],
+    return click.option(
+        "--target-epsilon",
         type=NUMBER,
-        required=True,
+        required=required,
         help="The largest epsilon that is wanted, in nats, for example 1.0.",
     )
 
@@ -161,10 +154,10 @@ def target_epsilon_option() -> click.Option:
 def conversion_option(
     default: str = "By default the tightest, optimal, and for a published bound the one that its "
     "paper uses.",
-) -> click.Option:
+) -> Callable[..., Any]:
     """The option ``--conversion``, and which one is taken where it is not given."""
-    return click.Option(
-        ["--conversion"],
+    return click.option(
+        "--conversion",
         type=NameType.of("conversion", ["mironov2017", "balle2020", "optimal"]),
         help=f"The theorem that turns Renyi divergences into (epsilon, delta). {default}",
     )
@@ -232,7 +225,6 @@ def example_values(
     return None
 
 
-Options = Callable[[], list[click.Option]]
 COUNT = "count"
 
 
@@ -268,6 +260,22 @@ _OTHER_NAMES = {
 }
 
 
+def options_of(function: Callable[..., Any]) -> list[click.Option]:
+    """The options that a function is decorated with, in the order of help."""
+    return list(reversed(getattr(function, "__click_params__", [])))
+
+
+_COUNT = options_of(count_option(lambda: None))
+
+
+def made_of_events(name: str) -> str:
+    """What to say about a mechanism that is made of other events."""
+    return (
+        f"{dashed(name)} is made of other events: describe it in a TOML file and name the file "
+        "instead."
+    )
+
+
 class EventCommand(click.Command):
     """A command about one event, which knows what others call its options."""
 
@@ -291,24 +299,22 @@ class EventCommands(click.Group):
 
     def __init__(
         self,
-        *,
-        mechanisms: Collection[str],  # Those that options can describe, as the library spells them
-        # The options that describe the event of a mechanism.
-        event_options: Callable[[type[Event]], list[click.Option]],
-        shared_options: Options,  # Options of every subcommand
         # ``run(source, given, **values)``: ``source`` is a mechanism as the library spells it, or
         # the name of a file, ``given`` are the parameters of the event that options gave, and
-        # ``values`` are the shared options and those of files.
+        # ``values`` are the options that it is decorated with, and those of files.
         run: Callable[..., None],
-        refusal: Callable[[str], str],  # What to say about a mechanism that options cannot describe
-        # Whether the event may be repeated, by ``--count``. What it says is then in ``given``, and
-        # :func:`event_of` makes of it a :class:`rdpkit.Repeated`.
-        counted: bool = False,
-        file_options: Options = list,  # Options that only files have
+        *,
         # Options, one an item, that complete the example in the docstring of an event.
         example: Callable[[type[Event]], list[str]],
-        # As ``others`` of :func:`rdpkit.cli.output.to_file`.
-        files: Mapping[str, str] = MappingProxyType({}),
+        # Mechanisms that options can describe, as the library spells them, these options, and what
+        # to say about another mechanism.
+        mechanisms: Collection[str] = WITH_OPTIONS,
+        event_options: Callable[[type[Event]], list[click.Option]] = event_options,
+        refusal: Callable[[str], str] = made_of_events,
+        # Whether the event may be repeated, by ``--count``. What it says is then in ``given``, and
+        # :func:`event_of` makes of it a :class:`rdpkit.Repeated`.
+        counted: bool = True,
+        file_options: Sequence[click.Option] = (),  # Options that only files have
         **rest: Any,
     ) -> None:
         super().__init__(subcommand_metavar="EVENT [OPTIONS]", **rest)
@@ -316,11 +322,10 @@ class EventCommands(click.Group):
         self._event_options = event_options
         self._counted = counted
         self._file_options = file_options
-        self._shared_options = shared_options
+        self._shared_options = options_of(run)
         self._run = run
         self._refusal = refusal
         self._example = example
-        self._files = files
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Mechanisms that options can describe."""
@@ -329,9 +334,8 @@ class EventCommands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command for a mechanism or a file."""
         if cmd_name.endswith(".toml"):
-            options = [*self._file_options(), *self._shared_options()]
             text = f"The event that {cmd_name} describes."
-            return self._command(cmd_name, self._with_count([]), options, text)
+            return self._command(cmd_name, self._with_count([]), self._file_options, text)
         name = mechanism_name(cmd_name)
         if name not in MECHANISMS:
             return None
@@ -342,7 +346,7 @@ class EventCommands(click.Group):
         own = self._with_count(self._event_options(MECHANISMS[name]))
         description = described(MECHANISMS[name])
         text = "\n\n".join(description.paragraphs) + self._example_of(name, description, ctx)
-        return self._command(name, own, self._shared_options(), text, description.summary)
+        return self._command(name, own, (), text, description.summary)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -354,15 +358,17 @@ class EventCommands(click.Group):
             return super().resolve_command(ctx, args)
         elif self.get_command(ctx, args[0]) is None:
             known = self.list_commands(ctx)
-            raise click.UsageError(
-                f"Expected EVENT to be a TOML file or one of {', '.join(known)}, "
-                f"got {args[0]!r}.{did_you_mean(dashed(args[0]), known)}"
+            raise UnknownName(
+                "Expected EVENT to be a TOML file or a mechanism, got "
+                f"{args[0]!r}.{did_you_mean(dashed(args[0]), known)}",
+                known,
+                ctx,
             )
         return super().resolve_command(ctx, args)
 
     def _with_count(self, options: list[click.Option]) -> list[click.Option]:
         named = any(option.name == COUNT for option in options)
-        return options if named or not self._counted else [*options, count_option()]
+        return options if named or not self._counted else [*options, *_COUNT]
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Mechanisms, and files and folders whose names begin so."""
@@ -375,7 +381,7 @@ class EventCommands(click.Group):
         self,
         source: str,
         own: list[click.Option],
-        shared: list[click.Option],
+        of_files: Sequence[click.Option],
         text: str,
         summary: str = "",
     ) -> click.Command:
@@ -386,14 +392,10 @@ class EventCommands(click.Group):
             given = {parameter_name(k): value for k, value in given.items() if value is not None}
             self._run(source, given, **values)
 
-        if not any(option.name in ("output", TO_FILE) for option in shared):
-            callback = to_file(callback, self._files)
-            shared = [*shared, to_file_choice()]
-
         return EventCommand(
             dashed(source) if source in MECHANISMS else source,
             callback=callback,
-            params=[*own, *shared],
+            params=[*own, *of_files, *self._shared_options],
             help=text,
             short_help=summary or text,
         )
@@ -417,6 +419,24 @@ class EventCommands(click.Group):
                 lines.append("   ")
             lines[-1] += f" {word}" if lines[-1] else word
         return "\n\nExample:\n\n\b\n" + "\n".join(lines)
+
+
+def about_one_event(
+    *example: str,  # Options that complete the example of an event, beside its neighbours
+    kind: type[EventCommands] = EventCommands,
+    **rest: Any,
+) -> Callable[[Callable[..., None]], EventCommands]:
+    """The decorator, above all others, of what a command about one event runs; as in click."""
+
+    def made(run: Callable[..., None]) -> EventCommands:
+        of_run = {"name": run.__name__, "help": inspect.getdoc(run)}
+        return kind(run, **{**of_run, "example": _with_neighbours(example), **rest})
+
+    return made
+
+
+def _with_neighbours(example: tuple[str, ...]) -> Callable[[type[Event]], list[str]]:
+    return lambda event_type: [example_adjacency(event_type), *example]
 
 
 def example_adjacency(event_type: type[Event]) -> str:
@@ -451,11 +471,3 @@ def with_adjacency(mechanism: str, given: Mapping[str, Any], adjacency: str) -> 
     if "adjacency" in MECHANISMS[mechanism].__dataclass_fields__:
         return {**given, "adjacency": adjacency}
     return dict(given)
-
-
-def made_of_events(name: str) -> str:
-    """What to say about a mechanism that is made of other events."""
-    return (
-        f"{dashed(name)} is made of other events: describe it in a TOML file and name the file "
-        "instead."
-    )

@@ -1,32 +1,28 @@
-"""Questions about one event: rdpkit epsilon, delta, compare and tradeoff."""
+"""Questions about one event: rdpkit epsilon, delta and tradeoff."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rdpkit import analysis
-from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Kind
 from rdpkit.cli.event_commands import (
-    WITH_OPTIONS,
-    EventCommands,
+    about_one_event,
     adjacency_option,
     bound_option,
     claimed_epsilon_option,
     conversion_option,
     delta_option,
     event_of,
-    event_options,
-    example_adjacency,
-    made_of_events,
 )
 from rdpkit.cli.option_types import NUMBER, ListType
-from rdpkit.cli.output import OUT_OF_REACH, format_choice
+from rdpkit.cli.output import OUT_OF_REACH, format_choice, format_option, to_file_option
 from rdpkit.formats.columns import as_csv, as_tex
 from rdpkit.formats.screen import aligned, entry
 from rdpkit.formats.text import as_json, guarantee_lines, printable, rounded_down, rounded_up
@@ -56,65 +52,107 @@ def claim_lines(claim: ClaimCheck, width: int = 10) -> list[str]:
     return [printable(line) for line in (f"{'claim':{width}} {claim}", *reasons, *notes)]
 
 
-def exit_if_refuted(claim: ClaimCheck | None) -> None:
-    """End the command with status 1 if the claim is refuted."""
+_BOUND = (
+    "The theorem to use, by the id that 'rdpkit epsilon EVENT --bound all' shows. best: the one "
+    "with the smallest proven upper bound."
+)
+
+_lower_option = click.option(
+    "--lower",
+    is_flag=True,
+    help="Also what an explicit pair of neighbouring data sets attains: no bound can be "
+    "smaller; it takes about a quarter longer.",
+)
+
+
+@about_one_event("--epsilon 1")
+@adjacency_option
+@click.option(
+    "--epsilon",
+    type=NUMBER,
+    required=True,
+    help="The privacy loss, in nats, at least 0, for example 1.0.",
+)
+@bound_option(_BOUND)
+@conversion_option()
+@_lower_option
+@format_option
+@to_file_option
+def delta(
+    source: str, given: dict[str, Any], *, adjacency: str, output_format: str, **values: Any
+) -> None:
+    """The delta of an event at a given epsilon.
+
+    EVENT is a mechanism, or a TOML file that describes one.
+    """
+    found = analysis.delta(event_of(source, given, adjacency), adjacency=adjacency, **values)
+    if output_format == "json":
+        click.echo(as_json(found.as_dict()))
+    else:
+        click.echo("\n".join(map(printable, guarantee_lines(found))))
+
+
+_ALL = "all"
+
+
+@about_one_event("--delta 1e-5")
+@adjacency_option
+@delta_option()
+@bound_option(f"{_BOUND} all: every one that applies, in one table.", more=(_ALL,))
+@conversion_option()
+@_lower_option
+@claimed_epsilon_option
+@format_choice("text", "json", "csv", "tex")
+@to_file_option
+def epsilon(
+    source: str,
+    given: dict[str, Any],
+    *,
+    adjacency: str,
+    delta: float,
+    bound: str,
+    output_format: str,
+    claimed_epsilon: str | None,
+    **values: Any,
+) -> None:
+    """The privacy loss epsilon of an event at a given delta, by one bound or all.
+
+    EVENT is a mechanism, or a TOML file that describes one.
+    """
+    event = event_of(source, given, adjacency)
+    if bound != _ALL:
+        how = {"bound": bound, **values}
+        found = [analysis.epsilon(event, delta=delta, adjacency=adjacency, **how)]
+    elif values["conversion"] or values["lower"]:
+        raise ValueError("Expected no --conversion and no --lower with --bound all.")
+    else:
+        found = list(analysis.compare(event, delta=delta, adjacency=adjacency))
+    claim = None
+    if claimed_epsilon is not None:
+        claim = checked_claim(event, claimed_epsilon, delta=delta, adjacency=adjacency)
+    about_claim = {} if claim is None else {"claim": claim.as_dict()}
+    if output_format == "json":
+        tables = [one.as_dict() for one in found]
+        click.echo(as_json({**({"bounds": tables} if bound == _ALL else tables[0]), **about_claim}))
+    elif output_format == "text":
+        lines = _table_lines(found) if bound == _ALL else guarantee_lines(found[0])
+        lines += [] if claim is None else claim_lines(claim)
+        click.echo("\n".join(map(printable, lines)))
+    else:
+        columns = dict(zip(_HEADINGS, zip(*_rows(found), strict=True), strict=True))
+        shown = as_csv(columns) if output_format == "csv" else as_tex(columns, "llrrl")
+        click.echo(shown, nl=False)
+        if claim is not None:
+            click.echo("\n".join(claim_lines(claim)), err=True)
     if claim is not None and claim.soundness == "refuted":
         click.get_current_context().exit(OUT_OF_REACH)
 
 
-_BOUND = (
-    "The theorem to use, by the id that 'rdpkit compare' shows. best: the one with the smallest "
-    "proven upper bound."
-)
+_HEADINGS = ("bound", "kind", "epsilon", "order", "conversion")
 
 
-def _lower_option() -> click.Option:
-    return click.Option(
-        ["--lower"],
-        is_flag=True,
-        help="Also what an explicit pair of neighbouring data sets attains: no bound can be "
-        "smaller; it takes about a quarter longer.",
-    )
-
-
-def _answer_with(question: Callable[..., Guarantee]) -> Callable[..., None]:
-    """The run of a command that asks one question, and perhaps about a claim."""
-
-    def run(
-        source: str,
-        given: dict[str, Any],
-        *,
-        adjacency: str,
-        output_format: str,
-        claimed_epsilon: str | None = None,
-        **values: Any,
-    ) -> None:
-        event = event_of(source, given, adjacency)
-        found = question(event, adjacency=adjacency, **values)
-        claim = None
-        if claimed_epsilon is not None:
-            delta = values["delta"]
-            claim = checked_claim(event, claimed_epsilon, delta=delta, adjacency=adjacency)
-        if output_format == "json":
-            extra = {} if claim is None else {"claim": claim.as_dict()}
-            click.echo(as_json({**found.as_dict(), **extra}))
-        else:
-            lines = [*guarantee_lines(found), *([] if claim is None else claim_lines(claim))]
-            click.echo("\n".join(map(printable, lines)))
-        exit_if_refuted(claim)
-
-    return run
-
-
-def _compare(
-    source: str, given: dict[str, Any], *, adjacency: str, delta: float, output_format: str
-) -> None:
-    found = analysis.compare(event_of(source, given, adjacency), delta=delta, adjacency=adjacency)
-    if output_format == "json":
-        click.echo(as_json({"bounds": [g.as_dict() for g in found]}))
-        return
-    headings = ("bound", "kind", "epsilon", "order", "conversion")
-    rows = [
+def _rows(found: Sequence[Guarantee]) -> list[tuple[str, ...]]:
+    return [
         (
             g.bound,
             g.kind.value,
@@ -124,93 +162,43 @@ def _compare(
         )
         for g in found
     ]
-    columns = dict(zip(headings, zip(*rows, strict=True), strict=True))
-    if output_format == "csv":
-        click.echo(as_csv(columns), nl=False)
-        return
-    if output_format == "tex":
-        click.echo(as_tex(columns, "llrrl"), nl=False)
-        return
-    click.echo(f"epsilon at delta = {delta:g}, {Adjacency.parse(adjacency).dashed}\n")
-    lines = aligned(headings, rows, left=("bound", "kind", "conversion"))
+
+
+def _table_lines(found: Sequence[Guarantee]) -> list[str]:
+    about = f"epsilon at delta = {found[0].delta:g}, {found[0].adjacency.dashed}"
+    table = aligned(_HEADINGS, _rows(found), left=("bound", "kind", "conversion"))
     assumed = dict.fromkeys(text for g in found for text in g.assumptions)
-    lines += [line for text in assumed for line in ("", *entry("assumes", text, 9))]
-    click.echo("\n".join(map(printable, lines)))
-
-
-def about_one_event(
-    name: str,
-    run: Callable[..., None],
-    options: Callable[[], list[click.Option]],
-    *,
-    text: str,
-    example: str = "",  # Options that complete the example of an event
-    formats: Callable[[], list[click.Option]] = lambda: [format_choice("text", "json")],
-    kind: type[EventCommands] = EventCommands,
-    **rest: Any,
-) -> EventCommands:
-    """A command whose subcommands are mechanisms, with the options that describe them."""
-    return kind(
-        name=name,
-        mechanisms=WITH_OPTIONS,
-        event_options=event_options,
-        counted=True,
-        shared_options=lambda: [adjacency_option(), *options(), *formats()],
-        run=run,
-        refusal=made_of_events,
-        example=lambda event: [example_adjacency(event), *([example] if example else [])],
-        help=f"{text} EVENT is a mechanism, or a TOML file that describes one.",
-        **rest,
-    )
-
-
-epsilon = about_one_event(
-    "epsilon",
-    _answer_with(analysis.epsilon),
-    lambda: [
-        delta_option(),
-        bound_option(_BOUND),
-        conversion_option(),
-        _lower_option(),
-        claimed_epsilon_option(),
-    ],
-    text="The privacy loss epsilon of an event at a given delta.",
-    example="--delta 1e-5",
-)
-
-delta = about_one_event(
-    "delta",
-    _answer_with(analysis.delta),
-    lambda: [
-        click.Option(
-            ["--epsilon"],
-            type=NUMBER,
-            required=True,
-            help="The privacy loss, in nats, at least 0, for example 1.0.",
-        ),
-        bound_option(_BOUND),
-        conversion_option(),
-        _lower_option(),
-    ],
-    text="The delta of an event at a given epsilon.",
-    example="--epsilon 1",
-)
-
-compare = about_one_event(
-    "compare",
-    _compare,
-    lambda: [delta_option()],
-    formats=lambda: [format_choice("text", "json", "csv", "tex")],
-    text="All bounds on the epsilon of an event, in one table.",
-    example="--delta 1e-5",
-)
+    notes = [line for text in assumed for line in ("", *entry("assumes", text, 9))]
+    return [about, "", *table, *notes]
 
 
 _DRAWN = (".svg", ".png", ".pdf")
 _RATES = ",".join(f"{rate:g}" for rate in RATES)
 
 
-def _tradeoff(
+@about_one_event()
+@adjacency_option
+@click.option(
+    "--fpr",
+    type=ListType(float),
+    help=f"False positive rates in [0, 1], for example 0.01,0.1.  [default: {_RATES}]",
+)
+@click.option(
+    "--smallest-delta",
+    type=NUMBER,
+    help="The smallest delta for which the answer is to hold, in (0, 1).  "
+    f"[default: {SMALLEST_DELTA:g}, less for the mu of events that leak very little]",
+)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Draw the curve to this file, SVG, PNG or PDF by its suffix, as -o does with "
+    "such a name. Needs matplotlib.",
+)
+@format_choice("text", "json", "csv", "tex")
+@partial(to_file_option, others=dict.fromkeys(_DRAWN, "plot"))
+def tradeoff(
     source: str,
     given: dict[str, Any],
     *,
@@ -220,6 +208,12 @@ def _tradeoff(
     plot: Path | None,
     output_format: str,
 ) -> None:
+    """What any attack on one record achieves at most.
+
+    These are true positive rates at false positive rates, the advantage, and the smallest mu of
+    Gaussian differential privacy that is proven. EVENT is a mechanism, or a TOML file that
+    describes one.
+    """
     if plot is not None and plot.suffix.lower() not in _DRAWN:
         raise ValueError(f"Expected --plot to end in .svg, .png or .pdf, got {str(plot)!r}.")
     event = event_of(source, given, adjacency)
@@ -286,33 +280,3 @@ def _mu_lines(found: GaussianDP) -> list[str]:
         f"regret      {rounded_up(found.regret.upper)} at most",
         f"everywhere  {everywhere}",
     ]
-
-
-tradeoff = about_one_event(
-    "tradeoff",
-    _tradeoff,
-    lambda: [
-        click.Option(
-            ["--fpr"],
-            type=ListType(float),
-            help=f"False positive rates in [0, 1], for example 0.01,0.1.  [default: {_RATES}]",
-        ),
-        click.Option(
-            ["--smallest-delta"],
-            type=NUMBER,
-            help="The smallest delta for which the answer is to hold, in (0, 1).  "
-            f"[default: {SMALLEST_DELTA:g}, less for the mu of events that leak very little]",
-        ),
-        click.Option(
-            ["--plot"],
-            type=click.Path(path_type=Path, dir_okay=False),
-            metavar="FILE",
-            help="Draw the curve to this file, SVG, PNG or PDF by its suffix, as -o does with "
-            "such a name. Needs matplotlib.",
-        ),
-    ],
-    formats=lambda: [format_choice("text", "json", "csv", "tex")],
-    files=dict.fromkeys(_DRAWN, "plot"),
-    text="What any attack on one record achieves at most: true positive rates at false positive "
-    "rates, the advantage, and the smallest mu of Gaussian differential privacy that is proven.",
-)

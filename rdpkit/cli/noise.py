@@ -21,15 +21,13 @@ from rdpkit.calibration import calibrate as find_value
 from rdpkit.calibration.parameters import Value, stands_for
 from rdpkit.cli.event_commands import (
     COUNT,
-    WITH_OPTIONS,
-    EventCommands,
+    about_one_event,
     adjacency_option,
     bound_option,
     conversion_option,
     delta_option,
     event_options,
     example_adjacency,
-    made_of_events,
     repeated,
     target_epsilon_option,
     with_adjacency,
@@ -42,7 +40,14 @@ from rdpkit.cli.option_types import (
     names_of,
     parameters_of_event,
 )
-from rdpkit.cli.output import OUT_OF_REACH, CommandError, format_choice
+from rdpkit.cli.output import (
+    OUT_OF_REACH,
+    CommandError,
+    format_choice,
+    format_option,
+    to_file_option,
+    with_options,
+)
 from rdpkit.cli.progress import work_shown
 from rdpkit.events import MECHANISMS, Event, Parameter, parameters_of
 from rdpkit.events.mixing import Mixing
@@ -114,9 +119,6 @@ def check_nothing_missing(mechanism: str, given: Mapping[str, Any]) -> None:
     for parameter in parameters_of(MECHANISMS[mechanism]):
         if parameter.required and parameter.name not in given:
             raise click.UsageError(f"Missing option '--{parameter.name.replace('_', '-')}'.")
-
-
-_OF_ATTACKS = ("target_advantage", "target_tpr", "at_fpr", "target_mu", "smallest_delta")
 
 
 def _parameters(
@@ -219,7 +221,65 @@ def _lines(found: Calibration) -> list[str]:
     return with_guarantee(lines, found.guarantee, found.notes, width)
 
 
-def _calibrate(
+_ATTACKS = {
+    "target_advantage": "In place of an epsilon: the largest advantage of an attack, its true "
+    "minus its false positive rate, in (0, 1).",
+    "target_tpr": "In place of an epsilon: the largest true positive rate of an attack at the "
+    "false positive rate --at-fpr.",
+    "at_fpr": "The false positive rate of --target-tpr, for example 0.01.",
+    "target_mu": "In place of an epsilon: the largest mu of Gaussian differential privacy.",
+    "smallest_delta": "The smallest delta for which --target-mu is to hold.  [default: 1e-10]",
+}
+_attack_options = with_options(
+    *(click.option(f"--{dashed(name)}", type=NUMBER, help=text) for name, text in _ATTACKS.items())
+)
+
+
+def _example(event_type: type[Event]) -> list[str]:
+    """Options that ask for the first noise of a mechanism, or else for how often it is repeated."""
+    names = [p.name for p in parameters_of(event_type) if "noise" in p.name]
+    chosen = [f"--parameter {name}" for name in [*names, "count"][:1]]
+    return [*chosen, "--target-epsilon 3", example_adjacency(event_type), "--delta 1e-5"]
+
+
+# None of the options of an event is required.
+@about_one_event(event_options=partial(event_options, required=False), example=_example)
+@adjacency_option
+@click.option(
+    "--parameter",
+    multiple=True,
+    callback=_parameters,
+    shell_complete=names_of(parameters_of_event),
+    metavar="NAME",
+    help="What to choose: a parameter's name, or its path (event.noise_std, "
+    "events[0].count). NAME,NAME keeps the ratio of the values given, and "
+    "NAME=1,NAME=2 states one. A value need not be given for it.  [default: the one that "
+    "is left out]",
+)
+@target_epsilon_option(required=False)
+@delta_option(required=False)
+@_attack_options
+@bound_option(
+    "The theorem to use. best: the one that needs the least noise. best-rdp: Renyi "
+    "divergences alone, which is faster. Or the id of an upper or a published bound."
+)
+@conversion_option()
+@click.option(
+    "--tolerance",
+    type=NUMBER,
+    help="For parameters that are no integers, how close the answer is to a value that "
+    "misses the target, relative to its size.  [default: 1e-6, and 1e-4 by loss "
+    "distributions]",
+)
+@click.option(
+    "--prefer",
+    type=NameType.of("size", ["smallest", "largest"]),
+    help="Which size to choose for a sample whose mean is released, because several may "
+    "meet the target.  [default: smallest]",
+)
+@format_option
+@to_file_option
+def calibrate(
     source: str,
     given: dict[str, Any],
     *,
@@ -228,8 +288,15 @@ def _calibrate(
     output_format: str,
     **question: Any,
 ) -> None:
-    attacks = {name: question.pop(name) for name in _OF_ATTACKS}
-    of_attacks = any(attacks[name] is not None for name in _OF_ATTACKS)
+    """The value of a parameter that meets a target, with a certificate.
+
+    EVENT is a mechanism, or a TOML file that describes one; the parameter that is chosen may be
+    left out.
+
+    Exit status: 0 fine, 1 the target is out of reach, 2 bad usage or bad input.
+    """
+    attacks = {name: question.pop(name) for name in _ATTACKS}
+    of_attacks = any(attacks[name] is not None for name in _ATTACKS)
     _check_question(question, attacks if of_attacks else {})
     if parameter is None:
         parameter = _left_out(source, given)
@@ -284,89 +351,6 @@ def _attack_lines(found: AttackCalibration) -> list[str]:
         *(("assumes", text) for text in found.assumptions),
     ]
     return [f"{name:{width}} {text}" for name, text in rows]
-
-
-def _optional(option: click.Option) -> click.Option:
-    """An option that may be left out where a target of attacks is given."""
-    option.required = False
-    return option
-
-
-def _attack_options() -> list[click.Option]:
-    texts = {
-        "target_advantage": "In place of an epsilon: the largest advantage of an attack, its true "
-        "minus its false positive rate, in (0, 1).",
-        "target_tpr": "In place of an epsilon: the largest true positive rate of an attack at the "
-        "false positive rate --at-fpr.",
-        "at_fpr": "The false positive rate of --target-tpr, for example 0.01.",
-        "target_mu": "In place of an epsilon: the largest mu of Gaussian differential privacy.",
-        "smallest_delta": "The smallest delta for which --target-mu is to hold.  [default: 1e-10]",
-    }
-    return [
-        click.Option([f"--{dashed(name)}"], type=NUMBER, help=texts[name]) for name in _OF_ATTACKS
-    ]
-
-
-def _calibrate_options() -> list[click.Option]:
-    return [
-        adjacency_option(),
-        click.Option(
-            ["--parameter"],
-            multiple=True,
-            callback=_parameters,
-            shell_complete=names_of(parameters_of_event),
-            metavar="NAME",
-            help="What to choose: a parameter's name, or its path (event.noise_std, "
-            "events[0].count). NAME,NAME keeps the ratio of the values given, and "
-            "NAME=1,NAME=2 states one. A value need not be given for it.  [default: the one that "
-            "is left out]",
-        ),
-        _optional(target_epsilon_option()),
-        _optional(delta_option()),
-        *_attack_options(),
-        bound_option(
-            "The theorem to use. best: the one that needs the least noise. best-rdp: Renyi "
-            "divergences alone, which is faster. Or the id of an upper or a published bound."
-        ),
-        conversion_option(),
-        click.Option(
-            ["--tolerance"],
-            type=NUMBER,
-            help="For parameters that are no integers, how close the answer is to a value that "
-            "misses the target, relative to its size.  [default: 1e-6, and 1e-4 by loss "
-            "distributions]",
-        ),
-        click.Option(
-            ["--prefer"],
-            type=NameType.of("size", ["smallest", "largest"]),
-            help="Which size to choose for a sample whose mean is released, because several may "
-            "meet the target.  [default: smallest]",
-        ),
-        format_choice("text", "json"),
-    ]
-
-
-def _example(event_type: type[Event]) -> list[str]:
-    """Options that ask for the first noise of a mechanism, or else for how often it is repeated."""
-    names = [p.name for p in parameters_of(event_type) if "noise" in p.name]
-    chosen = [f"--parameter {name}" for name in [*names, "count"][:1]]
-    return [*chosen, "--target-epsilon 3", example_adjacency(event_type), "--delta 1e-5"]
-
-
-calibrate = EventCommands(
-    name="calibrate",
-    mechanisms=WITH_OPTIONS,
-    # None of them is required.
-    event_options=partial(event_options, required=False),
-    counted=True,
-    shared_options=_calibrate_options,
-    run=_calibrate,
-    refusal=made_of_events,
-    help="The value of a parameter that meets a target, with a certificate. EVENT is a mechanism, "
-    "or a TOML file that describes one; the parameter that is chosen may be left out.\n\nExit "
-    "status: 0 fine, 1 the target is out of reach, 2 bad usage or bad input.",
-    example=_example,
-)
 
 
 _PLANNED = [name for name, kind in MECHANISMS.items() if kind.mixing is not None]
@@ -449,7 +433,52 @@ def _print_choices(found: Plan) -> None:
     click.echo("\n".join(aligned(headings, rows)))
 
 
-def _plan_run(
+@about_one_event(
+    mechanisms=_PLANNED,
+    event_options=_options,
+    counted=False,
+    refusal=_refusal,
+    example=lambda event: ["--target-epsilon 1", example_adjacency(event), "--delta 1e-5"],
+)
+@adjacency_option
+@target_epsilon_option()
+@delta_option(pure=False)
+@click.option(
+    "--objective",
+    type=NameType.of("objective", OBJECTIVES),
+    default="variation",
+    show_default=True,
+    help="What is maximised: the signal-to-noise ratio of a release, where the signal is "
+    "how records differ (variation) or their mean; total-: times the releases.",
+)
+@click.option(
+    "--orders-of-mixture",
+    type=ListType(int),
+    help="Numbers of records in a release to try.  [default: a search for the best]",
+)
+@click.option(
+    "--releases",
+    type=ListType(int),
+    help="Numbers of releases to try; where every class has its own, for each class.  "
+    "[default: the event's own]",
+)
+@click.option(
+    "--label-shares",
+    type=ListType(float),
+    help="For dpmix, the parts of the budget to try for labels.  [default: the best for "
+    "--label-weight]",
+)
+@click.option(
+    "--label-weight",
+    type=NUMBER,
+    default=0.5,
+    show_default=True,
+    help="For dpmix, how much the labels' ratio counts, in (0, 1).",
+)
+@bound_option("As for rdpkit calibrate.")
+@format_choice("text", "json", "csv")
+@to_file_option
+def plan(
     source: str,
     given: dict[str, Any],
     *,
@@ -458,6 +487,13 @@ def _plan_run(
     output_format: str,
     **question: Any,
 ) -> None:
+    """The order of mixture, the number of releases and the noise that are best for a target.
+
+    They give the highest signal-to-noise ratio within a target epsilon, certified. EVENT is a
+    mechanism, or a TOML file that describes one; what is chosen may be left out.
+
+    Exit status: 0 fine, 1 the target is out of reach, 2 bad usage or bad input.
+    """
     event = _planned_event(source, given, releases=releases, adjacency=adjacency)
     try:
         with work_shown() as work:
@@ -476,64 +512,3 @@ def _plan_run(
         click.echo(found.as_csv(), nl=False)
     else:
         _print_plan(found)
-
-
-def _plan_options() -> list[click.Option]:
-    return [
-        adjacency_option(),
-        target_epsilon_option(),
-        delta_option(pure=False),
-        click.Option(
-            ["--objective"],
-            type=NameType.of("objective", OBJECTIVES),
-            default="variation",
-            show_default=True,
-            help="What is maximised: the signal-to-noise ratio of a release, where the signal is "
-            "how records differ (variation) or their mean; total-: times the releases.",
-        ),
-        click.Option(
-            ["--orders-of-mixture"],
-            type=ListType(int),
-            help="Numbers of records in a release to try.  [default: a search for the best]",
-        ),
-        click.Option(
-            ["--releases"],
-            type=ListType(int),
-            help="Numbers of releases to try; where every class has its own, for each class.  "
-            "[default: the event's own]",
-        ),
-        click.Option(
-            ["--label-shares"],
-            type=ListType(float),
-            help="For dpmix, the parts of the budget to try for labels.  [default: the best for "
-            "--label-weight]",
-        ),
-        click.Option(
-            ["--label-weight"],
-            type=NUMBER,
-            default=0.5,
-            show_default=True,
-            help="For dpmix, how much the labels' ratio counts, in (0, 1).",
-        ),
-        bound_option("As for rdpkit calibrate."),
-        format_choice("text", "json", "csv"),
-    ]
-
-
-plan = EventCommands(
-    name="plan",
-    mechanisms=_PLANNED,
-    event_options=_options,
-    shared_options=_plan_options,
-    run=_plan_run,
-    refusal=_refusal,
-    help="The order of mixture, the number of releases and the noise that give the highest "
-    "signal-to-noise ratio within a target epsilon, certified. EVENT is a mechanism, or a TOML "
-    "file that describes one; what is chosen may be left out.\n\nExit status: 0 fine, 1 the "
-    "target is out of reach, 2 bad usage or bad input.",
-    example=lambda event_type: [
-        "--target-epsilon 1",
-        example_adjacency(event_type),
-        "--delta 1e-5",
-    ],
-)

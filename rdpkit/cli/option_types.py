@@ -22,6 +22,8 @@ else:
     _Type = click.ParamType
 
 _LONGEST, _LARGEST_EXPONENT = 100, 330
+# So many names fit into the line of an error.
+_LISTED = 12
 # Integers up to this many digits may be written like 1e6.
 _MOST_DIGITS = 18
 
@@ -49,6 +51,24 @@ def dashed(name: str) -> str:
 def completions(names: Iterable[str], begun: str) -> list[CompletionItem]:
     """The names that a shell offers for a word that has begun."""
     return [CompletionItem(name) for name in names if name.startswith(begun)]
+
+
+class UnknownName(click.BadParameter):
+    """A name that is none of many: help for it lists all of them on lines of their own."""
+
+    def __init__(
+        self,
+        message: str,
+        names: Iterable[str],
+        ctx: click.Context | None,
+        param: click.Parameter | None = None,
+    ) -> None:
+        super().__init__(message, ctx, param)
+        self.names = names
+
+    def format_message(self) -> str:
+        """As in click; what is no option has a whole sentence already."""
+        return self.message if self.param is None else super().format_message()
 
 
 class NameType(_Type):
@@ -83,6 +103,9 @@ class NameType(_Type):
         text = dashed(str(value).strip())
         if text not in self._known:
             hint = did_you_mean(text, self._known)
+            if len(self._known) > _LISTED:
+                words = f"{value!r} is not a {self.name}.{hint}"
+                raise UnknownName(words, self._known, ctx, param)
             self.fail(f"{value!r} is not one of {', '.join(self._known)}.{hint}", param, ctx)
         return self._known[text]
 

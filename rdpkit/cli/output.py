@@ -6,6 +6,7 @@ import functools
 import io
 import os
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
@@ -48,22 +49,20 @@ _DISTRIBUTIONS = {
 }
 
 
-def _format_settings(*formats: str) -> dict[str, Any]:
-    return {
-        "type": NameType.of("format", formats),
-        "default": formats[0],
-        "show_default": True,
-        "help": f"text for people, {' or '.join(formats[1:])} for programs.",
-    }
+def format_choice(*formats: str) -> Callable[..., Any]:
+    """The option ``--format``; the first one is the default, for people."""
+    return click.option(
+        "--format",
+        "output_format",
+        type=NameType.of("format", formats),
+        default=formats[0],
+        show_default=True,
+        help=f"text for people, {' or '.join(formats[1:])} for programs.",
+    )
 
 
-format_option = click.option("--format", "output_format", **_format_settings("text", "json"))
-"""The decorator for commands that are functions."""
-
-
-def format_choice(*formats: str) -> click.Option:
-    """The same option with any formats, for commands that are made of a list of options."""
-    return click.Option(["--format", "output_format"], **_format_settings(*formats))
+format_option = format_choice("text", "json")
+"""The formats of most commands."""
 
 
 def with_options(*options: Callable[..., Any]) -> Callable[..., Any]:
@@ -80,38 +79,27 @@ def with_options(*options: Callable[..., Any]) -> Callable[..., Any]:
 TO_FILE = "to_file"
 """The name under which the file of ``-o`` reaches a command."""
 
-_TO_FILE: dict[str, Any] = {
-    "type": click.Path(path_type=Path, dir_okay=False),
-    "metavar": "FILE",
-    "help": "Write what is printed to this file instead, whole or not at all. The end of its name "
-    "says in which format.",
-}
-
-
-def to_file_choice() -> click.Option:
-    """The option ``-o``, for commands that are made of a list of options and use ``to_file``."""
-    return click.Option(["-o", "--output", TO_FILE], **_TO_FILE)
-
 
 def to_file_option(
-    function: Callable[..., R], others: Mapping[str, str] | None = None
-) -> Callable[..., R]:
-    """The decorator that gives a command ``-o``: what it prints goes to that file.
-
-    It stands directly above :func:`one_line_errors`, below the other options. ``others`` are those
-    of :func:`to_file`.
-    """
-    return click.option("-o", "--output", TO_FILE, **_TO_FILE)(to_file(function, others))
-
-
-def to_file(
     function: Callable[..., R],
     # For the ends of names of files that hold something else than what is printed, the parameter of
     # the function that takes such a file.
     others: Mapping[str, str] | None = None,
 ) -> Callable[..., R]:
-    """The function of a command, which takes ``to_file`` and prints there."""
+    """The decorator that gives a command ``-o``: what it prints goes to that file.
 
+    It stands below all other options.
+    """
+
+    @click.option(
+        "-o",
+        "--output",
+        TO_FILE,
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="Write what is printed to this file instead, whole or not at all. The end of its name "
+        "says in which format.",
+    )
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> R:
         path = kwargs.pop(TO_FILE, None)
@@ -167,7 +155,7 @@ def written_to(
 
 
 class CommandError(click.ClickException):
-    """An error of a command: a line that begins with "Error:", and perhaps a line of advice.
+    """An error of a command: a line that begins with "Error:", and perhaps lines of advice.
 
     Several mistakes in one file are several lines.
     """
@@ -177,7 +165,7 @@ class CommandError(click.ClickException):
         message: str,
         *,
         status: int = BAD_INPUT,
-        advice: str = "",
+        advice: Sequence[str] = (),
         others: Sequence[object] = (),
     ) -> None:
         super().__init__(message)
@@ -193,8 +181,8 @@ class CommandError(click.ClickException):
         """Print the error, and the advice."""
         for message in (self.message, *self.others):
             click.echo(f"Error: {_one_line(message)}", file=file, err=file is None)
-        if self.advice:
-            click.echo(printable(self.advice), file=file, err=file is None)
+        for line in self.advice:
+            click.echo(printable(line), file=file, err=file is None)
 
 
 def _one_line(message: object) -> str:
@@ -206,10 +194,7 @@ class BadInput(CommandError):  # noqa: N818 - what is bad is the input
 
 
 def one_line_errors(function: Callable[P, R]) -> Callable[P, R]:
-    """Turn the errors that bad input causes, and failed computations, into one line.
-
-    With ``rdpkit --debug`` errors are passed on, so that their traceback is shown.
-    """
+    """Turn errors into one line, in a program that is no command of ``rdpkit``, which does so."""
 
     @functools.wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -218,8 +203,6 @@ def one_line_errors(function: Callable[P, R]) -> Callable[P, R]:
         except BrokenPipeError:
             raise
         except (ValueError, ArithmeticError, OSError) as error:
-            if _debugging(click.get_current_context(silent=True)):
-                raise
             raise _command_error(error) from None
 
     return wrapped
@@ -232,7 +215,7 @@ def reported(
     """The error as it is shown to people; with ``--debug`` its traceback is printed now."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return error
-    if _debugging(ctx):
+    if ctx.meta.get("rdpkit.debug"):
         import traceback  # noqa: PLC0415 - only here
 
         click.echo("".join(traceback.format_exception(error)), err=True)
@@ -243,7 +226,7 @@ def reported(
         if isinstance(error, click.MissingParameter) and meaning and words.endswith("'."):
             first = meaning.partition(". ")[0].rstrip(".")
             words = f"{words[:-1]}: {first[0].lower()}{first[1:]}."
-        return BadInput(words, advice=_where_to_read(error.ctx))
+        return BadInput(words, advice=_advice(error))
     if isinstance(error, click.ClickException):
         return error
     if isinstance(error, ModuleNotFoundError):
@@ -326,9 +309,9 @@ def _extra_with(library: str, command: str) -> str | None:
     return next(iter(of_layer + extras), None)
 
 
-def _where_to_read(ctx: click.Context | None) -> str:
-    return "" if ctx is None else f"Try '{ctx.command_path} --help' for help."
-
-
-def _debugging(ctx: click.Context | None) -> bool:
-    return ctx is not None and bool(ctx.meta.get("rdpkit.debug"))
+def _advice(error: click.UsageError) -> list[str]:
+    """Every name that would have been accepted, if one was not, and where to read on."""
+    lines = textwrap.wrap(", ".join(getattr(error, "names", ())), 78, break_on_hyphens=False)
+    if lines:
+        lines = ["Names that are known:", *(f"  {line}" for line in lines)]
+    return lines + ([f"Try '{error.ctx.command_path} --help' for help."] if error.ctx else [])

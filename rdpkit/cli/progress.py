@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -34,22 +35,26 @@ def _set_threads(ctx: click.Context, option: click.Parameter, value: int | None)
     return value
 
 
-_THREADS: dict[str, Any] = {
-    "type": click.IntRange(min=1),
-    "callback": _set_threads,
-    "is_eager": True,
-    "expose_value": False,
-    "help": "The largest number of threads that numerical libraries may use.  [default: their own "
+threads_option = click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    callback=_set_threads,
+    is_eager=True,
+    expose_value=False,
+    help="The largest number of threads that numerical libraries may use.  [default: their own "
     "choice, mostly one for each core]",
-}
-
-threads_option = click.option("--threads", **_THREADS)
-"""The decorator for commands that are functions."""
+)
 
 
-def new_threads_option() -> click.Option:
-    """The same option, for commands that are made of a list of options."""
-    return click.Option(["--threads"], **_THREADS)
+def jobs_option(what: str) -> Callable[..., Any]:
+    """The option ``--jobs``; ``what`` completes the sentence."""
+    return click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        default=lambda: os.cpu_count() or 1,
+        show_default="all cores",
+        help=f"Processes to share {what}.",
+    )
 
 
 class ShownWork:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,19 +17,17 @@ from rdpkit import __version__, analysis, supervisor
 from rdpkit.accountants.sweeps import CONVERSIONS, sweep_epsilon
 from rdpkit.adjacency import Adjacency
 from rdpkit.cli.event_commands import (
-    WITH_OPTIONS,
-    EventCommands,
+    about_one_event,
     adjacency_option,
     bound_option,
     conversion_option,
-    example_adjacency,
     made_of_events,
     with_help,
 )
 from rdpkit.cli.option_types import dashed, option_name
 from rdpkit.cli.output import format_choice
-from rdpkit.cli.progress import new_threads_option, work_shown
-from rdpkit.cli.sweep_rows import SYNTAX, Columns, FileSource, MechanismSource, Source, columns_of
+from rdpkit.cli.progress import jobs_option, threads_option, work_shown
+from rdpkit.cli.sweep_rows import Columns, FileSource, MechanismSource, Source, columns_of
 from rdpkit.events import (
     MECHANISMS,
     Event,
@@ -71,48 +68,54 @@ def _count_option(default: str | None) -> click.Option:
     )
 
 
-def _shared_options() -> list[click.Option]:
-    return [
-        click.Option(["--delta"], metavar="AXIS", help="Each in (0, 1), for example 1e-5."),
-        adjacency_option(),
+@about_one_event(
+    "--delta 1e-5,1e-6",
+    event_options=_axes,
+    file_options=[
         click.Option(
-            ["--table"],
-            type=click.Path(path_type=Path),
-            help="A CSV or Parquet file with a column for each parameter that differs from row to "
-            "row, instead of a grid.",
+            ["--vary"],
+            multiple=True,
+            metavar="PATH=AXIS",
+            help="A number of the file, like event.noise_std or events[0].count, and its values; "
+            "may be repeated.",
         ),
-        bound_option(
-            "Answer row by row with this bound: best, best-rdp or an id. By default all rows "
-            "of a sampled Gaussian are answered at once from Renyi divergences (mironov2019, "
-            "swap-coupling or wang2019), and other events row by row with best-rdp.",
-            default=None,
-        ),
-        conversion_option("By default balle2020 for all rows at once, and optimal row by row."),
-        click.Option(
-            ["--keep-going"],
-            is_flag=True,
-            help="Report rows with bad values in a column 'error', and answer the others.",
-        ),
-        click.Option(
-            ["--jobs"],
-            type=click.IntRange(min=1),
-            default=lambda: os.cpu_count() or 1,
-            show_default="all cores",
-            help="Processes to share the rows between, where they are answered one by one.",
-        ),
-        new_threads_option(),
-        click.Option(
-            ["-o", "--output"],
-            type=click.Path(path_type=Path),
-            help="Write the whole table to this file: .csv or .parquet. Rows that are answered "
-            "one by one are kept in FILE.unfinished meanwhile, and the same command goes on from "
-            "there.",
-        ),
-        format_choice("text", "csv", "json"),
-    ]
-
-
-def _run(
+        _count_option(None),
+    ],
+    counted=False,
+    refusal=lambda name: f"{made_of_events(name)} Name the numbers that vary with --vary.",
+)
+@click.option("--delta", metavar="AXIS", help="Each in (0, 1), for example 1e-5.")
+@adjacency_option
+@click.option(
+    "--table",
+    type=click.Path(path_type=Path),
+    help="A CSV or Parquet file with a column for each parameter that differs from row to "
+    "row, instead of a grid.",
+)
+@bound_option(
+    "Answer row by row with this bound: best, best-rdp or an id. By default all rows "
+    "of a sampled Gaussian are answered at once from Renyi divergences (mironov2019, "
+    "swap-coupling or wang2019), and other events row by row with best-rdp.",
+    default=None,
+)
+@conversion_option("By default balle2020 for all rows at once, and optimal row by row.")
+@click.option(
+    "--keep-going",
+    is_flag=True,
+    help="Report rows with bad values in a column 'error', and answer the others.",
+)
+@jobs_option("the rows between, where they are answered one by one")
+@threads_option
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Write the whole table to this file: .csv or .parquet. Rows that are answered "
+    "one by one are kept in FILE.unfinished meanwhile, and the same command goes on from "
+    "there.",
+)
+@format_choice("text", "csv", "json")
+def sweep(
     source: str,
     given: dict[str, Any],
     *,
@@ -122,6 +125,13 @@ def _run(
     output_format: str,
     **values: Any,
 ) -> None:
+    """Epsilon over a grid or a table of configurations.
+
+    EVENT is a mechanism, or a TOML file that describes one. An AXIS is a list of values or a range:
+    X,X,... or FROM:TO:COUNT, with :log at the end for equal ratios.
+
+    Exit status: 0 fine, 1 some rows were skipped, 2 bad usage or bad input.
+    """
     if output is not None:
         files.check_suffix(output)
     question_of = {name: values.pop(name) for name in ("bound", "conversion", "keep_going", "jobs")}
@@ -209,30 +219,6 @@ def _cell(name: str, value: Any) -> str:
     if name == "epsilon":
         return rounded_up(value)
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-sweep = EventCommands(
-    name="sweep",
-    mechanisms=WITH_OPTIONS,
-    event_options=_axes,
-    file_options=lambda: [
-        click.Option(
-            ["--vary"],
-            multiple=True,
-            metavar="PATH=AXIS",
-            help="A number of the file, like event.noise_std or events[0].count, and its values; "
-            "may be repeated.",
-        ),
-        _count_option(None),
-    ],
-    shared_options=_shared_options,
-    run=_run,
-    refusal=lambda name: f"{made_of_events(name)} Name the numbers that vary with --vary.",
-    help="Epsilon over a grid or a table of configurations. EVENT is a mechanism, or a TOML file "
-    f"that describes one. An AXIS is a list of values or a range: {SYNTAX}.\n\nExit status: 0 "
-    "fine, 1 some rows were skipped, 2 bad usage or bad input.",
-    example=lambda event_type: [example_adjacency(event_type), "--delta 1e-5,1e-6"],
-)
 
 
 Progressing = Callable[[int, int], None]

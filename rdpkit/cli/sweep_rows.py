@@ -20,7 +20,7 @@ from rdpkit.events import MECHANISMS, Event, Parameter, event_from_parameters, p
 from rdpkit.formats import columns
 from rdpkit.formats.tables import event_in_file, read_toml
 
-SYNTAX = "X,X,... or FROM:TO:COUNT, with :log at the end for equal ratios"
+_SYNTAX = "X,X,... or FROM:TO:COUNT, with :log at the end for equal ratios"
 
 _LARGEST = 10_000_000
 
@@ -55,7 +55,7 @@ def numbers(
         spaced = np.geomspace if scale else np.linspace
         found: list[float] = spaced(first, last, count).tolist()
     except ValueError:
-        raise ValueError(f"Expected {name} to be {SYNTAX}, got {text!r}.") from None
+        raise ValueError(f"Expected {name} to be {_SYNTAX}, got {text!r}.") from None
     return found
 
 

@@ -29,8 +29,9 @@ def under(name):
     return ADD if ADD[1] in known else ["--adjacency", known[-1]]
 
 
-def run(*arguments):
-    done = CliRunner().invoke(main, [str(argument) for argument in arguments])
+def run(*arguments, answers=None):
+    words = [str(argument) for argument in arguments]
+    done = CliRunner().invoke(main, words, input=answers, prog_name="rdpkit")
     assert done.exception is None or isinstance(done.exception, SystemExit)
     return done
 

@@ -8,6 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from rdpkit import cli
+from rdpkit.cli.event_commands import WITH_OPTIONS
+from rdpkit.cli.option_types import dashed
 from rdpkit.extensions import install_line
 from tests.cli.commands import ADD, GAUSSIAN, options, run
 
@@ -17,13 +19,19 @@ from tests.cli.commands import ADD, GAUSSIAN, options, run
     [
         (["epsilon", *GAUSSIAN, "--delta", "-1", *ADD], "Expected delta in [0, 1), got -1.0."),
         (["delta", *GAUSSIAN, "--epsilon", "-1", *ADD], "Expected epsilon to be a finite"),
-        (["compare", *GAUSSIAN, "--delta", "1", *ADD], "Expected delta in [0, 1), got 1.0."),
+        (
+            ["epsilon", *GAUSSIAN, "--delta", "1", *ADD, "--bound", "all"],
+            "Expected delta in [0, 1), got 1.0.",
+        ),
+        (
+            ["epsilon", *GAUSSIAN, "--delta", "0.1", *ADD, "--bound", "all", "--lower"],
+            "Expected no --conversion and no --lower with --bound all.",
+        ),
         (["epsilon", *GAUSSIAN[:-1], "nan", "--delta", "0.1", *ADD], "Expected record_norm to be"),
         (
             ["epsilon", *GAUSSIAN, "--delta", "0.1", *ADD, "--bound", "[red]"],
             "Expected bound to be one of 'best', ",
         ),
-        (["epsilon", "cauchy"], "Expected EVENT to be a TOML file or one of gaussian, "),
         (["epsilon", "no.toml", "--delta", "0.1", *ADD], "No such file or directory: 'no.toml'"),
     ],
 )
@@ -57,6 +65,8 @@ def test_bad_input_is_one_line_and_status_2(arguments, message):
         (["epsilon", "custom_rdp", "--orders", "2,"], "'2,' is not a list of numbers"),
         (["epsilon", *GAUSSIAN, "--delta", "0.1", *ADD, "--format", "xml"], "'xml' is not one of"),
         (["nothing"], "No such command 'nothing'"),
+        (["compare", *GAUSSIAN], "rdpkit compare is now 'rdpkit epsilon EVENT --bound all'."),
+        (["fix", "a.toml"], "rdpkit fix is now 'rdpkit claims fix'."),
     ],
 )
 def test_bad_usage_is_status_2(arguments, message):
@@ -179,13 +189,13 @@ def test_a_command_that_cannot_be_imported_says_what_it_needs(monkeypatch):
         raise ModuleNotFoundError("No module named 'jinja2'", name="jinja2")
 
     monkeypatch.setattr("importlib.metadata.EntryPoint.load", load)
-    for arguments in (["fix"], ["fix", "--help"], ["fix", "x", "--option"]):
+    for arguments in (["audit"], ["audit", "--help"], ["audit", "x", "--option"]):
         done = run(*arguments)
         assert done.exit_code == 2
         needed = install_line("verification")
-        assert done.stderr == f"Error: rdpkit fix needs jinja2: {needed}\n"
+        assert done.stderr == f"Error: rdpkit audit needs jinja2: {needed}\n"
     # Help imports no command, and so it lists those that cannot be imported as well.
-    assert "fix " in run("--help").output
+    assert "audit " in run("--help").output
 
 
 @pytest.mark.parametrize(
@@ -193,7 +203,7 @@ def test_a_command_that_cannot_be_imported_says_what_it_needs(monkeypatch):
     [
         (["epsilon", *GAUSSIAN, "--sigma", "1"], "'--noise-std'"),
         (["epsilon", "poisson_sampled_gaussian", "--sample_rate", "0.1"], "'--sampling-prob"),
-        (["compare", *GAUSSIAN, "--steps", "1"], "'--count'"),
+        (["tradeoff", *GAUSSIAN, "--steps", "1"], "'--count'"),
         (["calibrate", *GAUSSIAN, "--eps", "1"], "'--target-epsilon'"),
         (["epsilon", "dpsgd", "--sigma", "1"], "'--noise-multiplier'"),
     ],
@@ -203,6 +213,17 @@ def test_what_others_call_an_option_is_answered_with_our_name(arguments, hint):
     assert done.exit_code == 2
     assert "No such option" in done.stderr
     assert hint in done.stderr
+
+
+@pytest.mark.parametrize("command", [["epsilon"], ["claims", "new"]])
+def test_all_names_that_are_known_stand_on_lines_of_their_own(command):
+    done = run(*command, "gausian")
+    assert done.exit_code == 2
+    first, *rest, last = done.stderr.splitlines()
+    assert first.endswith("Did you mean 'gaussian'?")
+    assert max(map(len, [first, *rest])) <= 100
+    assert set("".join(rest[1:]).replace(",", " ").split()) == set(map(dashed, WITH_OPTIONS))
+    assert last == f"Try 'rdpkit {' '.join(command)} --help' for help."
 
 
 def test_every_command_of_ours_is_in_one_group_and_no_other_is():

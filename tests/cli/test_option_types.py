@@ -104,7 +104,7 @@ def completed(*words):
         (["epsilon", "poisson-sampled-g"], ["poisson-sampled-gaussian", "poisson-sampled-g"]),
         (["epsilon", "poisson_sampled_g"], ["poisson-sampled-gaussian", "poisson_sampled_g"]),
         (["epsilon", "gaussian", "--noi"], ["--noise-std"]),
-        (["compare", "dpmix", "--f"], ["--feature-dimension", "--feature-noise", "--format"]),
+        (["epsilon", "dpmix", "--f"], ["--feature-dimension", "--feature-noise", "--format"]),
         (["epsilon", "event.toml", "--co"], ["--count", "--conversion"]),
         (["epsilon", "gaussian", "--adjacency", "rep"], ["replace-one"]),
         (["epsilon", "gaussian", "--conversion", "b"], ["balle2020"]),

@@ -240,7 +240,7 @@ def test_numbers_inside_a_file_are_varied(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["sweep", "no_such"], "Expected EVENT to be a TOML file or one of"),
+        (["sweep", "no_such"], "Expected EVENT to be a TOML file or a mechanism, got"),
         ([*POISSON, "--noise-std=1", "--sampling-probability=0.1"], "Expected --delta"),
         ([*POISSON, "--noise-std=1:2", "--delta=0.1"], "Expected --noise-std to be X,X,"),
         ([*POISSON, "--noise-std=-1:2:3:log", "--delta=0.1"], "Expected --noise-std to be X,X,"),

@@ -1,7 +1,7 @@
 """What mends a claim, as data: another sampling, more noise, or another number.
 
 A remedy is a few changed lines of the claims file. Outputs show it in the words that
-:mod:`rdpkit.verification.outputs.words` makes of it, and ``rdpkit fix`` writes it into the file.
+:mod:`rdpkit.verification.outputs.words` makes of it, and ``rdpkit claims fix`` writes it.
 """
 
 from __future__ import annotations

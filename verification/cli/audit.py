@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit.cli.option_types import names_of
-from rdpkit.cli.output import format_option, one_line_errors, to_file_option, with_options
+from rdpkit.cli.output import format_option, to_file_option, with_options
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import as_json, printable
@@ -122,7 +122,6 @@ def _ids(ctx: click.Context) -> list[str]:
 )
 @format_option
 @partial(to_file_option, others=_BY_SUFFIX)
-@one_line_errors
 def audit(
     *,
     files: tuple[Path, ...],

@@ -15,7 +15,7 @@ import click
 
 from rdpkit.cli.option_types import NameType
 from rdpkit.cli.output import with_options
-from rdpkit.cli.progress import threads_option, work_shown
+from rdpkit.cli.progress import jobs_option, threads_option, work_shown
 from rdpkit.extensions import install_line
 from rdpkit.formats.text import how_many, printable
 from rdpkit.verification.auditing.findings import Bounds, Finding, with_readings
@@ -43,13 +43,7 @@ audit_options = with_options(
         "claims that certified Renyi bounds do not prove. rdp: certified Renyi bounds only, which "
         "prove claims and refute none.",
     ),
-    click.option(
-        "--jobs",
-        type=click.IntRange(min=1),
-        default=lambda: os.cpu_count() or 1,
-        show_default="all cores",
-        help="Processes to share the work between.",
-    ),
+    jobs_option("the work between"),
     threads_option,
     click.option(
         "--cache",
@@ -214,8 +208,8 @@ class Sources(NamedTuple):
 _NO_CLAIMS = (
     "There are no claims in this folder, and no FILES were named: *.claims.toml, manifests of "
     "releases, ledgers, or what claims in [tool.rdpkit] of pyproject.toml names. 'rdpkit claims "
-    "new' writes a first file, 'rdpkit init' finds what code claims, and 'rdpkit audit --papers' "
-    "shows an audit of four papers."
+    "new' writes a first file, 'rdpkit claims init' finds what code claims, and 'rdpkit audit "
+    "--papers' shows an audit of four papers."
 )
 
 

@@ -13,9 +13,15 @@ import click
 
 from rdpkit import analysis
 from rdpkit.adjacency import Adjacency
-from rdpkit.cli.event_commands import EventCommands, claimed_epsilon_option, delta_option, event_of
-from rdpkit.cli.guarantees import about_one_event
-from rdpkit.cli.output import one_line_errors, to_file_option
+from rdpkit.cli.event_commands import (
+    EventCommands,
+    about_one_event,
+    adjacency_option,
+    claimed_epsilon_option,
+    delta_option,
+    event_of,
+)
+from rdpkit.cli.output import to_file_option
 from rdpkit.cli.progress import work_shown
 from rdpkit.events import Event
 from rdpkit.formats.files import write_whole
@@ -26,39 +32,6 @@ from rdpkit.verification.auditing.findings import Finding
 # A certificate without a claim states so many times the best bound, rounded up: its grid may be
 # coarser than the one of the bound, and that of a million releases is.
 _ROOM, _MORE_ROOM = 1.001, 1.01
-
-
-def _certify(
-    source: str,
-    given: dict[str, Any],
-    *,
-    adjacency: str,
-    delta: float,
-    claimed_epsilon: str | None,
-    refuted: bool,
-) -> None:
-    # Imported here because other questions need no checker.
-    from rdpkit.interop.certificates import NoCertificateError, certificate  # noqa: PLC0415
-
-    event = event_of(source, given, adjacency)
-    if claimed_epsilon is None and refuted:
-        raise ValueError("Expected --claimed-epsilon with --refuted.")
-    claims: Iterable[str] = (
-        [claimed_epsilon] if claimed_epsilon else _bounds(event, adjacency, delta)
-    )
-    reason = None
-    for claimed in claims:
-        try:
-            found = certificate(
-                event, claimed=claimed, adjacency=adjacency, delta=delta, refuted=refuted
-            )
-        except NoCertificateError as error:
-            reason = reason or error
-        else:
-            click.echo(found, nl=False)
-            return
-    assert reason is not None
-    raise reason
 
 
 def _bounds(event: Event, adjacency: str, delta: float) -> Iterator[str]:
@@ -137,7 +110,6 @@ def _of_claims(name: str) -> click.Command:
         help="Write a certificate for each claim that is sound or refuted into this folder.",
     )
     @to_file_option
-    @one_line_errors
     def command(identifier: str | None, folder: Path | None) -> None:
         # Imported here so that other questions do not wait for it.
         from rdpkit.verification.auditing.certified import certificate_of  # noqa: PLC0415
@@ -162,29 +134,29 @@ def _of_claims(name: str) -> click.Command:
 def _of_entry(name: str) -> click.Command:
     """The command for an entry of the registry of deployments, followed by what was released."""
 
-    def run(source: str, given: dict[str, Any], **values: Any) -> None:
+    @about_one_event(
+        "-o certified.yaml",
+        name=name,
+        help=f"A certificate of what {name} states, an entry of the OpenDP Deployments Registry. "
+        "It does not say what was released: EVENT does, a mechanism, or a TOML file that describes "
+        "one. What the entry states is not given again.",
+    )
+    @adjacency_option
+    @delta_option(required=False)
+    @claimed_epsilon_option
+    @click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        required=True,
+        help="Write the entry here, with a note about its certificate, which is written "
+        "beside it. It may be the entry itself.",
+    )
+    def command(source: str, given: dict[str, Any], **values: Any) -> None:
         _certify_entry(Path(name), event_of(source, given, values["adjacency"]), **values)
 
-    return about_one_event(
-        name,
-        run,
-        lambda: [
-            delta_option(required=False),
-            claimed_epsilon_option(),
-            click.Option(
-                ["-o", "--output"],
-                type=click.Path(path_type=Path, dir_okay=False),
-                metavar="FILE",
-                required=True,
-                help="Write the entry here, with a note about its certificate, which is written "
-                "beside it. It may be the entry itself.",
-            ),
-        ],
-        text=f"A certificate of what {name} states, an entry of the OpenDP Deployments Registry. "
-        "It does not say what was released: EVENT does. What it states is not given again.",
-        example="-o certified.yaml",
-        formats=list,
-    )
+    return command
 
 
 def _certify_entry(
@@ -218,23 +190,50 @@ def _certify_entry(
         raise click.exceptions.Exit(1)
 
 
-certify = about_one_event(
-    "certify",
-    _certify,
-    lambda: [
-        delta_option(),
-        claimed_epsilon_option(),
-        click.Option(
-            ["--refuted"],
-            is_flag=True,
-            help="Certify that the claim is false, by a test between two data sets.",
-        ),
-    ],
-    text="A certificate of an epsilon, as JSON, which 'python -m rdpkit.kernel FILE' checks. "
-    "Without --claimed-epsilon it is about the best upper bound that the checker can follow, a "
-    "thousandth larger, or a hundredth. Of a file of "
-    "claims, a manifest or a ledger it is about what they claim.",
-    example="--delta 1e-5",
-    formats=list,
-    kind=_EventsAndClaims,
+@about_one_event("--delta 1e-5", kind=_EventsAndClaims)
+@adjacency_option
+@delta_option()
+@claimed_epsilon_option
+@click.option(
+    "--refuted",
+    is_flag=True,
+    help="Certify that the claim is false, by a test between two data sets.",
 )
+@to_file_option
+def certify(
+    source: str,
+    given: dict[str, Any],
+    *,
+    adjacency: str,
+    delta: float,
+    claimed_epsilon: str | None,
+    refuted: bool,
+) -> None:
+    """A certificate of an epsilon, as JSON, which 'python -m rdpkit.kernel FILE' checks.
+
+    Without --claimed-epsilon it is about the best upper bound that the checker can follow, a
+    thousandth larger, or a hundredth. Of a file of claims, a manifest or a ledger it is about what
+    they claim. EVENT is a mechanism, or a TOML file that describes one.
+    """
+    # Imported here because other questions need no checker.
+    from rdpkit.interop.certificates import NoCertificateError, certificate  # noqa: PLC0415
+
+    event = event_of(source, given, adjacency)
+    if claimed_epsilon is None and refuted:
+        raise ValueError("Expected --claimed-epsilon with --refuted.")
+    claims: Iterable[str] = (
+        [claimed_epsilon] if claimed_epsilon else _bounds(event, adjacency, delta)
+    )
+    reason = None
+    for claimed in claims:
+        try:
+            found = certificate(
+                event, claimed=claimed, adjacency=adjacency, delta=delta, refuted=refuted
+            )
+        except NoCertificateError as error:
+            reason = reason or error
+        else:
+            click.echo(found, nl=False)
+            return
+    assert reason is not None
+    raise reason

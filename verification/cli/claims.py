@@ -12,9 +12,9 @@ import click
 
 import rdpkit
 from rdpkit import Event, Repeated, event_from_parameters
-from rdpkit.cli.event_commands import MECHANISM, adjacency_option, event_options, repeated
+from rdpkit.cli.event_commands import MECHANISM, event_options, repeated
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, option_name
-from rdpkit.cli.output import format_option, one_line_errors, to_file_option
+from rdpkit.cli.output import format_option, to_file_option
 from rdpkit.events import MECHANISMS, parameters_of
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.printed_precision import agrees
@@ -24,11 +24,17 @@ from rdpkit.verification.claims.certificate_schema import certificate_schema
 from rdpkit.verification.claims.format import FORMAT
 from rdpkit.verification.claims.reading import load_files, loads
 from rdpkit.verification.claims.schema import claims_schema, schema_text
+from rdpkit.verification.cli.fix import fix
+from rdpkit.verification.cli.init import init
 
 
 @click.group()
 def claims() -> None:
-    """Write a file of privacy claims, check it, or print the format's schema."""
+    """Write files of privacy claims, find what code claims, check and mend files."""
+
+
+claims.add_command(fix)
+claims.add_command(init)
 
 
 @claims.command()
@@ -65,7 +71,6 @@ def claims() -> None:
 )
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
 @format_option
-@one_line_errors
 def new(
     *,
     mechanism: str | None,
@@ -137,7 +142,6 @@ def new(
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @format_option
 @to_file_option
-@one_line_errors
 def check(*, files: tuple[Path, ...], output_format: str) -> None:
     """Check that FILES follow the format; nothing is computed and no code is run.
 
@@ -170,7 +174,6 @@ def check(*, files: tuple[Path, ...], output_format: str) -> None:
     help="A schema is JSON.",
 )
 @click.option("--of-certificates", is_flag=True, help="That of certificates instead.")
-@one_line_errors
 def schema(*, output: Path | None, of_certificates: bool) -> None:
     """The JSON Schema of claims files, for editors that complete and check TOML."""
     text = schema_text(certificate_schema() if of_certificates else claims_schema())
@@ -183,10 +186,8 @@ def schema(*, output: Path | None, of_certificates: bool) -> None:
 def _values(mechanism: str, given: tuple[str, ...], adjacency: str) -> dict[str, Any]:
     """The parameters that were given, and answers for those that are needed besides."""
     parameters = {parameter.name: parameter for parameter in parameters_of(MECHANISMS[mechanism])}
-    by_option = {option.name: option for option in event_options(MECHANISMS[mechanism])}
-    options = {name: by_option[option_name(name)] for name in parameters if name != "adjacency"}
-    if "adjacency" in parameters:
-        options["adjacency"] = adjacency_option()
+    by_option = {option.name: option.type for option in event_options(MECHANISMS[mechanism])}
+    types = {name: by_option.get(option_name(name), ADJACENCY) for name in parameters}
     values: dict[str, Any] = {}
     for item in given:
         name, separator, text = item.partition("=")
@@ -196,7 +197,7 @@ def _values(mechanism: str, given: tuple[str, ...], adjacency: str) -> dict[str,
                 f"got {item!r:.80}.{did_you_mean(name, parameters)}"
             )
         try:
-            values[name] = options[name].type.convert(text, options[name], None)
+            values[name] = types[name].convert(text, None, None)
         except click.BadParameter:
             accepted = parameters[name].describe()
             raise ValueError(f"Expected {name} to be {accepted}, got {text!r:.80}.") from None
@@ -206,7 +207,7 @@ def _values(mechanism: str, given: tuple[str, ...], adjacency: str) -> dict[str,
             values.setdefault(name, adjacency)
         elif parameter.required and name not in values:
             question = f"{name} ({parameter.describe()})"
-            values[name] = _asked(question, options[name].type, f"--set {name}=VALUE")
+            values[name] = _asked(question, types[name], f"--set {name}=VALUE")
     return {name: values[name] for name in parameters if name in values}
 
 

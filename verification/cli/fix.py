@@ -1,8 +1,7 @@
-"""``rdpkit fix``: write what mends claims into their files, and audit them again."""
+"""``rdpkit claims fix``: write what mends claims into their files, and audit them again."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,8 +11,8 @@ from typing import Any
 import click
 
 from rdpkit.cli.option_types import NameType, names_of
-from rdpkit.cli.output import format_option, one_line_errors
-from rdpkit.cli.progress import threads_option
+from rdpkit.cli.output import format_option
+from rdpkit.cli.progress import jobs_option, threads_option
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import as_json, how_many, printable
@@ -103,17 +102,10 @@ def _ids(ctx: click.Context) -> list[str]:
 )
 @click.option("--yes", "-y", is_flag=True, help="Write without asking.")
 @click.option("--dry-run", is_flag=True, help="Show what would be changed, and write nothing.")
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=lambda: os.cpu_count() or 1,
-    show_default="all cores",
-    help="Processes to share the audit between.",
-)
+@jobs_option("the audit between")
 @threads_option
 @click.option("--cache", type=file_type, help="Keep findings in this file, as rdpkit audit does.")
 @format_option
-@one_line_errors
 def fix(
     *,
     files: tuple[Path, ...],

@@ -1,4 +1,4 @@
-"""``rdpkit init``: propose claims for the privacy libraries that a repository calls."""
+"""``rdpkit claims init``: propose claims for the privacy libraries that a repository calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from rdpkit.cli.output import format_option, one_line_errors
+from rdpkit.cli.output import format_option
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.text import as_json, how_many, printable
 from rdpkit.verification.claims.scanning.calls import LIBRARIES, FoundCall, found_calls, parsed
@@ -35,7 +35,6 @@ _SHOWN = 40
 )
 @click.option("--tests/--no-tests", default=False, show_default=True, help="Read tests, too.")
 @format_option
-@one_line_errors
 def init(*, folder: Path, write: bool, name: str, tests: bool, output_format: str) -> None:
     """Look for calls of privacy libraries in DIR, and propose claims about them.
 

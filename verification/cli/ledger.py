@@ -11,23 +11,13 @@ import click
 
 from rdpkit.cli.event_commands import (
     COUNT,
-    WITH_OPTIONS,
-    EventCommands,
+    about_one_event,
     adjacency_option,
     delta_option,
     event_of,
-    event_options,
-    made_of_events,
 )
 from rdpkit.cli.option_types import NUMBER, ListType, NameType
-from rdpkit.cli.output import (
-    OUT_OF_REACH,
-    CommandError,
-    format_choice,
-    format_option,
-    one_line_errors,
-    to_file_option,
-)
+from rdpkit.cli.output import OUT_OF_REACH, CommandError, format_option, to_file_option
 from rdpkit.events import EpsilonDelta, Event
 from rdpkit.formats.records import as_plain
 from rdpkit.formats.tables import event_to_table, read_event
@@ -42,7 +32,31 @@ if TYPE_CHECKING:
     from rdpkit.planning.budgets.filter import BudgetLeft
 
 
-def _spend(
+def _spend_example(event_type: type[Event]) -> list[str]:
+    """The file, and for an event that has a delta one that covers it."""
+    return [*(["--own-delta 1e-7"] if event_type is EpsilonDelta else []), "--budget budget.jsonl"]
+
+
+@about_one_event(example=_spend_example)
+@click.option(
+    "--budget",
+    "path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    metavar="PATH",
+    help="The file of the budget.",
+)
+@click.option(
+    "--own-delta",
+    type=NUMBER,
+    default=0.0,
+    help="Charge each release as (epsilon, this delta)-DP, for events without finite Renyi "
+    "divergences.  [default: 0]",
+)
+@click.option("--label", default="", help="What to call the release in the file.")
+@format_option
+@to_file_option
+def spend(
     source: str,
     given: dict[str, Any],
     *,
@@ -51,6 +65,10 @@ def _spend(
     label: str,
     output_format: str,
 ) -> None:
+    """Charge a release before it is made; exit status 1 if it exceeds the budget.
+
+    Nothing is spent then. EVENT is a mechanism, or a TOML file that describes one.
+    """
     found = PrivacyFilter.load(path)
     times = given.pop(COUNT, None)
     event = event_of(source, given, found.adjacency.value)
@@ -59,46 +77,6 @@ def _spend(
     except BudgetExceededError as error:
         raise CommandError(str(error), status=OUT_OF_REACH) from None
     show_budget(found, output_format)
-
-
-def _spend_options() -> list[click.Option]:
-    return [
-        click.Option(
-            ["--budget", "path"],
-            type=click.Path(path_type=Path, dir_okay=False),
-            required=True,
-            metavar="PATH",
-            help="The file of the budget.",
-        ),
-        click.Option(
-            ["--own-delta"],
-            type=NUMBER,
-            default=0.0,
-            help="Charge each release as (epsilon, this delta)-DP, for events without finite Renyi "
-            "divergences.  [default: 0]",
-        ),
-        click.Option(["--label"], default="", help="What to call the release in the file."),
-        format_choice("text", "json"),
-    ]
-
-
-def _spend_example(event_type: type[Event]) -> list[str]:
-    """The file, and for an event that has a delta one that covers it."""
-    return [*(["--own-delta 1e-7"] if event_type is EpsilonDelta else []), "--budget budget.jsonl"]
-
-
-spend = EventCommands(
-    name="spend",
-    mechanisms=WITH_OPTIONS,
-    event_options=event_options,
-    counted=True,
-    shared_options=_spend_options,
-    run=_spend,
-    refusal=made_of_events,
-    example=_spend_example,
-    help="Charge a release before it is made; exit status 1 if it exceeds the budget, and "
-    "nothing is spent. EVENT is a mechanism, or a TOML file that describes one.",
-)
 
 
 def is_budget(path: Path) -> bool:
@@ -188,6 +166,8 @@ def ledger() -> None:
     help="The budget's epsilon, in nats, above 0. Without it releases are recorded, and none is "
     "refused for what it costs.",
 )
+@delta_option(pure=False)
+@adjacency_option
 @click.option(
     "--composition",
     type=NameType("composition", {name: name for name in COMPOSITIONS}),
@@ -223,7 +203,6 @@ def ledger() -> None:
 )
 @format_option
 @to_file_option
-@one_line_errors
 def new(path: Path, planned: Path | None, output_format: str, **values: Any) -> None:
     """Open a data set in the file LEDGER, which is made if it is not there; or make one budget."""
     from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415 - as all commands here
@@ -248,7 +227,6 @@ def new(path: Path, planned: Path | None, output_format: str, **values: Any) -> 
     _show(found, (name,), output_format)
 
 
-new.params[2:2] = [delta_option(pure=False), adjacency_option()]
 ledger.add_command(spend)
 
 
@@ -266,7 +244,6 @@ ledger.add_command(spend)
     help="Record also what cannot be charged. The data set is not private any more from then on.",
 )
 @format_option
-@one_line_errors
 def add(
     path: Path,
     manifests: tuple[Path, ...],
@@ -305,7 +282,6 @@ def add(
 @click.option("--dataset", metavar="NAME", help="Only this data set.")
 @format_option
 @to_file_option
-@one_line_errors
 def show(path: Path, dataset: str | None, output_format: str) -> None:
     """Say for each data set what was released, what it cost together, and what is left."""
     from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415
@@ -322,7 +298,6 @@ def show(path: Path, dataset: str | None, output_format: str) -> None:
 @click.option("--dataset", metavar="NAME", help="Only this data set.")
 @format_option
 @to_file_option
-@one_line_errors
 def check(path: Path, dataset: str | None, output_format: str) -> None:
     """Check that every release is there and unchanged, and audit what it claims.
 

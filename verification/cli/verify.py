@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
 import shlex
 import sys
 from collections.abc import Iterator
@@ -14,8 +13,8 @@ import click
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, names_of
-from rdpkit.cli.output import format_option, one_line_errors, to_file_option
-from rdpkit.cli.progress import threads_option, work_shown
+from rdpkit.cli.output import format_option, to_file_option
+from rdpkit.cli.progress import jobs_option, threads_option, work_shown
 from rdpkit.formats.records import plain_of
 from rdpkit.formats.text import as_json, how_many, printable
 from rdpkit.verification.blackbox.options import (
@@ -91,13 +90,7 @@ def _targets(ctx: click.Context) -> list[str]:
     "[default: profile]",
 )
 @record_options(OPTIONS)
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=lambda: os.cpu_count() or 1,
-    show_default="all cores",
-    help="Processes to share the runs between; the result does not depend on it.",
-)
+@jobs_option("the runs between; the result does not depend on it")
 @click.option(
     "--backend",
     help="A joblib backend to run in: loky, threading, or one that is registered, like dask.",
@@ -120,7 +113,6 @@ def _targets(ctx: click.Context) -> list[str]:
 @evidence_options
 @format_option
 @to_file_option
-@one_line_errors
 def verify(
     *,
     targets: tuple[str, ...],

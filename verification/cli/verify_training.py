@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit.cli.option_types import names_of
-from rdpkit.cli.output import format_option, one_line_errors, to_file_option
+from rdpkit.cli.output import format_option, to_file_option
 from rdpkit.cli.progress import work_shown
 from rdpkit.formats.records import plain_of
 from rdpkit.formats.text import as_json, printable
@@ -45,7 +45,6 @@ def _trainings(ctx: click.Context) -> list[str]:
 @file_options
 @format_option
 @to_file_option
-@one_line_errors
 def verify_training(
     *, target: str | None, list_them: bool, strict: bool, output_format: str, **given: Any
 ) -> None:

@@ -290,7 +290,7 @@ def _repairs(
     for remedy in found:
         try:
             pieces = text.replacements(finding.claim.id, remedy.edits)
-        except ValueError:  # a claim that rdpkit fix cannot change either
+        except ValueError:  # a claim that rdpkit claims fix cannot change either
             continue
         yield remedy.sentence, tuple(pieces)
 

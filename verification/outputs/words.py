@@ -282,10 +282,7 @@ def sandwich(finding: Finding) -> list[tuple[str, str]]:
 
 def report(finding: Finding, rules: Iterable[Rule], *, noise: bool = True) -> list[str]:
     """A failure in full, line by line: claimed, upper, lower, theorems, what to change."""
-    lines = []
-    rules = tuple(rules)
-    for rule in rules:
-        lines.append(headline(finding, rule))
+    lines = [headline(finding, rule) for rule in rules]
     lines += [f"  {name:10} {text}" for name, text in sandwich(finding)]
     lines += [f"  refuted by {text}" for text in finding.refutation]
     upper = finding.upper
@@ -296,7 +293,8 @@ def report(finding: Finding, rules: Iterable[Rule], *, noise: bool = True) -> li
     lines += [f"  change     {text}" for text in what_to_change(finding, noise=noise)]
     origin = finding.claim.origin
     if origin.endswith(".toml") and remedies(finding, noise=False):
-        lines.append(f"  or let     rdpkit fix {shlex.quote(printable(origin))} change the file")
+        command = f"rdpkit claims fix {shlex.quote(printable(origin))}"
+        lines.append(f"  or let     {command} change the file")
     return lines
 
 

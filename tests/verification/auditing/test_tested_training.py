@@ -5,18 +5,17 @@ import json
 import sys
 
 import pytest
-from click.testing import CliRunner
 
 import rdpkit
 from rdpkit.verification.auditing.driver import findings_about
 from rdpkit.verification.auditing.findings import Soundness
 from rdpkit.verification.claims.reading import loads
-from rdpkit.verification.cli.audit import audit
 
 pytest.importorskip("torch", reason="the trainings are torch modules")
 
 from rdpkit.verification.auditing.tested_training import compared
 from rdpkit.verification.training.trainer import PrivateTraining
+from tests.cli import commands
 
 TARGET = "tests.verification.training.loops:{}"
 CLAIM = """
@@ -168,7 +167,7 @@ def test_the_command_names_the_mistake_in_every_output(tmp_path, monkeypatch):
     path.write_text(content("DoesNotClip"))
     files = {name: tmp_path / name for name in ("junit", "sarif", "summary")}
     options = [word for name, file in files.items() for word in (f"--{name}", str(file))]
-    done = CliRunner().invoke(audit, [str(path), "--allow-code", "--bounds", "rdp", *options])
+    done = commands.run("audit", path, "--allow-code", "--bounds", "rdp", *options)
     assert done.exit_code == 1, done.output
     assert "no_clipping" in done.output
     for file in files.values():

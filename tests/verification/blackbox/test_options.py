@@ -3,7 +3,6 @@
 import dataclasses
 
 import pytest
-from click.testing import CliRunner
 
 from rdpkit.verification.blackbox.options import (
     OPTIONS,
@@ -13,6 +12,7 @@ from rdpkit.verification.blackbox.options import (
 )
 from rdpkit.verification.claims.format import CODE_KEYS
 from rdpkit.verification.cli.verify import verify
+from tests.cli import commands
 
 NAMES = [field.name for field in dataclasses.fields(VerificationOptions)]
 
@@ -68,6 +68,6 @@ def test_an_error_names_the_option_as_the_reader_knows_it(name, value, message):
 
 
 def test_the_command_says_which_option_is_wrong():
-    done = CliRunner().invoke(verify, ["half-sensitivity", "--pairs", "0"])
+    done = commands.run("verify", "half-sensitivity", "--pairs", "0")
     assert done.exit_code == 2
     assert "Expected --pairs to be an integer in [1, 10^9], got 0." in done.stderr

@@ -2,10 +2,10 @@
 
 import json
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from rdpkit import Adjacency, Composed, CustomRdp, Gaussian, GaussianSynthesis, epsilon
 from rdpkit.extensions import install_line
@@ -13,7 +13,7 @@ from rdpkit.verification.auditing.driver import findings_about, with_release
 from rdpkit.verification.auditing.findings import Reproduction, Soundness
 from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.reading import load_files, loads
-from rdpkit.verification.cli.audit import audit
+from tests.cli import commands
 from tests.verification.claim_files import text
 
 pytest.importorskip("cryptography", reason="releases draw their noise with it")
@@ -55,10 +55,7 @@ def claim_about(name, **changes):
     return text(**{**given, "release": f'"{name}"', **changes})
 
 
-def run(*arguments):
-    done = CliRunner().invoke(audit, [str(a) for a in arguments])
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    return done
+run = partial(commands.run, "audit")
 
 
 def test_a_claim_takes_its_event_from_the_release(tmp_path):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
 
 import pytest
-from click.testing import CliRunner
 
 import rdpkit
-from rdpkit.cli import main
 from rdpkit.verification.claims.reading import register_files, shipped_files
-from rdpkit.verification.cli.audit import audit as command
+from tests.cli import commands
 from tests.verification.claim_files import text
 
 CLAIM = """
@@ -49,9 +48,7 @@ def audit(tmp_path):
     def run(content, *options):
         path = tmp_path / "claims.toml"
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        done = CliRunner().invoke(main, ["audit", str(path), *options])
-        assert done.exception is None or isinstance(done.exception, SystemExit)
-        return done
+        return commands.run("audit", path, *options)
 
     return run
 
@@ -162,7 +159,7 @@ def test_bad_claims_are_one_line_and_status_2(audit, content, message):
 @pytest.mark.parametrize("name", ["no.toml", ".", ""])
 def test_files_that_cannot_be_read(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(main, ["audit", name])
+    done = commands.run("audit", name)
     assert done.exit_code == 2
     assert done.stderr.count("\n") == 1
 
@@ -171,7 +168,7 @@ def test_one_bad_file_stops_the_audit_before_it_begins(tmp_path):
     good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
     good.write_text(claim())
     bad.write_text("")
-    done = CliRunner().invoke(main, ["audit", str(good), str(bad)])
+    done = commands.run("audit", str(good), str(bad))
     assert done.exit_code == 2
     assert done.stdout == ""
     assert str(bad) in done.stderr
@@ -180,7 +177,7 @@ def test_one_bad_file_stops_the_audit_before_it_begins(tmp_path):
 def test_ids_are_unique_over_files(tmp_path):
     for name in ("one.toml", "two.toml"):
         (tmp_path / name).write_text(claim())
-    done = CliRunner().invoke(main, ["audit", *map(str, sorted(tmp_path.iterdir()))])
+    done = commands.run("audit", *map(str, sorted(tmp_path.iterdir())))
     assert done.exit_code == 2
     assert "one.toml has it too" in done.stderr
 
@@ -218,7 +215,7 @@ def test_claims_are_chosen_by_kind_and_year_and_findings_by_verdict(audit):
 
 
 def test_the_register_takes_the_place_of_files(audit):
-    done = CliRunner().invoke(main, ["audit", "--register", "--explain", "opacus-mnist-sigma1.1"])
+    done = commands.run("audit", "--register", "--explain", "opacus-mnist-sigma1.1")
     assert done.exit_code == 0
     assert "claimed       epsilon 2.91, delta 1e-05" in done.stdout
     done = audit(claim(), "--register")
@@ -228,12 +225,12 @@ def test_the_register_takes_the_place_of_files(audit):
 
 def test_without_files_it_is_about_the_claims_of_this_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(main, ["audit"])
+    done = commands.run("audit")
     assert done.exit_code == 2
     assert "There are no claims in this folder" in done.stderr
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "a.claims.toml").write_text(claim("0.1"))
-    done = CliRunner().invoke(main, ["audit", "--format", "json"])
+    done = commands.run("audit", "--format", "json")
     found = json.loads(done.stdout)
     (entry,), made = found["claims"], found["made"]
     content = (tmp_path / "sub" / "a.claims.toml").read_bytes()
@@ -241,10 +238,10 @@ def test_without_files_it_is_about_the_claims_of_this_folder(tmp_path, monkeypat
     assert made["versions"]["rdpkit"] == rdpkit.__version__
     assert (done.exit_code, entry["id"], entry["file"]) == (1, "a", "sub/a.claims.toml")
     # A folder that is named is looked into as this one is.
-    done = CliRunner().invoke(main, ["audit", ".", "--format", "json"])
+    done = commands.run("audit", ".", "--format", "json")
     assert [one["file"] for one in json.loads(done.stdout)["claims"]] == ["sub/a.claims.toml"]
     (tmp_path / "empty").mkdir()
-    done = CliRunner().invoke(main, ["audit", "empty"])
+    done = commands.run("audit", "empty")
     assert (done.exit_code, done.stderr) == (2, "Error: There are no claims in empty.\n")
 
 
@@ -279,10 +276,7 @@ def test_a_page_is_written_to_one_file_alone(audit, tmp_path, monkeypatch):
 
 @pytest.fixture
 def run():
-    def call(*arguments):
-        return CliRunner().invoke(command, [str(argument) for argument in arguments])
-
-    return call
+    return partial(commands.run, "audit")
 
 
 @pytest.fixture

@@ -6,19 +6,17 @@ import difflib
 import hashlib
 import json
 import sys
+from functools import partial
 
 import pytest
 import yaml
-from click.testing import CliRunner
 
 from rdpkit import kernel
-from rdpkit.cli import main
 from rdpkit.verification.claims.deployments import read_entry, with_note
+from tests.cli import commands
 from tests.verification.claim_files import text
 
-
-def run(*args):
-    return CliRunner().invoke(main, ["certify", *map(str, args)])
+run = partial(commands.run, "certify")
 
 
 def accepted(content: str) -> dict[str, object]:

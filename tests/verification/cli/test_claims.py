@@ -1,15 +1,15 @@
 """``rdpkit claims``: new, check and schema."""
 
 import json
+from functools import partial
 
 import pytest
-from click.testing import CliRunner
 
 from rdpkit.verification.auditing.findings import Reproduction, Soundness
 from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.reading import load_files
 from rdpkit.verification.claims.schema import claims_schema
-from rdpkit.verification.cli.claims import claims
+from tests.cli import commands
 from tests.cli.commands import EVENTS, under
 
 ABOUT = ["--adjacency", "add_or_remove_one", "--delta", "1e-5"]
@@ -19,13 +19,7 @@ GAUSSIAN = ["gaussian", "--set", "noise_std=5", "--set", "record_norm=1"]
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-    def go(*arguments, answers=None):
-        done = CliRunner().invoke(claims, [str(a) for a in arguments], input=answers)
-        assert done.exception is None or isinstance(done.exception, SystemExit)
-        return done
-
-    return go
+    return partial(commands.run, "claims")
 
 
 def test_a_new_claim_is_one_that_can_be_proven(run):
@@ -116,7 +110,7 @@ def test_names_are_written_as_they_are(run, name):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["no-such"], "is not one of gaussian"),
+        (["no-such"], "'no-such' is not a mechanism."),
         ([*GAUSSIAN, "--set", "sigma=1"], "Expected --set to be NAME=VALUE with NAME one of"),
         ([*GAUSSIAN, "--set", "noise_std"], "Expected --set to be NAME=VALUE"),
         ([*GAUSSIAN, "--set", "noise_std=x"], "Expected noise_std to be a number, got 'x'"),

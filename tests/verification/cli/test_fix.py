@@ -1,13 +1,12 @@
-"""``rdpkit fix``: the file says what is true afterwards, and nothing else has changed."""
+"""``rdpkit claims fix``: the file says what is true afterwards, and nothing else has changed."""
 
 import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from rdpkit.verification.auditing.driver import audit_files
-from rdpkit.verification.cli.fix import fix
+from tests.cli import commands
 from tests.verification.claim_files import text
 
 FALSE = text(epsilon="0.5") + "# the end\n"
@@ -21,9 +20,7 @@ def run(tmp_path, monkeypatch):
 
     def go(*arguments, content=FALSE, answers=None, name="a.claims.toml"):
         Path(name).write_text(content)
-        done = CliRunner().invoke(fix, [name, *arguments], input=answers)
-        assert done.exception is None or isinstance(done.exception, SystemExit)
-        return done
+        return commands.run("claims", "fix", name, *arguments, answers=answers)
 
     return go
 

@@ -1,16 +1,16 @@
-"""``rdpkit init``: what code says of privacy becomes a claims file, and nothing is run."""
+"""``rdpkit claims init``: what code says of privacy becomes a claims file, and nothing is run."""
 
 import json
 import tomllib
+from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
-from click.testing import CliRunner
 
 from rdpkit.verification.auditing.driver import audit_files
 from rdpkit.verification.claims.reading import load_files, loads
-from rdpkit.verification.cli.init import init
+from tests.cli import commands
 
 OPACUS = """
 import argparse, sys
@@ -81,10 +81,7 @@ def repository(tmp_path):
     return make
 
 
-def run(*arguments, answers=None):
-    done = CliRunner().invoke(init, [str(a) for a in arguments], input=answers)
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    return done
+run = partial(commands.run, "claims", "init")
 
 
 def proposed(folder):

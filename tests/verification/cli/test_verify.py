@@ -5,13 +5,13 @@ import shlex
 import subprocess
 import sys
 import textwrap
+from functools import partial
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from rdpkit.verification.blackbox import zoo
-from rdpkit.verification.cli.verify import verify
+from tests.cli import commands
 
 MODULE = """
 import numpy as np
@@ -99,8 +99,7 @@ def one_process(monkeypatch):
     monkeypatch.setattr("rdpkit.verification.blackbox.verify.fresh_evidence", lambda *_, **__: None)
 
 
-def invoke(*arguments):
-    return CliRunner().invoke(verify, [str(argument) for argument in arguments])
+invoke = partial(commands.run, "verify")
 
 
 def as_json(*arguments):

@@ -2,13 +2,13 @@
 
 import html
 import json
+from functools import partial
 from xml.etree import ElementTree
 
 import pytest
-from click.testing import CliRunner
 
-from rdpkit.verification.cli.verify_training import verify_training
 from rdpkit.verification.training.options import TrainingOptions, replay_of
+from tests.cli import commands
 
 pytest.importorskip("opacus")
 # The fastest check: it counts, and looks at delta.
@@ -16,8 +16,7 @@ FAST = ["--check", "accountant", "--seed", "7"]
 BROKEN, MENDED = "delta-above-one-in-n", "delta-above-one-in-n-fixed"
 
 
-def run(*arguments):
-    return CliRunner().invoke(verify_training, list(arguments))
+run = partial(commands.run, "verify-training")
 
 
 @pytest.mark.thorough

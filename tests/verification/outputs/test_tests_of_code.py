@@ -6,14 +6,14 @@ import sys
 from xml.etree import ElementTree as Xml
 
 import pytest
-from click.testing import CliRunner
 
 from rdpkit.verification.blackbox import zoo
-from rdpkit.verification.cli.verify import verify
+from tests.cli import commands
 
 MODULE = """
 import numpy as np
 import rdpkit
+from tests.cli import commands
 
 
 class Described:
@@ -54,9 +54,7 @@ def module(tmp_path, monkeypatch):
 
 
 def invoke(*arguments):
-    done = CliRunner().invoke(verify, [*arguments, *QUICK])
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    return done
+    return commands.run("verify", *arguments, *QUICK)
 
 
 def files(folder):
@@ -115,7 +113,7 @@ def test_a_finding_keeps_its_fingerprint_when_numbers_move(module, tmp_path):
 
 def test_doubts_are_a_broken_rule_for_a_strict_reader(module, tmp_path):
     few = ["--samples", "400", "--strict"]
-    done = CliRunner().invoke(verify, [f"{module}:good", *QUICK, *FILES, *few])
+    done = commands.run("verify", f"{module}:good", *QUICK, *FILES, *few)
     assert done.exit_code == 1
     root, log, _ = files(tmp_path)
     assert [result["ruleId"] for result in log["results"]] == ["code-doubtful"]
@@ -141,7 +139,7 @@ def test_each_of_several_targets_can_be_repeated_by_itself(module):
     for found in json.loads(done.stdout)["targets"]:
         assert found["test"]["false_alarm_rate"] == 0.025
         words = shlex.split(found["replay"])
-        again = CliRunner().invoke(verify, [*words[2:], "--format", "json", "--jobs", "1"])
+        again = commands.run("verify", *words[2:], "--format", "json", "--jobs", "1")
         assert json.loads(again.stdout) == found
 
 
@@ -174,7 +172,7 @@ def test_one_target_that_cannot_be_tested_is_written_down_too(module, tmp_path):
 def test_the_zoo_is_written_down(module, tmp_path, monkeypatch):
     monkeypatch.setattr(zoo, "names", lambda: ("subset-once", "half-sensitivity"))
     options = ["--zoo", "--repeats", "2", "--seed", "1", "--samples", "20000", "--jobs", "1"]
-    done = CliRunner().invoke(verify, [*options, *FILES])
+    done = commands.run("verify", *options, *FILES)
     assert done.exit_code == 0, done.output
     root, log, _ = files(tmp_path)
     assert [case.get("name") for case in root.iter("testcase")] == [

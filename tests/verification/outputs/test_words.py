@@ -9,7 +9,6 @@ from decimal import Decimal
 from xml.etree import ElementTree as Xml
 
 import pytest
-from click.testing import CliRunner
 
 from rdpkit.verification.auditing.audit import audit as audit_claims
 from rdpkit.verification.auditing.findings import (
@@ -25,7 +24,6 @@ from rdpkit.verification.auditing.remedies import statable
 from rdpkit.verification.auditing.rules import DEFAULT, FailOn, Rule, broken_rules
 from rdpkit.verification.claims.claim import Work
 from rdpkit.verification.claims.reading import loads
-from rdpkit.verification.cli.audit import audit
 from rdpkit.verification.outputs import AuditResult
 from rdpkit.verification.outputs.ci_formats import junit_xml, sarif
 from rdpkit.verification.outputs.explorer import Audit, Explorer, pages, works_of
@@ -50,6 +48,7 @@ from rdpkit.verification.outputs.words import (
     report,
     sentence,
 )
+from tests.cli import commands
 from tests.verification.claim_files import text
 from tests.verification.finding_examples import (
     finding,
@@ -154,7 +153,7 @@ def test_a_number_that_is_not_printed_has_one_name_in_every_output(tmp_path):
     (tmp_path / "a.toml").write_text(
         text(mechanism='"unmodelled"', parameters=None, epsilon=None, missing='["sigma"]')
     )
-    printed = CliRunner().invoke(audit, [str(tmp_path / "a.toml")]).stdout
+    printed = commands.run("audit", tmp_path / "a.toml").stdout
     assert NOT_PRINTED in printed
     assert f"epsilon {NOT_PRINTED}" in "\n".join(explanation(findings[0]))
     assert f"<dd>{NOT_PRINTED} at" in page(findings, [None], made)

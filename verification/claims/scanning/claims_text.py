@@ -17,7 +17,7 @@ from rdpkit.verification.claims.scanning.proposals import (
 )
 
 _HEAD = """\
-# Privacy claims of this repository, proposed by `rdpkit init` from calls in its code.
+# Privacy claims of this repository, proposed by `rdpkit claims init` from calls in its code.
 # Each is a question to you: is this what is trained and what is said of it? Fill in what is
 # missing, take it off the list `missing`, and `rdpkit audit` decides whether the claim holds.
 format = {format}
