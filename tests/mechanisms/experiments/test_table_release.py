@@ -6,15 +6,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from click.testing import CliRunner
 
 from rdpkit.mechanisms import Ledger, NoiseSource, check_arrays, load_manifest, synthesize_table
-from rdpkit.mechanisms.cli.synthesize import synthesize
 from rdpkit.mechanisms.data.tables.files import read, write
 from rdpkit.mechanisms.data.tables.schema import Column, Schema
 from rdpkit.mechanisms.experiments.table_release import of_each_person
 from rdpkit.mechanisms.parts.marginals import table_model
 from rdpkit.mechanisms.parts.marginals.mixture import MixtureFit
+from tests.cli import commands
 
 SCHEMA = Schema(
     columns=(
@@ -155,7 +154,7 @@ def files(tmp_path):
 
 def run(*args, status=0):
     with warnings.catch_warnings():
-        found = CliRunner().invoke(synthesize, [str(arg) for arg in args])
+        found = commands.run("synthesize", *args)
     assert found.exit_code == status, found.output
     return found.output
 
@@ -253,13 +252,13 @@ def test_a_ledger_of_persons_takes_releases_of_persons_alone(tmp_path):
         f"{tmp_path}/t.csv --schema {tmp_path}/s.toml --epsilon 1 --delta 1e-6 --adjacency "
         f"replace_one --ledger {tmp_path}/l.jsonl --dataset visits -o {tmp_path}/synth.csv"
     )
-    found = CliRunner().invoke(synthesize, command.split())
+    found = commands.run("synthesize", *command.split())
     assert "its guarantee is about a single record" in f"{found.output} {found.exception}"
     assert not (tmp_path / "synth.csv").exists()
-    found = CliRunner().invoke(synthesize, [*command.split(), "--person", "who"])
+    found = commands.run("synthesize", *command.split(), "--person", "who")
     assert "--person and --most-per-person together" in f"{found.output} {found.exception}"
     options = ["--person", "who", "--most-per-person", "4"]
-    found = CliRunner().invoke(synthesize, [*command.split(), *options])
+    found = commands.run("synthesize", *command.split(), *options)
     assert found.exit_code == 0, found.output
     (one,) = Ledger(ledger.path).account("visits").releases
     assert one.sha256 is not None

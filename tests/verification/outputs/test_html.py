@@ -7,7 +7,6 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,11 +14,11 @@ from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.remedies import remedies
 from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.claims.reading import loads
-from rdpkit.verification.cli.audit import audit as command
 from rdpkit.verification.outputs.html import AuditedFile, Provenance, curves, page
 from rdpkit.verification.outputs.html.claim_view import slugs
 from rdpkit.verification.outputs.html.figures import Axis
 from rdpkit.verification.outputs.news import sentences
+from tests.cli import commands
 from tests.verification.claim_files import text
 
 HOSTILE = (
@@ -187,10 +186,8 @@ def test_the_command_writes_a_page_and_the_same_one_again(tmp_path, monkeypatch)
     (tmp_path / "a.toml").write_text(CLAIMS)
     pages = []
     for _ in range(2):
-        done = CliRunner().invoke(
-            command,
-            ["a.toml", "-o", "r.html", "--jobs", "1", "--cache", "c.jsonl", "--bounds", "rdp"],
-        )
+        options = ["-o", "r.html", "--jobs", "1", "--cache", "c.jsonl", "--bounds", "rdp"]
+        done = commands.run("audit", "a.toml", *options)
         assert done.exit_code == 1, done.output  # a claim differs from its formula
         pages.append((tmp_path / "r.html").read_text())
     assert pages[0] == pages[1]
@@ -200,8 +197,8 @@ def test_the_command_writes_a_page_and_the_same_one_again(tmp_path, monkeypatch)
 
 def test_the_command_can_be_about_some_of_the_register(tmp_path):
     path = tmp_path / "r.html"
-    options = ["--register", "--year", "2016", "--no-curves", "--jobs", "1", "--report", str(path)]
-    done = CliRunner().invoke(command, options)
+    options = ["--register", "--year", "2016", "--no-curves", "--jobs", "1", "--report", path]
+    done = commands.run("audit", *options)
     assert done.exit_code == 0, done.output
     written = path.read_text()
     assert "abadi2016-moments-e100" in written
@@ -213,6 +210,6 @@ def test_the_command_says_what_is_wrong_in_one_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.toml").write_text(text())
     for options in (["a.toml", "-o", "nowhere/r.html"], ["none.toml"]):
-        done = CliRunner().invoke(command, [*options, "--jobs", "1"])
+        done = commands.run("audit", *options, "--jobs", "1")
         assert done.exit_code == 2
         assert len(done.output.strip().splitlines()) == 1
