@@ -48,10 +48,11 @@ def answer(*arguments):
     return json.loads(done.stdout, parse_constant=refuse)
 
 
-def options(name):
-    """A mechanism and its parameters as options."""
+def options(name, without=()):
+    """A mechanism and its parameters as options, some left out."""
     words = [name]
     for key, value in EVENTS[name].items():
-        shown = ",".join(map(str, value)) if isinstance(value, list) else value
-        words += ["--" + dashed(option_name(key)), shown]
+        if key not in without:
+            shown = ",".join(map(str, value)) if isinstance(value, list) else value
+            words += ["--" + dashed(option_name(key)), shown]
     return words

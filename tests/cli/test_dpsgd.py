@@ -1,20 +1,19 @@
 """``rdpkit dpsgd``: one line for one question, and what was assumed."""
 
 import json
+from functools import partial
 
 import pytest
-from click.testing import CliRunner
 
 import rdpkit
-from rdpkit.cli import main
 from tests.browser import assert_usable
+from tests.cli import commands
 
 BASIC = ["--batch-size", "256", "--dataset-size", "60000", "--epochs", "5"]
 NOISE = ["--noise-multiplier", "1.1"]
 
 
-def run(*words):
-    return CliRunner().invoke(main, ["dpsgd", *words])
+run = partial(commands.run, "dpsgd")
 
 
 def as_json(*words):

@@ -7,25 +7,14 @@ import json
 import pytest
 
 import rdpkit
-from rdpkit.cli.option_types import dashed, option_name
 from rdpkit.events import MECHANISMS, event_from_parameters
-from tests.cli.commands import ADD, EVENTS, answer, run, under
+from tests.cli.commands import ADD, EVENTS, answer, options, run, under
 from tests.events.examples import WITHOUT_RENYI
 
 TARGET = ["--target-epsilon", "1", "--delta", "1e-5"]
 # Certified loss distributions take fifteen times as long; a test of what is printed asks for them.
 QUICK = ["--bound", "best-rdp"]
 POISSON = ["poisson_sampled_gaussian", "--record-norm", "1", "--sampling-probability", "0.01"]
-
-
-def options(name, without=()):
-    """A mechanism and its parameters as options, some left out."""
-    words = [name]
-    for key, value in EVENTS[name].items():
-        if key not in without:
-            shown = ",".join(map(str, value)) if isinstance(value, list) else value
-            words += ["--" + dashed(option_name(key)), shown]
-    return words
 
 
 def first_parameter(name):
@@ -300,11 +289,7 @@ def test_soft_labels(tmp_path):
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["class_wise_dpmix", "ldpdc", "ndpdc"])
 def test_other_mechanisms(name):
-    words = [name]
-    for key, value in EVENTS[name].items():
-        shown = ",".join(map(str, value)) if isinstance(value, list) else value
-        words += ["--" + key.replace("_", "-"), shown]
-    found = answer("plan", *words, "--orders-of-mixture", "16", *TARGET, *ADD)
+    found = answer("plan", *options(name), "--orders-of-mixture", "16", *TARGET, *ADD)
     assert found["mechanism"] == name
     assert found["guarantee"]["epsilon"] <= 1.0
 

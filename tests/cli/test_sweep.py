@@ -6,13 +6,12 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
 import rdpkit
-from rdpkit.cli import main
 from rdpkit.cli import sweep_rows as axes
 from rdpkit.formats import columns as tables
+from tests.cli import commands
 from tests.cli.commands import ADD, GAUSSIAN, answer
 from tests.events import of_papers
 
@@ -40,7 +39,7 @@ sampling_probability = 0.001
 
 
 def run(*arguments, status=0):
-    result = CliRunner().invoke(main, [str(a) for a in arguments])
+    result = commands.run(*arguments)
     assert result.exit_code == status, result.output
     return result
 
