@@ -92,6 +92,21 @@ def test_compare_begins_with_what_is_published_and_has_the_best_bound(monkeypatc
     assert "\x1b" not in done.output
 
 
+def test_a_table_of_all_bounds_rounds_to_the_safe_side_and_judges_a_claim():
+    question = ["epsilon", *GAUSSIAN, "--delta", "1e-5", *ADD, "--bound", "all"]
+    exact = {bound["bound"]: bound for bound in answer(*question)["bounds"]}
+    done = run(*question, "--claimed-epsilon", "0.7", "--format", "csv")
+    assert done.exit_code == 1
+    assert done.stderr.startswith("claim      refuted: epsilon = 0.7 ")
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [row["bound"] for row in rows] == list(exact)
+    for row in rows:
+        sign = -1 if row["kind"] == "lower" else 1
+        assert sign * float(row["epsilon"]) >= sign * exact[row["bound"]]["epsilon"]
+    refuted = run(*question, "--claimed-epsilon", "0.7")
+    assert (refuted.exit_code, done.stderr in refuted.stdout) == (1, True)
+
+
 @pytest.mark.parametrize("name", NESTED)
 def test_events_made_of_events_come_from_files(tmp_path, name):
     path = tmp_path / "event.toml"
