@@ -18,7 +18,7 @@ from rdpkit.formats.tables import (
     guarantee_from_table,
     strings,
 )
-from rdpkit.mechanisms.parts.checks import PrivacyCheck
+from rdpkit.mechanisms.parts.checks import PrivacyCheck, Status
 from rdpkit.mechanisms.releases.verdict import (
     better_than_computed,
     complete,
@@ -231,16 +231,13 @@ def _of_old_notes(notes: tuple[str, ...], adjacency: Adjacency) -> Iterator[Priv
     Its version wrote two sentences where exact counts were released that no account covers. Under
     replace-one they hold if the counts were public before; otherwise neighbours differ in them.
     """
-    depends = adjacency is Adjacency.REPLACE_ONE
+    status: Status = "fails"
+    why = "one record more or less changes them"
+    if adjacency is Adjacency.REPLACE_ONE:
+        status, why = "depends", "it holds if they were public before"
     for note in notes:
         if note.startswith(_OLD_NOTES):
-            yield PrivacyCheck(
-                name="public_parameters",
-                status="depends" if depends else "fails",
-                sentence=f"{note}; it holds if they were public before"
-                if depends
-                else f"{note}; one record more or less changes them",
-            )
+            yield PrivacyCheck("public_parameters", status, f"{note}; {why}")
 
 
 def _of_old_values(cls: type[Manifest], values: dict[str, Any]) -> Manifest:
