@@ -268,14 +268,6 @@ def is_private(checks: Iterable[PrivacyCheck]) -> bool:
     return all(not worse(check.status, "depends") for check in checks)
 
 
-def better_than_computed(
-    checks: Sequence[PrivacyCheck], computed: Sequence[PrivacyCheck]
-) -> PrivacyCheck | None:
-    """A computed failure that the checks do not state; None if there is none."""
-    failing = {check.name for check in failures(checks)}
-    return next((check for check in failures(computed) if check.name not in failing), None)
-
-
 def verdict_lines(private: bool, checks: Sequence[PrivacyCheck]) -> list[str]:
     """The verdict in words: one line for itself, and one for each reason, the worst first."""
     first = "PRIVATE" if private else "NOT PRIVATE"
