@@ -314,7 +314,7 @@ class Mechanism:
         )
         noise = [_number(value) for value in found.values.values()][:: len(paths) // len(names)]
         if self.ratio is not None:
-            scale = noise[0] / _number((parts[0][1] if parts else event).noise_std)
+            scale = noise[0] / _number(getattr(parts[0][1] if parts else event, names[0]))
             # Rounding of a quotient must not make the noise smaller than what was found.
             scale *= 1.0 + 1e-12 if parts else 1.0
             noise = [ratio[name] * scale for name in self.calibrated]

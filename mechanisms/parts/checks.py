@@ -78,15 +78,12 @@ def source_checks(
     if not isinstance(sources, Mapping) or not set(sources.values()) <= set(_OF_SOURCES):
         known = ", ".join(_OF_SOURCES)
         raise _validate.fail("public", f"to be a table of parameters with {known}", sources)
-    named = {
-        source: ", ".join(str(name) for name, one in sources.items() if one == source)
-        for source in _OF_SOURCES
-    }
-    return tuple(
-        PrivacyCheck("public_parameters", status, f"{named[source]}: {words}")
-        for source, (status, words) in _OF_SOURCES.items()
-        if named[source]
-    )
+    found = []
+    for source, (status, words) in _OF_SOURCES.items():
+        names = ", ".join(str(name) for name, one in sources.items() if one == source)
+        if names:
+            found.append(PrivacyCheck("public_parameters", status, f"{names}: {words}"))
+    return tuple(found)
 
 
 def worse(first: Status, second: Status) -> bool:
