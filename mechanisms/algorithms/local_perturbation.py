@@ -211,7 +211,6 @@ SPEC = Mechanism(
     event=event_of_one_record,
     calibrated=("feature_noise", "label_noise"),
     ratio=equal_shares,
-    factor="noise_std",
     prepare=clipped,
     verify=verify_target,
 )

@@ -214,7 +214,6 @@ SPEC = Mechanism(
     options=MarginalsOptions,
     event=marginals_event,
     calibrated=("noise_std",),
-    factor="noise_std",
-    together=True,
+    ratio=lambda options: {"noise_std": 1.0},
     verify=verify_target,
 )

@@ -91,16 +91,9 @@ class Mechanism:
     number, the smallest with which the event meets the target.
     """
     ratio: Callable[[Mapping[str, Any]], dict[str, float]] | None = None
-    """Computes from the other options the values of which the calibrated options are multiples. By
-    default all these values are 1.
-    """
-    factor: str | None = None
-    """The parameter of the event that is calibrated instead, where the event does not have the
-    calibrated options as parameters. All of them are proportional to it.
-    """
-    together: bool = False
-    """Whether the event is composed of parts of which each has ``factor`` as a parameter, and all
-    are in proportion to the calibrated options.
+    """Where the event does not have the calibrated options as parameters: computes from the other
+    options the values of which they are multiples. The ``noise_std`` of the event, or of each of
+    its parts, is proportional to them, and is calibrated instead.
     """
     choose: Callable[..., dict[str, Any]] | None = None
     """Fills in options that were left open, before the noise is calibrated for the event that they
@@ -309,25 +302,22 @@ class Mechanism:
             noises = {name: _number(getattr(planned.event, name)) for name in self.calibrated}
             return {**values, self.planned: planned.best.order_of_mixture, **noises}
         event = self.event(self.build({**values, **ratio}), class_sizes, dimension)
-        names = [self.factor] if self.factor is not None else list(self.calibrated)
-        if self.together:
-            names = [f"{path}.{name}" for name in names for path, _ in event.parts()]
-        elif isinstance(event, rdpkit.Composed):
+        names = self.calibrated if self.ratio is None else ("noise_std",)
+        parts = event.parts() if isinstance(event, (rdpkit.Composed, rdpkit.Parallel)) else ()
+        if self.ratio is None and isinstance(event, rdpkit.Composed):
             # The second event is the release of class counts, whose noise is an option of its own.
-            names = [f"events[0].{name}" for name in names]
-        elif isinstance(event, rdpkit.Parallel):
-            # All classes get the same noise.
-            names = [f"{path}.{name}" for name in names for path, _ in event.parts()]
-        parameter = names[0] if len(names) == 1 else names
-        found = rdpkit.calibrate(event, **question, parameter=parameter)
-        step = len(names) // len(self.calibrated) if self.factor is None else 1
-        noise = [_number(value) for value in found.values.values()][::step]
-        if self.together:
-            first = event.parts()[0][1]
-            # Rounding must not make the noise smaller than what was found.
-            noise = [noise[0] / _number(getattr(first, names[0].split(".")[-1])) * (1.0 + 1e-12)]
-        if self.factor is not None:
-            return {**values, **{name: ratio[name] * noise[0] for name in self.calibrated}}
+            parts = parts[:1]
+        # All parts get the same noise, or in the same proportion.
+        paths = [f"{path}.{name}" for name in names for path, _ in parts] or list(names)
+        found = rdpkit.calibrate(
+            event, **question, parameter=paths[0] if len(paths) == 1 else paths
+        )
+        noise = [_number(value) for value in found.values.values()][:: len(paths) // len(names)]
+        if self.ratio is not None:
+            scale = noise[0] / _number(getattr(parts[0][1] if parts else event, names[0]))
+            # Rounding of a quotient must not make the noise smaller than what was found.
+            scale *= 1.0 + 1e-12 if parts else 1.0
+            noise = [ratio[name] * scale for name in self.calibrated]
         return {**values, **dict(zip(self.calibrated, noise, strict=True))}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from rdpkit import _validate
@@ -38,7 +38,7 @@ _OF_SOURCES: Mapping[Source, tuple[Status, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class PrivacyCheck:
     """One reason of a verdict on a release."""
 
@@ -58,7 +58,7 @@ class PrivacyCheck:
 
     def as_dict(self) -> dict[str, str]:
         """Plain values for JSON."""
-        return {"name": self.name, "status": self.status, "sentence": self.sentence}
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, table: Any) -> PrivacyCheck:
@@ -66,7 +66,7 @@ class PrivacyCheck:
         keys = {"name", "status", "sentence"}
         if not isinstance(table, Mapping) or set(table) != keys:
             raise _validate.fail("a check", "to be a table of name, status and sentence", table)
-        return cls(name=table["name"], status=table["status"], sentence=table["sentence"])
+        return cls(**table)
 
 
 def source_checks(
@@ -82,8 +82,7 @@ def source_checks(
     for source, (status, words) in _OF_SOURCES.items():
         names = ", ".join(str(name) for name, one in sources.items() if one == source)
         if names:
-            sentence = f"{names}: {words}"
-            found.append(PrivacyCheck(name="public_parameters", status=status, sentence=sentence))
+            found.append(PrivacyCheck("public_parameters", status, f"{names}: {words}"))
     return tuple(found)
 
 

@@ -240,7 +240,7 @@ class KnownCounts:
     def checks(self) -> tuple[PrivacyCheck, ...]:
         """What the counts contribute to the verdict on a release."""
         status: Status = {"exact": "fails", "stated": "depends"}.get(self.origin, "holds")  # type: ignore[assignment]
-        return (PrivacyCheck(name="public_parameters", status=status, sentence=self._sentence()),)
+        return (PrivacyCheck("public_parameters", status, self._sentence()),)
 
     def _whose(self) -> str:
         return "class" if len(self.left_out) == 1 else "classes"

@@ -90,7 +90,7 @@ class Scaling:
                 "features were scaled with the exact mean and standard deviation of the private "
                 "data, which the guarantee does not pay for"
             )
-        return (PrivacyCheck(name="public_parameters", status=status, sentence=sentence),)
+        return (PrivacyCheck("public_parameters", status, sentence),)
 
     def _is_identity(self) -> bool:
         return bool((self.factor == 1.0).all() and (self.shift == 0.0).all())

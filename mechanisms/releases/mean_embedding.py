@@ -27,9 +27,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-import rdpkit
-from rdpkit import Adjacency, Event, Gaussian, _validate
-from rdpkit.mechanisms.parts.checks import PrivacyCheck, source_checks
+from rdpkit import Adjacency, Composed, Event, Gaussian, _validate
+from rdpkit.mechanisms.parts.checks import source_checks
 from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS, Sizes
 from rdpkit.mechanisms.parts.labelled_images import (
     Floats,
@@ -108,70 +107,6 @@ def noisy_sums(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    """What a mechanism's own options say of class counts: public, or with noise of their own.
-
-    At most one of the two is given; without both, ``Privacy.counts`` says how counts become known.
-    Noisy sums are divided by the counts, which have no other use.
-    """
-
-    public: tuple[int, ...] | None
-    """Class counts that are public already, and the same for both neighbours."""
-    noise_std: float | None  # Standard deviation of Gaussian noise on each count
-
-    @classmethod
-    def of(cls, public: Sequence[int] | None, noise_std: float | None, *, classes: int) -> Counts:
-        """Make counts of two options, at most one of which is given."""
-        if public is not None and noise_std is not None:
-            raise _validate.fail(
-                "public_counts and count_noise_std",
-                "to be one of them and not the other, or neither",
-                (public, noise_std),
-            )
-        if public is None and noise_std is None:
-            return cls(public=None, noise_std=None)
-        if noise_std is not None:
-            return cls(public=None, noise_std=_validate.positive("count_noise_std", noise_std))
-        counts = _validate.integers("public_counts", public)
-        if len(counts) != classes:
-            raise _validate.fail("public_counts", f"to be {classes} integers", public)
-        return cls(public=counts, noise_std=None)
-
-    def event(self, *, noise_std: float) -> rdpkit.Event:
-        """The event of the noisy sums, and of the noisy counts where there are any."""
-        sums = rdpkit.Gaussian(noise_std=noise_std, record_norm=1.0)
-        if self.noise_std is None:
-            return sums
-        counts = rdpkit.Gaussian(
-            noise_std=self.noise_std,
-            record_norm=1.0,
-            record_diameter=math.nextafter(math.sqrt(2.0), 2.0),
-        )
-        return rdpkit.Composed(events=(sums, counts))
-
-    def notes(self) -> tuple[str, ...]:
-        """What the manifest should say about them."""
-        if self.public is None:
-            return ()
-        return ("class counts were given as public knowledge and are not accounted for",)
-
-    def checks(self) -> tuple[PrivacyCheck, ...]:
-        """What they contribute to the verdict on a release."""
-        if self.public is not None:
-            return source_checks({"class counts": "stated"})
-        return source_checks({"class counts": "paid"} if self.noise_std is not None else {})
-
-    def draw(self, data: LabelledImages, noise: NoiseSource) -> NDArray[np.float64]:
-        """Numbers to divide by, of shape (classes,), each at least 1; one of both must be given."""
-        if self.public is not None:
-            return np.array(self.public, dtype=np.float64)
-        assert self.noise_std is not None
-        exact = np.bincount(data.labels, minlength=data.classes).astype(np.float64)
-        noisy = exact + noise.normal(exact.shape, std=self.noise_std)
-        return np.maximum(noisy, 1.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
     """Settings of the generator's training, which does not touch the data."""
 
@@ -232,6 +167,7 @@ def match_means(
 
 # Releases of noisy mean embeddings, which DP-MERF and DP-HP make with different features.
 
+_PUBLIC_COUNTS = "class counts were given as public knowledge and are not accounted for"
 FIVE_EPOCHS = Fit()
 """Five epochs of 60000 records in batches of 100."""
 
@@ -252,15 +188,47 @@ class EmbeddingOptions:
 
     def __post_init__(self) -> None:
         _validate.integer("samples_per_class", self.samples_per_class)
+        public, noise_std = self.public_counts, self.count_noise_std
+        if public is not None and noise_std is not None:
+            raise _validate.fail(
+                "public_counts and count_noise_std",
+                "to be one of them and not the other, or neither",
+                (public, noise_std),
+            )
+        if public is not None:
+            counts = _validate.integers("public_counts", public)
+            object.__setattr__(self, "public_counts", counts)
+        if noise_std is not None:
+            checked = _validate.positive("count_noise_std", noise_std)
+            object.__setattr__(self, "count_noise_std", checked)
 
-    def counts(self, classes: int) -> Counts:
-        """How class counts become known."""
-        return Counts.of(self.public_counts, self.count_noise_std, classes=classes)
+    def event(self, classes: int) -> Event:
+        """What is released: noisy sums, and noisy counts of the classes where there are any."""
+        public = self.public_counts
+        if public is not None and len(public) != classes:
+            raise _validate.fail("public_counts", f"to be {classes} integers", list(public))
+        sums = Gaussian(noise_std=self.noise_std, record_norm=1.0)
+        if self.count_noise_std is None:
+            return sums
+        diameter = math.nextafter(math.sqrt(2.0), 2.0)
+        counts = Gaussian(noise_std=self.count_noise_std, record_norm=1.0, record_diameter=diameter)
+        return Composed(events=(sums, counts))
 
 
 def embedding_event(options: EmbeddingOptions, class_sizes: Sizes, dimension: int) -> Event:
-    """The event of the noisy sums, and of the noisy counts where the options ask for some."""
-    return options.counts(len(class_sizes)).event(noise_std=options.noise_std)
+    """The event of some options, which depends on the number of classes alone."""
+    return options.event(len(class_sizes))
+
+
+def class_counts(
+    data: LabelledImages, options: EmbeddingOptions, noise: NoiseSource
+) -> NDArray[np.float64]:  # Shape (classes,)
+    """Numbers to divide by, each at least 1, where the options say how they become known."""
+    if options.public_counts is not None:
+        return np.array(options.public_counts, dtype=np.float64)
+    assert options.count_noise_std is not None
+    exact = np.array(data.class_sizes(), dtype=np.float64)
+    return np.maximum(exact + noise.normal(exact.shape, std=options.count_noise_std), 1.0)
 
 
 def release_embedding(
@@ -275,11 +243,10 @@ def release_embedding(
     computation: Computation,  # Device and progress
 ) -> Release:
     """Release noisy sums of features once, and sample from a generator that matches them."""
-    counts = options.counts(data.classes)
+    event, public = options.event(data.classes), options.public_counts
     known = None
-    if counts.public is None and counts.noise_std is None:
+    if public is None and options.count_noise_std is None:
         known = privacy.known_counts(data.class_sizes(), NUMBER_BY_CLASS)
-    event = counts.event(noise_std=options.noise_std)
     _validate.integer("seed", seed, minimum=0)
     generator = torch.Generator().manual_seed(seed)
     feature_map = draw_features(generator)
@@ -287,7 +254,7 @@ def release_embedding(
     noisy = noisy_sums(
         data, feature_map, noise_std=options.noise_std, noise=privacy.noise, device=device
     )
-    sizes = counts.draw(data, privacy.noise) if known is None else np.array(known.sizes)
+    sizes = np.array(known.sizes) if known else class_counts(data, options, privacy.noise)
     images = match_means(
         noisy / sizes[:, None],
         feature_map,
@@ -311,12 +278,11 @@ def release_embedding(
         device=computation.device,
         parameters={
             **parameters,
-            "public_counts": None if counts.public is None else list(counts.public),
             "image_shape": list(data.shape),
             "seed": seed,
         },
-        notes=counts.notes(),
-        checks=counts.checks(),
+        notes=() if public is None else (_PUBLIC_COUNTS,),
+        checks=() if known else source_checks({"class counts": "stated" if public else "paid"}),
         counts=known,
     )
 

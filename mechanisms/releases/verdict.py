@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 
 from rdpkit import Event, Group, Guarantee, Kind, Parallel
@@ -43,19 +44,12 @@ _UNKNOWN = {
 }
 
 
-def secret_noise(reproducible: bool) -> PrivacyCheck:
-    """Whether the noise is secret."""
-    if reproducible:
-        return PrivacyCheck(
-            name="secret_noise",
-            status="fails",
-            sentence="the noise was drawn from a seed: whoever knows the seed subtracts it",
-        )
-    return PrivacyCheck(
-        name="secret_noise",
-        status="holds",
-        sentence="noise and sampled subsets come from the operating system's entropy",
-    )
+_SEEDED = PrivacyCheck(
+    "secret_noise", "fails", "the noise was drawn from a seed: whoever knows the seed subtracts it"
+)
+_SECRET = PrivacyCheck(
+    "secret_noise", "holds", "noise and sampled subsets come from the operating system's entropy"
+)
 
 
 def delta_check(delta: float, records: int | None) -> PrivacyCheck:
@@ -73,30 +67,30 @@ def delta_check(delta: float, records: int | None) -> PrivacyCheck:
         A public or noisy number of records. The exact number must not be given, unless it is
         public: the sentence shows it.
     """
-
-    def found(status: Status, sentence: str) -> PrivacyCheck:
-        return PrivacyCheck(name="delta", status=status, sentence=sentence)
-
     if delta >= LARGEST_DELTA:
-        return found(
+        return PrivacyCheck(
+            "delta",
             "fails",
             f"delta = {delta:g} is not below {LARGEST_DELTA:g}: a mechanism that releases every "
             f"record outright with probability {delta:g} would have this guarantee",
         )
     if records is None:
-        return found(
+        return PrivacyCheck(
+            "delta",
             "depends",
             f"delta = {delta:g} is below 1/n if there are fewer than {math.ceil(1.0 / delta)} "
             "records, and the manifest states no public number of them",
         )
     if delta * records >= 1.0:
-        return found(
+        return PrivacyCheck(
+            "delta",
             "fails",
             f"delta = {delta:g} is not below 1/n, where the public or noisy number of records is "
             f"{records}: a mechanism that releases {delta * records:.3g} records outright, on "
             "average, would have this guarantee",
         )
-    return found(
+    return PrivacyCheck(
+        "delta",
         "holds",
         f"delta = {delta:g} is below 1/n for fewer than {math.ceil(1.0 / delta)} records, and the "
         f"public or noisy number of them is {records}",
@@ -117,10 +111,7 @@ def epsilon_check(
     event : Event, optional
         What was released; it tells whether neighbours differ in all records of a person.
     """
-
-    def found(status: Status, sentence: str) -> PrivacyCheck:
-        return PrivacyCheck(name="epsilon", status=status, sentence=sentence)
-
+    found = partial(PrivacyCheck, "epsilon")
     if guarantee is None:
         return found("fails", "nothing is guaranteed: no epsilon is known")
     epsilon = guarantee.epsilon
@@ -156,40 +147,32 @@ def epsilon_check(
     return found(status, f"{odds}; {origin}")
 
 
-def precondition_checks(event: Event | None, guarantee: Guarantee | None) -> list[PrivacyCheck]:
+def _preconditions(event: Event, guarantee: Guarantee) -> PrivacyCheck:
     """What the theorem assumes of the data, as far as the event tells."""
-    if event is None or guarantee is None:
-        return []
-
-    def found(status: Status, sentence: str) -> PrivacyCheck:
-        return PrivacyCheck(name="preconditions", status=status, sentence=sentence)
-
     if event.fold(lambda one, inside: isinstance(one, GaussianSynthesis) or any(inside)):
-        return [
-            found(
-                "fails",
-                "the theorem assumes a smallest eigenvalue of the covariance of the data and of "
-                "each neighbour; a mechanism that tests this on the data releases one neighbour "
-                "and refuses the other",
-            )
-        ]
-    assumed = "".join(f"; {text}" for text in guarantee.assumptions)
-    return [
-        found(
-            "depends",
-            "the theorem assumes that the code keeps every record within the event's parameters, "
-            f"and refuses no data set{assumed}",
+        return PrivacyCheck(
+            "preconditions",
+            "fails",
+            "the theorem assumes a smallest eigenvalue of the covariance of the data and of each "
+            "neighbour; a mechanism that tests this on the data releases one neighbour and refuses "
+            "the other",
         )
-    ]
+    assumed = "".join(f"; {text}" for text in guarantee.assumptions)
+    return PrivacyCheck(
+        "preconditions",
+        "depends",
+        "the theorem assumes that the code keeps every record within the event's parameters, "
+        f"and refuses no data set{assumed}",
+    )
 
 
 def _of_a_person(event: Event, parts: tuple[int, ...]) -> int:
     return max((event.size if isinstance(event, Group) else 0, *parts))
 
 
-def stated_records(event: Event | None) -> int | None:
+def stated_records(event: Event) -> int | None:
     """The number of records that an event states as public; None where it states none."""
-    return None if event is None else event.fold(_stated)
+    return event.fold(_stated)
 
 
 def _stated(event: Event, parts: tuple[int | None, ...]) -> int | None:
@@ -217,12 +200,12 @@ def computed_checks(
 ) -> tuple[PrivacyCheck, ...]:
     """The checks that follow from the numbers of a manifest, and from its public parameters."""
     found = [
-        secret_noise(reproducible_noise),
+        _SEEDED if reproducible_noise else _SECRET,
         epsilon_check(guarantee, accept_epsilon, event),
-        *precondition_checks(event, guarantee),
         *source_checks(public),
     ]
-    if guarantee is not None:
+    if event is not None and guarantee is not None:
+        found.append(_preconditions(event, guarantee))
         found.append(delta_check(guarantee.delta, stated_records(event)))
     return tuple(found)
 
@@ -244,9 +227,9 @@ def unstated_checks(
         if device not in (None, "cpu"):
             tested += f", on the processor, while the release was computed on {device}"
         yield PrivacyCheck(
-            name="code_path",
-            status="depends",
-            sentence=f"the guarantee is that of the event, by {guarantee.bound}; {tested}; the "
+            "code_path",
+            "depends",
+            f"the guarantee is that of the event, by {guarantee.bound}; {tested}; the "
             "theorem is about real numbers, and floating-point noise is not covered by a proof",
         )
 
@@ -269,7 +252,7 @@ def complete(
     for name in CHECK_NAMES:
         if all(one.name != name for one in found):
             sentence = _UNKNOWN.get(name, "nothing is guaranteed, so there is nothing to check")
-            found.append(PrivacyCheck(name=name, status="unknown", sentence=sentence))
+            found.append(PrivacyCheck(name, "unknown", sentence))
     ranks = {name: number for number, name in enumerate(CHECK_NAMES)}
     worst_first = sorted(found, key=lambda check: -STATUSES.index(check.status))
     return tuple(sorted(worst_first, key=lambda check: ranks[check.name]))
@@ -283,14 +266,6 @@ def failures(checks: Iterable[PrivacyCheck]) -> tuple[PrivacyCheck, ...]:
 def is_private(checks: Iterable[PrivacyCheck]) -> bool:
     """Whether every check holds, or depends on nothing but a statement."""
     return all(not worse(check.status, "depends") for check in checks)
-
-
-def better_than_computed(
-    checks: Sequence[PrivacyCheck], computed: Sequence[PrivacyCheck]
-) -> PrivacyCheck | None:
-    """A computed failure that the checks do not state; None if there is none."""
-    failing = {check.name for check in failures(checks)}
-    return next((check for check in failures(computed) if check.name not in failing), None)
 
 
 def verdict_lines(private: bool, checks: Sequence[PrivacyCheck]) -> list[str]:

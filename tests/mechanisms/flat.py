@@ -1,6 +1,7 @@
 """A mechanism called with all of its settings in one flat mapping, for tests that change some."""
 
 from rdpkit.mechanisms.algorithms.specification import option_defaults, options_from
+from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.computation import Computation
 
@@ -13,7 +14,9 @@ def _taken(flat, names):
 
 
 def synthesize(module, features, labels, **flat):
-    """The release of a mechanism's module, its values made of flat settings."""
+    """A release of a mechanism, its values made of flat settings; noise may be its seed."""
+    if isinstance(flat.get("noise"), int):
+        flat["noise"] = NoiseSource.seeded(flat["noise"])
     spec = module.SPEC
     arguments = spec.arguments()
     values = {

@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -17,19 +19,10 @@ def _data():
     return features, labels
 
 
-def _synthesize(**changes):
-    settings = {
-        "classes": 2,
-        "iterations": 3,
-        "noise": NoiseSource.seeded(0),
-        "seed": 0,
-        "samples_per_class": 4,
-        "batch_size": 10,
-        "operations": (),
-        "extractor_width": 16,
-        "extractor_depth": 2,
-    }
-    return synthesize(distribution_matching, *_data(), **(settings | changes))
+_synthesize = partial(
+    synthesize, distribution_matching, *_data(), classes=2, iterations=3, noise=0, seed=0,
+    samples_per_class=4, batch_size=10, operations=(), extractor_width=16, extractor_depth=2,
+)  # fmt: skip
 
 
 @pytest.mark.thorough

@@ -1,4 +1,6 @@
 import math
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,46 +11,28 @@ from scipy.special import eval_hermite, factorial
 
 import rdpkit
 from rdpkit.mechanisms.algorithms import dp_hp
-from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.releases import mean_embedding
 from tests.mechanisms.flat import synthesize
 
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
 
 
+KERNEL = dp_hp.HermiteKernel(
+    order=8, rho=0.6, product_order=3, product_rho=0.5, product_pixels=2, products=4,
+    product_weight=0.3,
+)  # fmt: skip
+
+
 def _map(**changes):
-    settings = {
-        "order": 8,
-        "rho": 0.6,
-        "product_order": 3,
-        "product_rho": 0.5,
-        "product_pixels": 2,
-        "products": 4,
-        "product_weight": 0.3,
-    }
-    return dp_hp.HermiteFeatures(
-        dp_hp.HermiteKernel(**(settings | changes)),
-        dimension=9,
-        generator=torch.Generator().manual_seed(0),
-    )
+    generator = torch.Generator().manual_seed(0)
+    return dp_hp.HermiteFeatures(replace(KERNEL, **changes), dimension=9, generator=generator)
 
 
-def _synthesize(**changes):
-    rng = np.random.default_rng(0)
-    settings = {
-        "classes": 2,
-        "noise_std": 2.0,
-        "delta": 1e-5,
-        "adjacency": REPLACE,
-        "noise": NoiseSource.seeded(1),
-        "seed": 0,
-        "public_counts": [20, 20],
-        "samples_per_class": 3,
-        "iterations": 2,
-        "image_shape": (1, 5, 7),
-    }
-    features = rng.uniform(-1, 1, (40, 35))
-    return synthesize(dp_hp, features, np.arange(40) % 2, **(settings | changes))
+_synthesize = partial(
+    synthesize, dp_hp, np.random.default_rng(0).uniform(-1, 1, (40, 35)), np.arange(40) % 2,
+    classes=2, noise_std=2.0, delta=1e-5, adjacency=REPLACE, noise=1, seed=0,
+    public_counts=[20, 20], samples_per_class=3, iterations=2, image_shape=(1, 5, 7),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("rho", [0.1, 0.6, 0.95])

@@ -51,22 +51,13 @@ def _gradient(records, labels, *, clip, seed=0, self_size=0.0):
 
 
 def _synthesize(data=None, **changes):
-    features, labels = _records(40, 0) if data is None else data
     settings = {
-        "classes": 2,
-        "batch_size": 8,
-        "iterations": 3,
-        "noise_std": 1.0,
-        "clip_norm": 0.5,
-        "delta": 1e-5,
-        "adjacency": rdpkit.Adjacency.REPLACE_ONE,
-        "noise": NoiseSource.seeded(1),
-        "seed": 0,
-        "samples_per_class": 3,
-        "generated": 6,
-        "learning_rate": 1e-3,
-    }
-    return synthesize(dp_sinkhorn, features, labels, **(settings | changes))
+        "classes": 2, "batch_size": 8, "iterations": 3, "noise_std": 1.0, "clip_norm": 0.5,
+        "delta": 1e-5, "adjacency": rdpkit.Adjacency.REPLACE_ONE, "noise": 1, "seed": 0,
+        "samples_per_class": 3, "generated": 6, "learning_rate": 1e-3,
+    }  # fmt: skip
+    data = _records(40, 0) if data is None else data
+    return synthesize(dp_sinkhorn, *data, **(settings | changes))
 
 
 def test_the_plan_has_uniform_margins_and_prefers_what_is_near():
@@ -235,24 +226,11 @@ def test_images_follow_the_records():
     labels = np.arange(40) % 2
     features = np.where(labels == 0, -0.7, 0.7)[:, None, None, None] * np.ones((40, *SHAPE))
     steps = []
-    found = synthesize(
-        dp_sinkhorn,
-        features,
-        labels,
-        classes=2,
-        batch_size=20,
-        iterations=80,
-        noise_std=1e-3,
-        clip_norm=1.0,
-        delta=1e-5,
-        adjacency=rdpkit.Adjacency.ADD_OR_REMOVE_ONE,
-        noise=NoiseSource.seeded(1),
-        seed=0,
-        samples_per_class=4,
-        generated=10,
-        learning_rate=5e-3,
+    found = _synthesize(
+        (features, labels), batch_size=20, iterations=80, noise_std=1e-3, clip_norm=1.0,
+        adjacency="add_or_remove_one", samples_per_class=4, generated=10, learning_rate=5e-3,
         progress=lambda done, total: steps.append(done),
-    )
+    )  # fmt: skip
     assert found.features[:4].mean() < -0.3
     assert found.features[4:].mean() > 0.3
     assert steps[-1] == 80

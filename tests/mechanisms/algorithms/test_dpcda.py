@@ -1,6 +1,7 @@
 """DP-CDA: what it releases, what it says of it, and how far one record can move it."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,24 +18,11 @@ from tests.events import of_papers
 from tests.mechanisms.flat import synthesize
 from tests.mechanisms.small_data import BYTES, images
 
-
-def made(**changes):
-    features, labels = images()
-    given_all = {
-        "classes": 3,
-        "samples_per_class": 5,
-        "order_of_mixture": 4,
-        "clip_norm": 1.0,
-        "feature_noise": 0.5,
-        "label_noise": 0.0,
-        "scaling": BYTES,
-        "delta": 1e-5,
-        "adjacency": "replace_one",
-        "noise": NoiseSource.seeded(1),
-        "counts": "public",
-        **changes,
-    }
-    return synthesize(dpcda, features, labels, **given_all)
+made = partial(
+    synthesize, dpcda, *images(), classes=3, samples_per_class=5, order_of_mixture=4, clip_norm=1.0,
+    feature_noise=0.5, label_noise=0.0, scaling=BYTES, delta=1e-5, adjacency="replace_one", noise=1,
+    counts="public",
+)  # fmt: skip
 
 
 @pytest.mark.thorough
@@ -53,19 +41,10 @@ def test_the_guarantee_is_that_of_the_event():
 
 
 @pytest.mark.thorough
-def test_shapes_labels_and_files(tmp_path):
-    one = made(noise=NoiseSource.system(), counts=[20, 20, 20])
-    assert one.features.shape == (15, 4, 4)
-    assert one.features.dtype == np.float32
-    assert one.labels.tolist() == [0] * 5 + [1] * 5 + [2] * 5
-    assert one.manifest.private
-    one.save(tmp_path / "release.npz")
-    assert load_release(tmp_path / "release.json").manifest == one.manifest
-
-
-@pytest.mark.thorough
 def test_each_class_has_its_own_number_of_samples():
-    assert made(samples_per_class=[1, 2, 3]).labels.tolist() == [0, 1, 1, 2, 2, 2]
+    one = made(samples_per_class=[1, 2, 3])
+    assert one.labels.tolist() == [0, 1, 1, 2, 2, 2]
+    assert (one.features.shape, one.features.dtype) == ((6, 4, 4), np.float32)
 
 
 def test_means_are_of_clipped_records_of_the_class():
@@ -89,24 +68,12 @@ def test_every_release_draws_its_own_subset():
 
 def test_the_noise_has_the_stated_size():
     """Seeded; with another seed it fails in 6 of 10 million cases."""
-    features = np.zeros((10, 1000))
     one = synthesize(
-        dpcda,
-        features,
-        np.zeros(10, dtype=int),
-        classes=1,
-        samples_per_class=20,
-        order_of_mixture=3,
-        clip_norm=1.0,
-        feature_noise=0.3,
-        label_noise=0.0,
-        scaling=public_scaling(),
-        delta=1e-5,
-        adjacency="replace_one",
-        noise=NoiseSource.seeded(4),
-        counts=[10],
+        dpcda, np.zeros((10, 1000)), np.zeros(10, dtype=int), classes=1, samples_per_class=20,
+        order_of_mixture=3, clip_norm=1.0, feature_noise=0.3, label_noise=0.0,
+        scaling=public_scaling(), delta=1e-5, adjacency="replace_one", noise=4, counts=[10],
         dtype=np.float64,
-    )
+    )  # fmt: skip
     # The variance of n squares is 2/n: five standard errors.
     assert abs(np.mean(one.features**2) / 0.09 - 1.0) < 5.0 * math.sqrt(2.0 / 20_000)
 
@@ -138,14 +105,9 @@ def test_noisy_statistics_are_composed():
     features, _ = images()
     noise = NoiseSource.seeded(3)
     scaling = noisy_statistics(
-        features,
-        lower=0.0,
-        upper=255.0,
-        records=60,
-        noise_std=20.0,
-        smallest_deviation=0.1,
+        features, lower=0.0, upper=255.0, records=60, noise_std=20.0, smallest_deviation=0.1,
         noise=noise,
-    )
+    )  # fmt: skip
     one = made(scaling=scaling, noise=noise)
     first, second = one.manifest.event.events
     assert first == scaling.event
@@ -210,9 +172,7 @@ def test_swapping_a_record_moves_a_mean_by_what_the_event_says(seed):
     ("changes", "message"),
     [
         ({"order_of_mixture": 21}, "Expected order_of_mixture"),
-        ({"clip_norm": 0.0}, "Expected clip_norm"),
         ({"clip_norm": None}, "Expected clip_norm"),
-        ({"feature_noise": 0.0}, "Expected feature_noise"),
         ({"classes": 2}, r"Expected labels in \[0, 2\)"),
         ({"classes": 4}, "every class to have a record"),
         ({"samples_per_class": [1, 2]}, "Expected samples_per_class"),

@@ -25,15 +25,9 @@ def data(count=2000, seed=0, *, spread=3.0):
 
 def made(rows=None, labels=None, **changes):
     given = {
-        "classes": 2,
-        "outputs_per_class": 3,
-        "scaling": public_scaling(),
-        "delta": 1e-5,
-        "adjacency": "replace_one",
-        "noise": NoiseSource.seeded(1),
-        "counts": "public",
-        **changes,
-    }
+        "classes": 2, "outputs_per_class": 3, "scaling": public_scaling(), "delta": 1e-5,
+        "adjacency": "replace_one", "noise": 1, "counts": "public",
+    } | changes  # fmt: skip
     if not given.keys() & {"min_eigenvalue", "noise_std"}:
         given.setdefault("added_variance", 0.09)
     if rows is None:
@@ -193,19 +187,7 @@ def test_neighbours_of_which_the_paper_s_release_refuses_one_are_both_released()
 
 def test_a_table_without_classes():
     features, labels = data()
-    one = synthesize(
-        gaussian_synthesis,
-        features,
-        np.zeros_like(labels),
-        classes=1,
-        outputs_per_class=4,
-        added_variance=0.004,
-        scaling=public_scaling(),
-        delta=1e-5,
-        adjacency="add_or_remove_one",
-        noise=NoiseSource.seeded(1),
-        counts="public",
-    )
+    one = made(features, np.zeros_like(labels), classes=1, adjacency="add_or_remove_one")
     assert isinstance(one.manifest.event, rdpkit.RegularisedSynthesis)
 
 

@@ -1,6 +1,7 @@
 """LDPDC: noisy sums over Poisson samples, divided by the expected size."""
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -15,22 +16,11 @@ from tests.mechanisms.small_data import images
 CENTRED = public_scaling(factor=2 / 255, shift=-1.0)
 
 
-def made(**changes):
-    features, labels = images()
-    given = {
-        "classes": 3,
-        "samples_per_class": 5,
-        "group_size": 4.0,
-        "noise_std": 8.0,
-        "value_bound": 1.0,
-        "scaling": CENTRED,
-        "delta": 1e-5,
-        "adjacency": "add_or_remove_one",
-        "noise": NoiseSource.seeded(1),
-        "counts": "public",
-        **changes,
-    }
-    return synthesize(ldpdc, features, labels, **given)
+made = partial(
+    synthesize, ldpdc, *images(), classes=3, samples_per_class=5, group_size=4.0, noise_std=8.0,
+    value_bound=1.0, scaling=CENTRED, delta=1e-5, adjacency="add_or_remove_one", noise=1,
+    counts="public",
+)  # fmt: skip
 
 
 def test_the_guarantee_is_that_of_the_event():
@@ -55,15 +45,10 @@ def records(features, **changes):
 
 def released(data, *, releases, **changes):
     given = {
-        "class_sizes": (len(data),),
-        "group_size": 5.0,
-        "samples_per_class": releases,
-        "noise_std": 1e-9,
-        "value_bound": 1.0,
-        "dimension": data.dimension,
-        **changes,
-    }
-    event = rdpkit.LDPDC(**given)
+        "class_sizes": (len(data),), "group_size": 5.0, "samples_per_class": releases,
+        "noise_std": 1e-9, "value_bound": 1.0, "dimension": data.dimension,
+    }  # fmt: skip
+    event = rdpkit.LDPDC(**(given | changes))
     parts = list(ldpdc.batches(data, event=event, noise=NoiseSource.seeded(2)))
     return np.concatenate([rows for rows, _ in parts])
 
@@ -106,7 +91,3 @@ def test_public_class_sizes_make_the_sampling_probability():
 def test_no_record_at_all_is_a_sample_too():
     sums = released(records(np.ones((20, 3))), releases=50, group_size=1e-6, noise_std=1e-12)
     assert not np.round(sums * 1e-6, 3).any()
-
-
-def test_streams_give_the_same(tmp_path):
-    assert made(out=tmp_path / "x.npy").manifest == made().manifest

@@ -1,6 +1,7 @@
 """Local perturbation, and random projection before it: one noisy row a record, replace-one only."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,25 +15,14 @@ from rdpkit.mechanisms.parts.records import Records
 from tests.mechanisms.flat import synthesize
 from tests.mechanisms.small_data import BYTES, images
 
-
-def made(module=local_perturbation, **changes):
-    features, labels = images()
-    given_all = {
-        "classes": 3,
-        "clip_norm": 1.0,
-        "feature_noise": 2.0,
-        "label_noise": 1.5,
-        "scaling": BYTES,
-        "delta": 1e-5,
-        "adjacency": "replace_one",
-        "noise": NoiseSource.seeded(1),
-        **changes,
-    }
-    return synthesize(module, features, labels, **given_all)
-
-
-def projected(**changes):
-    return made(random_projection, **{"dimension": 5, "projection_seed": 11, **changes})
+COMMON = {
+    "classes": 3, "clip_norm": 1.0, "feature_noise": 2.0, "label_noise": 1.5, "scaling": BYTES,
+    "delta": 1e-5, "adjacency": "replace_one", "noise": 1,
+}  # fmt: skip
+made = partial(synthesize, local_perturbation, *images(), **COMMON)
+projected = partial(
+    synthesize, random_projection, *images(), **COMMON, dimension=5, projection_seed=11
+)
 
 
 def options(*, feature_noise):

@@ -1,4 +1,5 @@
 import shutil
+from functools import partial
 
 import numpy as np
 import pytest
@@ -27,23 +28,11 @@ def _data(n=30, classes=3, seed=0):
     return _records(n, seed), labels
 
 
-def _synthesize(features, labels, **changes):
-    settings = {
-        "classes": 3,
-        "group_size": 4.0,
-        "iterations": 3,
-        "noise_std": 0.9,
-        "clip_norm": 1.0,
-        "delta": 1e-5,
-        "adjacency": rdpkit.Adjacency.ADD_OR_REMOVE_ONE,
-        "noise": NoiseSource.seeded(1),
-        "counts": "public",
-        "seed": 2,
-        "samples_per_class": 5,
-        "extractor_width": 4,
-        "extractor_depth": 2,
-    }
-    return synthesize(ndpdc, features, labels, **(settings | changes))
+_synthesize = partial(
+    synthesize, ndpdc, classes=3, group_size=4.0, iterations=3, noise_std=0.9, clip_norm=1.0,
+    delta=1e-5, adjacency="add_or_remove_one", noise=1, counts="public", seed=2,
+    samples_per_class=5, extractor_width=4, extractor_depth=2,
+)  # fmt: skip
 
 
 @settings(max_examples=40, deadline=None)
@@ -204,26 +193,16 @@ def _every_time(path):
 
 @pytest.mark.parametrize("momentum", [0.0, 0.5])
 def test_a_killed_run_goes_on_to_the_same_release(tmp_path, momentum):
-    features, labels = _data()
-    path = tmp_path / "new" / "state.npz"
-    whole = _synthesize(features, labels, iterations=7, momentum=momentum)
+    path, steps = tmp_path / "new" / "state.npz", []
+    run = partial(_synthesize, *_data(), iterations=7, momentum=momentum)
+    whole = run()
     for kill in (2, 5):
         with pytest.raises(KillError):
-            _synthesize(
-                features, labels, iterations=7, momentum=momentum, checkpoint=_every_time(path),
-                noise=NoiseSource.seeded(1), progress=_kill_at(kill),
-            )  # fmt: skip
-    steps = []
-    resumed = _synthesize(
-        features, labels, iterations=7, momentum=momentum, checkpoint=_every_time(path),
-        noise=NoiseSource.seeded(1), progress=lambda done, total: steps.append(done),
-    )  # fmt: skip
+            run(checkpoint=_every_time(path), progress=_kill_at(kill))
+    resumed = run(checkpoint=_every_time(path), progress=lambda done, total: steps.append(done))
     assert steps == [6, 7]
     assert resumed.manifest.as_dict() == whole.manifest.as_dict()
-    again = _synthesize(
-        features, labels, iterations=7, momentum=momentum, checkpoint=_every_time(path),
-        noise=NoiseSource.seeded(1), progress=_kill_at(7),
-    )  # fmt: skip
+    again = run(checkpoint=_every_time(path), progress=_kill_at(7))
     assert again.manifest.arrays == whole.manifest.arrays  # nothing was left to do
 
 
@@ -331,15 +310,9 @@ def test_synthetic_records_come_to_look_like_their_class():
     features[labels == 0, :, :, :4] += 0.9
     features[labels == 1, :, :, 4:] += 0.9
     found = _synthesize(
-        features,
-        labels,
-        classes=2,
-        group_size=20,
-        iterations=60,
-        noise_std=0.05,
-        operations=(),
+        features, labels, classes=2, group_size=20, iterations=60, noise_std=0.05, operations=(),
         extractor_width=16,
-    )
+    )  # fmt: skip
     contrast = found.features[..., :4].mean(axis=(1, 2, 3)) - found.features[..., 4:].mean(
         axis=(1, 2, 3)
     )

@@ -1,8 +1,9 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
 from rdpkit.mechanisms.algorithms import noiseless_mixing
-from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.records import exact_z_score, public_scaling
 from tests.mechanisms.flat import synthesize
 
@@ -11,16 +12,10 @@ FEATURES = RNG.random((60, 5)).astype(np.float32)
 LABELS = np.arange(60) % 3
 
 
-def mixed(**changes):
-    arguments = {
-        "classes": 3,
-        "samples_per_class": 50,
-        "order_of_mixture": 1,
-        "seed": 0,
-        "scaling": public_scaling(),
-        "noise": NoiseSource.seeded(0),
-    } | changes
-    return synthesize(noiseless_mixing, FEATURES, LABELS, **arguments)
+mixed = partial(
+    synthesize, noiseless_mixing, FEATURES, LABELS, classes=3, samples_per_class=50,
+    order_of_mixture=1, seed=0, scaling=public_scaling(), noise=0,
+)  # fmt: skip
 
 
 def test_one_record_a_mean_is_a_record_of_its_class():

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -33,19 +34,10 @@ def _data(n=300, seed=0):
     return pixels.reshape(n, 1, 8, 8).astype(np.float32), labels
 
 
-def _synthesize(features, labels, **changes):
-    settings = {
-        "classes": 3,
-        "steps": 30,
-        "batch_size": 60,
-        "noise_multiplier": 2.0,
-        "step_noise": 0.2,
-        "delta": 1e-5,
-        "adjacency": "add_or_remove_one",
-        "noise": NoiseSource.seeded(1),
-        "counts": [300],
-    }
-    return synthesize(scattering_dpsgd, features, labels, **(settings | SMALL | changes))
+_synthesize = partial(
+    synthesize, scattering_dpsgd, classes=3, steps=30, batch_size=60, noise_multiplier=2.0,
+    step_noise=0.2, delta=1e-5, adjacency="add_or_remove_one", noise=1, counts=[300], **SMALL,
+)  # fmt: skip
 
 
 @settings(max_examples=30, deadline=None)
@@ -149,13 +141,13 @@ def test_without_privacy_the_records_themselves_say_more():
 def test_the_same_seed_gives_the_same_classifier_and_the_data_are_seen_through_sums(monkeypatch):
     features, labels = _data()
     first = _synthesize(features, labels, steps=3)
-    again = _synthesize(features, labels, steps=3, noise=NoiseSource.seeded(1))
+    again = _synthesize(features, labels, steps=3)
     np.testing.assert_array_equal(first.features, again.features)
     monkeypatch.setattr(
         Gradients, "clipped_sum", lambda self, chosen, weights: torch.zeros_like(weights)
     )
-    blind = _synthesize(features, labels, steps=3, noise=NoiseSource.seeded(1))
-    other = _synthesize(1 - features, labels[::-1].copy(), steps=3, noise=NoiseSource.seeded(1))
+    blind = _synthesize(features, labels, steps=3)
+    other = _synthesize(1 - features, labels[::-1].copy(), steps=3)
     np.testing.assert_array_equal(blind.features, other.features)
 
 

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 import rdpkit
 from rdpkit.mechanisms.parts.labelled_images import LabelledImages, labelled_images
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.mechanisms.releases.mean_embedding import Counts, Fit, class_sums, match_means
+from rdpkit.mechanisms.releases.mean_embedding import (
+    EmbeddingOptions,
+    Fit,
+    class_counts,
+    class_sums,
+    match_means,
+)
 
 CLASSES = 3
 SHAPE = (1, 2, 2)
@@ -82,7 +88,7 @@ def test_features_that_are_no_numbers_are_an_error():
     ],
 )
 def test_the_event_has_the_derived_sensitivities(adjacency, sensitivity, count_sensitivity):
-    sums, counts = Counts.of(None, 3.0, classes=CLASSES).event(noise_std=4.0).events
+    sums, counts = EmbeddingOptions(noise_std=4.0, count_noise_std=3.0).event(CLASSES).events
     assert sums.sensitivity(adjacency) == sensitivity
     assert (sums.noise_std, counts.noise_std) == (4.0, 3.0)
     # Never below the real number, and by one unit in the last place at most above.
@@ -90,24 +96,23 @@ def test_the_event_has_the_derived_sensitivities(adjacency, sensitivity, count_s
     assert counts.sensitivity(adjacency) ** 2 >= round(count_sensitivity**2)
 
 
-def test_public_counts_cost_nothing_and_are_noted():
-    counts = Counts.of([1, 2, 3], None, classes=CLASSES)
-    assert counts.event(noise_std=4.0) == rdpkit.Gaussian(noise_std=4.0, record_norm=1.0)
-    assert counts.draw(_records(9, 0), NoiseSource.seeded(0)).tolist() == [1.0, 2.0, 3.0]
-    assert "public" in counts.notes()[0]
+def test_public_counts_cost_nothing():
+    options = EmbeddingOptions(noise_std=4.0, public_counts=[1, 2, 3])
+    assert options.event(CLASSES) == rdpkit.Gaussian(noise_std=4.0, record_norm=1.0)
+    found = class_counts(_records(9, 0), options, NoiseSource.seeded(0))
+    assert found.tolist() == [1.0, 2.0, 3.0]
 
 
 def test_noisy_counts_have_the_stated_noise_and_are_at_least_one():
     data = _records(3000, 0)
     exact = np.bincount(data.labels)
     noise = NoiseSource.seeded(1)
-    counts = Counts.of(None, 20.0, classes=CLASSES)
-    residuals = np.array([counts.draw(data, noise) - exact for _ in range(500)])
+    options = EmbeddingOptions(noise_std=1.0, count_noise_std=20.0)
+    residuals = np.array([class_counts(data, options, noise) - exact for _ in range(500)])
     # 1500 numbers: one standard deviation of the estimate is 1.8 %.
     assert abs(residuals.std() / 20.0 - 1.0) < 0.09
-    wild = Counts.of(None, 1e6, classes=CLASSES)
-    assert min(wild.draw(data, noise).min() for _ in range(20)) == 1.0
-    assert counts.notes() == ()
+    wild = EmbeddingOptions(noise_std=1.0, count_noise_std=1e6)
+    assert min(class_counts(data, wild, noise).min() for _ in range(20)) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -121,7 +126,9 @@ def test_noisy_counts_have_the_stated_noise_and_are_at_least_one():
 )
 def test_counts_are_public_or_noisy(public, noise_std, message):
     with pytest.raises(ValueError, match=message):
-        Counts.of(public, noise_std, classes=CLASSES)
+        EmbeddingOptions(noise_std=1.0, public_counts=public, count_noise_std=noise_std).event(
+            CLASSES
+        )
 
 
 @pytest.mark.thorough

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -177,6 +178,8 @@ def test_no_statement_takes_the_place_of_a_failure():
     assert not made(checks=good, noise=NoiseSource.seeded(1)).private
     assert not made(checks=good, delta=0.5).private
     bad = PrivacyCheck(name="preconditions", status="fails", sentence="the data were looked at")
+    fine = replace(bad, status="holds")
+    assert [one for one in complete([fine], [bad]) if one in (fine, bad)] == [bad, fine]
     assert not made(checks=(*good, bad)).private
     assert made(checks=good).private
 
