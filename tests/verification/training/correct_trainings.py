@@ -1,6 +1,8 @@
 """Correct trainings in the styles in which people write them: none of them may be rejected."""
 
+import functools
 import math
+import re
 import warnings
 
 import numpy as np
@@ -14,8 +16,8 @@ from rdpkit import DPSGD
 from rdpkit.verification.training.opacus import opacus_training
 from rdpkit.verification.training.trainer import PrivateTraining
 from rdpkit.verification.training.zoo.parts import (
+    DrawnBatches,
     NumpyTraining,
-    PoissonBatches,
     accounted,
     clipped_sums,
     gradients_of_records,
@@ -23,6 +25,7 @@ from rdpkit.verification.training.zoo.parts import (
     mean_of,
     noise_like,
     poisson_loader,
+    poisson_sample,
     records,
     torch_training,
 )
@@ -31,10 +34,30 @@ from rdpkit.verification.training.zoo.steps import BagOfWords, sentences
 CORRECT = {}
 
 
+def entry(make, by=None):
+    """The name in the table of a function or a class, and what makes its training."""
+    if by is not None:
+        made = functools.partial(by, make)
+    elif isinstance(make, type) and issubclass(make, NumpyTraining):
+        made = lambda: make().training()  # noqa: E731
+    else:
+        made = make
+    return dashed(make.__name__), made
+
+
+def dashed(name):
+    return re.sub("_|(?<!^)(?=[A-Z])", "-", name).lower()
+
+
 def correct(make):
     """Add a maker to the table."""
-    CORRECT[make.__name__.replace("_", "-")] = make
+    CORRECT.update([entry(make)])
     return make
+
+
+def correct_by(by):
+    """Add what is made by a function from another one, such as one that returns gradients."""
+    return lambda make: CORRECT.update([entry(make, by)])
 
 
 def images(count=512):
@@ -247,40 +270,31 @@ def torch_dropout():
     return torch_training(gradients, model=model)
 
 
-@correct
-def torch_noise_of_the_system():
-    def gradients(model, batch):
-        sums = clipped_sums(gradients_of_records(model, batch))
-        rng = np.random.default_rng()
-        noise = {
-            name: torch.as_tensor(rng.normal(0.0, 1.0, value.shape), dtype=value.dtype)
-            for name, value in sums.items()
-        }
-        return mean_of(sums, noise)
-
-    return torch_training(gradients)
+@correct_by(torch_training)
+def torch_noise_of_the_system(model, batch):
+    sums = clipped_sums(gradients_of_records(model, batch))
+    rng = np.random.default_rng()
+    noise = {
+        name: torch.as_tensor(rng.normal(0.0, 1.0, value.shape), dtype=value.dtype)
+        for name, value in sums.items()
+    }
+    return mean_of(sums, noise)
 
 
-@correct
-def torch_augmented():
-    def gradients(model, batch):
-        seen = [batch[0] + 0.1 * torch.randn_like(batch[0]), batch[1]]
-        sums = clipped_sums(gradients_of_records(model, seen))
-        return mean_of(sums, noise_like(sums, 1.0))
-
-    return torch_training(gradients)
+@correct_by(torch_training)
+def torch_augmented(model, batch):
+    seen = [batch[0] + 0.1 * torch.randn_like(batch[0]), batch[1]]
+    sums = clipped_sums(gradients_of_records(model, seen))
+    return mean_of(sums, noise_like(sums, 1.0))
 
 
-@correct
-def torch_always_normed():
-    def gradients(model, batch):
-        found = gradients_of_records(model, batch)
-        squares = [value.flatten(1).square().sum(1) for value in found.values()]
-        factors = 1.0 / (torch.stack(squares).sum(0).sqrt() + 0.01)
-        sums = {name: torch.einsum("n,n...->...", factors, v) for name, v in found.items()}
-        return mean_of(sums, noise_like(sums, 1.0))
-
-    return torch_training(gradients)
+@correct_by(torch_training)
+def torch_always_normed(model, batch):
+    found = gradients_of_records(model, batch)
+    squares = [value.flatten(1).square().sum(1) for value in found.values()]
+    factors = 1.0 / (torch.stack(squares).sum(0).sqrt() + 0.01)
+    sums = {name: torch.einsum("n,n...->...", factors, v) for name, v in found.items()}
+    return mean_of(sums, noise_like(sums, 1.0))
 
 
 @correct
@@ -301,16 +315,8 @@ def _double_loader():
 
 @correct
 def torch_fixed_size():
-    class Subsets:
-        def __iter__(self):
-            for _ in range(8):
-                yield torch.randperm(512)[:64].tolist()
-
-        def __len__(self):
-            return 8
-
     return torch_training(
-        loader=loader_of(Subsets(), records()),
+        loader=loader_of(DrawnBatches(lambda: torch.randperm(512)[:64]), records()),
         event=accounted(sampling="fixed-size"),
         adjacency="replace_one",
     )
@@ -318,14 +324,12 @@ def torch_fixed_size():
 
 @correct
 def torch_truncated():
-    class Cut(PoissonBatches):
-        def __iter__(self):
-            for batch in super().__iter__():
-                order = torch.randperm(len(batch)).tolist()
-                yield [batch[place] for place in order[:72]]
+    def cut():
+        batch = poisson_sample()
+        return batch[torch.randperm(len(batch))[:72]]
 
     return torch_training(
-        loader=loader_of(Cut(512, 1 / 8, 8), records()),
+        loader=loader_of(DrawnBatches(cut), records()),
         event=accounted(sampling="truncated-poisson", max_batch_size=72),
     )
 
@@ -403,7 +407,7 @@ def dictionary_batches():
     inner = torch_training()
     features, labels = records().tensors
     data = [{"input": x, "target": y} for x, y in zip(features, labels, strict=True)]
-    loader = DataLoader(data, batch_sampler=PoissonBatches(512, 1 / 8, 8))
+    loader = DataLoader(data, batch_sampler=DrawnBatches(poisson_sample))
     return PrivateTraining(
         step=lambda batch: inner.step((batch["input"], batch["target"])),
         loader=loader,
