@@ -60,8 +60,7 @@ def run_code(
     made = CodeOutcome(problems=(), summary=f"code {request.target}: {found.skipped}", replay="")
     if found.result is not None:
         made = _outcome(found, found.result)
-    position = found.position
-    if position is None:
+    if (position := found.position) is None:
         return made
     total = f"evidence on record: {position.describe()}; {position.rate} over all claims and time"
     if position.rejected:

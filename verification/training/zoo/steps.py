@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 import numpy as np
 import torch
@@ -236,7 +237,8 @@ def _seed_of_workers(*, own_seeds: bool) -> PrivateTraining:
         for rank, shard in enumerate(flat.chunk(_SHARDS)):
             generator = torch.Generator().manual_seed(seed + rank if own_seeds else seed)
             shards.append(STD * torch.randn(shard.shape, generator=generator))
-        parts = torch.cat(shards).split([value.numel() for value in sums.values()])
+        ends = list(accumulate(value.numel() for value in sums.values()))
+        parts = torch.cat(shards).tensor_split(ends[:-1])
         return {n: part.view_as(sums[n]) for n, part in zip(sums, parts, strict=True)}
 
     return torch_training(private_gradients(noise=noise))
