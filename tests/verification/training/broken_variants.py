@@ -8,7 +8,6 @@ from torch.utils.data import DataLoader, RandomSampler, TensorDataset
 
 from rdpkit import DPSGD
 from rdpkit.verification.blackbox.mistakes import MistakeKind as Kind
-from rdpkit.verification.training.trainer import PrivateTraining
 from rdpkit.verification.training.zoo.parts import (
     DrawnBatches,
     NumpyTraining,
@@ -24,8 +23,14 @@ from rdpkit.verification.training.zoo.parts import (
     records,
     torch_training,
 )
-from tests.verification.training.correct_loops import FEATURES, LABELS, Loop, Parts, stepped
-from tests.verification.training.correct_trainings import Handmade, entry, network, with_engine
+from tests.verification.training.correct_loops import FEATURES, LABELS, Loop, Parts
+from tests.verification.training.correct_trainings import (
+    Handmade,
+    entry,
+    network,
+    stepped,
+    with_engine,
+)
 from tests.verification.training.correct_updates import SummedAdam, rated
 
 BROKEN = {}
@@ -187,16 +192,6 @@ class NumpyMeanIsClipped(NumpyTraining):
         self.bias = self.bias - 0.5 * mean[-1:]
 
 
-@broken("sampler", Kind.REPEATED_BATCHES, Kind.FIXED_SIZE, Kind.NOT_POISSON)
-def batches_in_the_order_of_the_file():
-    return torch_training(loader=DataLoader(records(), batch_size=64))
-
-
-@broken("sampler", Kind.SHUFFLED, Kind.NOT_POISSON, Kind.FIXED_SIZE)
-def plain_loader():
-    return torch_training(loader=DataLoader(records(), batch_size=64, shuffle=True))
-
-
 @broken("sampler", Kind.RECORD_TWICE, Kind.FIXED_SIZE, Kind.NOT_POISSON)
 def random_sampler_with_replacement():
     data = records()
@@ -208,11 +203,6 @@ def random_sampler_with_replacement():
 def windows_of_the_file():
     draw = lambda: (torch.randint(512, ()) + torch.arange(64)) % 512  # noqa: E731
     return torch_training(loader=loader_of(DrawnBatches(draw), records()))
-
-
-@broken("sampler", Kind.SAMPLING_RATE)
-def half_of_the_rate_is_told():
-    return torch_training(loader=poisson_loader(size=96))
 
 
 @broken("sampler", Kind.HELD_OUT_IN_TRAINING)
@@ -230,62 +220,15 @@ class NumpySeedOfAnEpoch(NumpyTraining):
             yield np.flatnonzero(rng.random(512) < 1 / 8)
 
 
-@broken("accountant", Kind.CLAIM_TOO_SMALL)
-def claim_for_the_other_neighbours():
-    return torch_training(adjacency="replace_one", epsilon=4.1)
-
-
-@broken("accountant", Kind.DELTA_TOO_LARGE)
-def delta_of_a_larger_set():
-    return torch_training(delta=0.005)
-
-
-@broken("accountant", Kind.STEPS_MISCOUNTED)
-def one_more_epoch():
-    made = torch_training()
+def trained(made, epochs):
+    """The same training with a function that makes so many epochs of steps."""
 
     def train():
-        for _ in range(3):
+        for _ in range(epochs):
             for batch in made.loader:
                 made.step(batch)
 
-    return PrivateTraining(
-        step=made.step,
-        loader=made.loader,
-        event=made.event,
-        adjacency=made.adjacency,
-        delta=made.delta,
-        model=made.model,
-        optimizer=made.optimizer,
-        train=train,
-    )
-
-
-@broken("accountant", Kind.ACCOUNTANT_NOT_TOLD, Kind.SAMPLING_RATE)
-def event_with_a_smaller_rate():
-    told = DPSGD(noise_multiplier=1.0, dataset_size=1024, batch_size=64, steps=16)
-    return with_engine(event=told)
-
-
-@broken("accountant", Kind.STEPS_MISCOUNTED, Kind.ACCOUNTANT_NOT_TOLD)
-def event_of_half_the_steps():
-    made = torch_training(event=accounted(steps=8))
-
-    def train():
-        for _ in range(2):
-            for batch in made.loader:
-                made.step(batch)
-
-    return {
-        "step": made.step,
-        "loader": made.loader,
-        "event": made.event,
-        "adjacency": "add_or_remove_one",
-        "delta": 1e-5,
-        "model": made.model,
-        "optimizer": made.optimizer,
-        "train": train,
-    }
+    return stepped(made, made.step, train=train)
 
 
 class BrokenLoop(Loop):
@@ -312,7 +255,7 @@ def seed_before_the_loop():
         for batch in made.loader:
             made.step(batch)
 
-    return stepped(made, lambda: None, train=train)
+    return stepped(made, made.step, train=train)
 
 
 @broken("step", Kind.STATE_HOLDS_DATA)
@@ -392,13 +335,6 @@ def noise_without_large_draws(model, batch):
     return mean_of(sums, {n: v.clamp(-2.06, 2.06) for n, v in noise.items()})
 
 
-@broken("step", Kind.BATCH_STATISTICS, by=torch_training)
-def features_are_centred_by_the_batch(model, batch):
-    features = batch[0] - batch[0].mean(0) if len(batch[1]) else batch[0]
-    sums = clipped_sums(gradients_of_records(model, (features, batch[1])))
-    return mean_of(sums, noise_like(sums, 1.0))
-
-
 @broken("step", Kind.CLIPPED_AFTER_NOISE)
 class NoiseAndThenClipping(BrokenLoop):
     def noisy(self, batch):
@@ -411,13 +347,6 @@ class NoiseAndThenClipping(BrokenLoop):
 @broken("step", Kind.NOISE_TOO_SMALL)
 class PartsWithAQuarterOfTheNoise(Parts):
     std = 0.25
-
-
-@broken("sampler", Kind.SAMPLING_RATE, Kind.UNEQUAL_RATES)
-def fewer_records_than_told():
-    return torch_training(
-        loader=loader_of(DrawnBatches(lambda: poisson_sample(128, 1 / 2)), records())
-    )
 
 
 @broken("sampler", Kind.SHUFFLED, Kind.FIXED_SIZE)
@@ -514,16 +443,6 @@ class NoiseDrawnInEveryFourthStep(BrokenLoop):
         return mean_of(sums, self.kept)
 
 
-@broken("step", Kind.NO_CLIPPING, Kind.NOISE_TOO_SMALL)
-def sums_of_adam_by_hand_are_not_clipped():
-    return SummedAdam(clip=1e9)
-
-
-@broken("step", Kind.NOISE_TOO_SMALL)
-def sums_of_adam_by_hand_have_half_the_noise():
-    return SummedAdam(sigma=0.5)
-
-
 @broken("sampler", Kind.REPEATED_BATCHES)
 class BatchesOfAGeneratorThatEachEpochSeeds(BrokenLoop):
     @property
@@ -542,3 +461,66 @@ class BatchesFilledUpWithTheirLastRecord(BrokenLoop):
             places = (torch.rand(512) < 1 / 8).nonzero().flatten()
             places = torch.cat([places, places[-1:].repeat(110 - len(places))])
             yield FEATURES[places], LABELS[places]
+
+
+BROKEN.update(
+    {
+        "one-more-epoch": (
+            lambda: trained(torch_training(), 3),
+            "accountant",
+            (Kind.STEPS_MISCOUNTED,),
+        ),
+        "event-of-half-the-steps": (
+            lambda: trained(torch_training(event=accounted(steps=8)), 2),
+            "accountant",
+            (Kind.STEPS_MISCOUNTED, Kind.ACCOUNTANT_NOT_TOLD),
+        ),
+        "event-with-a-smaller-rate": (
+            lambda: with_engine(event=accounted(dataset_size=1024, steps=16)),
+            "accountant",
+            (Kind.ACCOUNTANT_NOT_TOLD, Kind.SAMPLING_RATE),
+        ),
+        "batches-in-the-order-of-the-file": (
+            lambda: torch_training(loader=DataLoader(records(), batch_size=64)),
+            "sampler",
+            (Kind.REPEATED_BATCHES, Kind.FIXED_SIZE, Kind.NOT_POISSON),
+        ),
+        "plain-loader": (
+            lambda: torch_training(loader=DataLoader(records(), batch_size=64, shuffle=True)),
+            "sampler",
+            (Kind.SHUFFLED, Kind.NOT_POISSON, Kind.FIXED_SIZE),
+        ),
+        "half-of-the-rate-is-told": (
+            lambda: torch_training(loader=poisson_loader(size=96)),
+            "sampler",
+            (Kind.SAMPLING_RATE,),
+        ),
+        "claim-for-the-other-neighbours": (
+            lambda: torch_training(adjacency="replace_one", epsilon=4.1),
+            "accountant",
+            (Kind.CLAIM_TOO_SMALL,),
+        ),
+        "delta-of-a-larger-set": (
+            lambda: torch_training(delta=0.005),
+            "accountant",
+            (Kind.DELTA_TOO_LARGE,),
+        ),
+        "fewer-records-than-told": (
+            lambda: torch_training(
+                loader=loader_of(DrawnBatches(lambda: poisson_sample(128, 1 / 2)), records())
+            ),
+            "sampler",
+            (Kind.SAMPLING_RATE, Kind.UNEQUAL_RATES),
+        ),
+        "sums-of-adam-by-hand-are-not-clipped": (
+            lambda: SummedAdam(clip=1e9),
+            "step",
+            (Kind.NO_CLIPPING, Kind.NOISE_TOO_SMALL),
+        ),
+        "sums-of-adam-by-hand-have-half-the-noise": (
+            lambda: SummedAdam(sigma=0.5),
+            "step",
+            (Kind.NOISE_TOO_SMALL,),
+        ),
+    }
+)

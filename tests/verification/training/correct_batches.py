@@ -14,7 +14,7 @@ from rdpkit.verification.training.zoo.parts import (
     noise_like,
 )
 from tests.verification.training.correct_loops import FEATURES, LABELS, Loop
-from tests.verification.training.correct_trainings import correct
+from tests.verification.training.correct_trainings import CORRECT, correct
 
 ROWS = 104
 
@@ -50,11 +50,6 @@ class Filled(Weighted):
 
     def batch(self, places, drawn):
         return FEATURES[places], LABELS[places], (torch.arange(ROWS) < drawn).float()
-
-
-@correct
-def batches_filled_up_with_a_record():
-    return Filled()
 
 
 @correct
@@ -161,16 +156,6 @@ class Optimised(Loop):
 
 
 @correct
-def public_updates_before():
-    return Optimised()
-
-
-@correct
-def public_updates_after():
-    return type("After", (Optimised,), {"before": False})()
-
-
-@correct
 def public_updates_in_a_training_function():
     made = Optimised()
 
@@ -189,22 +174,11 @@ def public_updates_in_a_training_function():
         "step": made.step,
         "loader": loader,
         "train": train,
-        "model": made.model,
-        "optimizer": made.optimizer,
-        "event": made.event,
-        "adjacency": made.adjacency,
-        "delta": made.delta,
+        **{
+            name: getattr(made, name)
+            for name in ("model", "optimizer", "event", "adjacency", "delta")
+        },
     }
-
-
-@correct
-def two_updates_of_a_batch_that_are_paid():
-    """One for the ascent and one for the descent, each with the square root of two as noise."""
-    return type(
-        "Ascending",
-        (Optimised,),
-        {"sigma": 2**0.5, "step": lambda self, batch: (self.private(batch), self.private(batch))},
-    )()
 
 
 @correct
@@ -254,3 +228,21 @@ class SlowAverageOfUpdates(Loop):
         kept = self.kept or {name: torch.zeros_like(value) for name, value in made.items()}
         self.kept = {name: 0.99 * kept[name] + 0.01 * made[name] for name in made}
         return self.kept
+
+
+CORRECT.update(
+    {
+        "batches-filled-up-with-a-record": Filled,
+        "public-updates-before": Optimised,
+        "public-updates-after": type("After", (Optimised,), {"before": False}),
+        # One for the ascent and one for the descent, each with the square root of two as noise.
+        "two-updates-of-a-batch-that-are-paid": type(
+            "Ascending",
+            (Optimised,),
+            {
+                "sigma": 2**0.5,
+                "step": lambda self, batch: (self.private(batch), self.private(batch)),
+            },
+        ),
+    }
+)

@@ -12,7 +12,7 @@ from torch import nn
 from torch.utils.data import ConcatDataset, DataLoader, SubsetRandomSampler, TensorDataset
 
 from rdpkit import DPSGD, Composed, Gaussian, PoissonSampledGaussian, Repeated
-from rdpkit.verification.training.trainer import PrivateTraining, functional_training
+from rdpkit.verification.training.trainer import functional_training
 from rdpkit.verification.training.zoo.parts import (
     DrawnBatches,
     NumpyTraining,
@@ -29,7 +29,13 @@ from rdpkit.verification.training.zoo.parts import (
     records,
     torch_training,
 )
-from tests.verification.training.correct_trainings import correct, correct_by, with_engine
+from tests.verification.training.correct_trainings import (
+    CORRECT,
+    correct,
+    correct_by,
+    stepped,
+    with_engine,
+)
 
 FEATURES, LABELS = records().tensors
 
@@ -42,43 +48,19 @@ def sampled(*, noise=1.0, rate=1 / 8, count=16):
     return Repeated(event=step, count=count)
 
 
-def stepped(made, after, **changed):
+def followed(made, after):
     """The same training, with a function that is called after each step."""
 
     def step(batch):
         made.step(batch)
         after()
 
-    fields = {
-        name: getattr(made, name)
-        for name in ("loader", "event", "delta", "model", "optimizer", "accountant", "adjacency")
-    }
-    return PrivateTraining(**{"step": step, **fields, **changed})
+    return stepped(made, step)
 
 
 def opacus_schedule(schedule, least):
     made = with_engine(event=accounted(noise_multiplier=least))
-    return stepped(made, schedule(made.optimizer).step)
-
-
-@correct
-def opacus_exponential_noise():
-    return opacus_schedule(lambda it: ExponentialNoise(it, gamma=0.95), 0.95**16)
-
-
-@correct
-def opacus_step_noise():
-    return opacus_schedule(lambda it: StepNoise(it, step_size=4, gamma=0.8), 0.8**4)
-
-
-@correct
-def opacus_growing_noise():
-    return opacus_schedule(lambda it: ExponentialNoise(it, gamma=1.1), 1.0)
-
-
-@correct
-def opacus_clip_schedule():
-    return opacus_schedule(lambda it: ExponentialGradClip(it, gamma=0.9), 1.0)
+    return followed(made, schedule(made.optimizer).step)
 
 
 @correct
@@ -126,16 +108,6 @@ class Loop:
 
 def loop(**changed):
     return type("Changed", (Loop,), changed)()
-
-
-@correct
-def loop_with_nothing_but_a_step():
-    return Loop()
-
-
-@correct
-def loop_accounted_by_rate():
-    return loop(event=sampled())
 
 
 @correct
@@ -223,11 +195,6 @@ class Parts(Loop):
 
 
 @correct
-def loop_accumulates_parts():
-    return Parts()
-
-
-@correct
 class LoopAccumulatesAShuffledLoader(Parts):
     event = accounted(sampling="shuffle")
     loader = DataLoader(records(), batch_size=16, shuffle=True)
@@ -252,7 +219,7 @@ def loop_average_of_weights():
         for name, value in made.model.named_parameters():
             average[name].mul_(0.9).add_(0.1 * value.detach())
 
-    return stepped(made, follow)
+    return followed(made, follow)
 
 
 @correct
@@ -266,7 +233,7 @@ def loop_logs_losses():
         largest["norm"] = max([largest["norm"], *found.tolist()])
         made.step(batch)
 
-    return stepped(made, lambda: None, step=step)
+    return stepped(made, step)
 
 
 @correct
@@ -313,11 +280,6 @@ def clipped_by_layer(model, batch):
     each = 1.0 / len(found) ** 0.5
     sums = {name: clipped_sums({name: value}, each)[name] for name, value in found.items()}
     return mean_of(sums, noise_like(sums, 1.0))
-
-
-@correct
-def loop_clips_by_layer():
-    return torch_training(clipped_by_layer)
 
 
 @correct
@@ -462,14 +424,6 @@ class LoopFlippedFeatures(Loop):
 
 
 @correct
-def loop_last_batch_dropped():
-    return torch_training(
-        loader=DataLoader(records(), batch_size=60, shuffle=True, drop_last=True),
-        event=accounted(sampling="shuffle", batch_size=60),
-    )
-
-
-@correct
 def numpy_noise_decays():
     class Decays(NumpyTraining):
         def step(self, batch):
@@ -521,3 +475,29 @@ class WholeDataInEveryStep(Loop):
     event = Repeated(event=Gaussian(noise_std=4.0, record_norm=1.0), count=10)
     sigma = 4.0
     loader = ((FEATURES, LABELS),) * 4
+
+
+CORRECT.update(
+    {
+        "opacus-exponential-noise": lambda: opacus_schedule(
+            lambda it: ExponentialNoise(it, gamma=0.95), 0.95**16
+        ),
+        "opacus-step-noise": lambda: opacus_schedule(
+            lambda it: StepNoise(it, step_size=4, gamma=0.8), 0.8**4
+        ),
+        "opacus-growing-noise": lambda: opacus_schedule(
+            lambda it: ExponentialNoise(it, gamma=1.1), 1.0
+        ),
+        "opacus-clip-schedule": lambda: opacus_schedule(
+            lambda it: ExponentialGradClip(it, gamma=0.9), 1.0
+        ),
+        "loop-with-nothing-but-a-step": Loop,
+        "loop-accounted-by-rate": lambda: loop(event=sampled()),
+        "loop-accumulates-parts": Parts,
+        "loop-clips-by-layer": lambda: torch_training(clipped_by_layer),
+        "loop-last-batch-dropped": lambda: torch_training(
+            loader=DataLoader(records(), batch_size=60, shuffle=True, drop_last=True),
+            event=accounted(sampling="shuffle", batch_size=60),
+        ),
+    }
+)

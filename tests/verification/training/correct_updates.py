@@ -13,7 +13,7 @@ from rdpkit.verification.training.zoo.parts import (
     torch_training,
 )
 from tests.verification.training.correct_loops import FEATURES, LABELS, Loop
-from tests.verification.training.correct_trainings import correct, correct_by
+from tests.verification.training.correct_trainings import CORRECT, correct, correct_by
 
 
 def noisy(model, batch):
@@ -27,27 +27,6 @@ def updates_clipped_after_noise(model, batch):
     found = noisy(model, batch)
     length = float(torch.cat([value.flatten() for value in found.values()]).norm())
     return {name: value * min(1.0, 0.32 / length) for name, value in found.items()}
-
-
-@correct
-def updates_clamped_after_noise():
-    return torch_training(
-        lambda model, batch: {n: v.clamp(-0.03, 0.03) for n, v in noisy(model, batch).items()}
-    )
-
-
-@correct
-def updates_clamped_seldom():
-    return torch_training(
-        lambda model, batch: {n: v.clamp(-0.045, 0.045) for n, v in noisy(model, batch).items()}
-    )
-
-
-@correct
-def updates_in_bfloat16():
-    return torch_training(
-        lambda model, batch: {n: v.bfloat16().float() for n, v in noisy(model, batch).items()}
-    )
 
 
 @correct_by(torch_training)
@@ -97,16 +76,6 @@ def bent_after_noise(after):
     return Bent()
 
 
-@correct
-def updates_by_hyperbolic_tangents():
-    return bent_after_noise(lambda value: torch.tanh(10.0 * value))
-
-
-@correct
-def updates_scaled_by_layer():
-    return bent_after_noise(lambda value: value / (value.norm() + 0.1))
-
-
 class AdamByHand(Loop):
     """Adam with a constant that is not small beside the second moment."""
 
@@ -126,11 +95,6 @@ class AdamByHand(Loop):
             size = second / (1 - 0.99**t) - self.variance
             made[name] = first / (1 - 0.9**t) / (size.clamp(min=1e-4).sqrt() + self.constant)
         super().update(made)
-
-
-@correct
-def updates_of_adam_with_a_large_constant():
-    return AdamByHand()
 
 
 @correct
@@ -205,11 +169,6 @@ class UsersHandInTwoRecords(Users):
 class UsersWithChangedRecords(Users):
     def changed(self, features):
         return features + 0.05 * torch.randn_like(features)
-
-
-@correct
-def more_records_than_told_at_the_told_rate():
-    return type("More", (Loop,), {"event": Users.event, "loader": rated(0.1)})()
 
 
 def rated(rate):
@@ -294,6 +253,27 @@ class SummedAdam(Loop):
         )
 
 
-@correct
-def adam_by_hand_over_noisy_sums():
-    return SummedAdam()
+CORRECT.update(
+    {
+        "updates-clamped-after-noise": lambda: torch_training(
+            lambda model, batch: {n: v.clamp(-0.03, 0.03) for n, v in noisy(model, batch).items()}
+        ),
+        "updates-clamped-seldom": lambda: torch_training(
+            lambda model, batch: {n: v.clamp(-0.045, 0.045) for n, v in noisy(model, batch).items()}
+        ),
+        "updates-in-bfloat16": lambda: torch_training(
+            lambda model, batch: {n: v.bfloat16().float() for n, v in noisy(model, batch).items()}
+        ),
+        "updates-by-hyperbolic-tangents": lambda: bent_after_noise(
+            lambda value: torch.tanh(10.0 * value)
+        ),
+        "updates-scaled-by-layer": lambda: bent_after_noise(
+            lambda value: value / (value.norm() + 0.1)
+        ),
+        "updates-of-adam-with-a-large-constant": AdamByHand,
+        "more-records-than-told-at-the-told-rate": type(
+            "More", (Loop,), {"event": Users.event, "loader": rated(0.1)}
+        ),
+        "adam-by-hand-over-noisy-sums": SummedAdam,
+    }
+)
