@@ -42,11 +42,7 @@ def entry(make, by=None):
         made = lambda: make().training()  # noqa: E731
     else:
         made = make
-    return dashed(make.__name__), made
-
-
-def dashed(name):
-    return re.sub("_|(?<!^)(?=[A-Z])", "-", name).lower()
+    return re.sub("_|(?<!^)(?=[A-Z])", "-", make.__name__).lower(), made
 
 
 def correct(make):
