@@ -66,7 +66,6 @@ class _Seen:
     steps: Counted  # From batches that were handed to the step
     run: Counted | None  # In the training's own function
     rhythm: Rhythm
-    notes: list[str]
 
     @property
     def too_many(self) -> bool:
@@ -141,15 +140,13 @@ def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckRes
     share = _share_of_updates(work, rhythm, account)
     for counted in filter(None, (steps, run)):
         counted.updates = math.ceil(share * counted.updates - 1e-9)
-    seen = _Seen(
-        training=training, account=account, steps=steps, run=run, rhythm=rhythm, notes=work.notes
-    )
+    seen = _Seen(training=training, account=account, steps=steps, run=run, rhythm=rhythm)
     mistakes = [
         *_count_mistakes(seen),
         *_batch_mistakes(seen, level),
         *told_of_noise,
         *_seed_mistakes(work, run, leading=rhythm.first),
-        *_claim_mistakes(seen),
+        *_claim_mistakes(seen, work.notes),
     ]
     ended = run is not None and not run.whole and account.updates is not None
     bound = _bound(seen)
@@ -309,9 +306,9 @@ def _noise_mistakes(training: PrivateTraining, steps: Counted, account: Told) ->
         yield mistake_of(MistakeKind.ACCOUNTANT_NOT_TOLD, "differs", found="; ".join(found))
 
 
-def _claim_mistakes(seen: _Seen) -> Iterator[Mistake]:
+def _claim_mistakes(seen: _Seen, notes: list[str]) -> Iterator[Mistake]:
     """A large delta, a claim that does not follow from the event, and what is printed instead."""
-    training, count, notes = seen.training, seen.records, seen.notes
+    training, count = seen.training, seen.records
     delta, claimed, event = training.delta, training.epsilon, training.event
     if not count:
         notes.append("the number of records is not known, so delta was not compared with it")
@@ -345,10 +342,10 @@ def _claim_mistakes(seen: _Seen) -> Iterator[Mistake]:
                     f"the claimed epsilon {claimed:g} is not proven: at most "
                     f"{upper} (upper bound) follows from the event"
                 )
-    yield from _printed_mistakes(seen)
+    yield from _printed_mistakes(seen, notes)
 
 
-def _printed_mistakes(seen: _Seen) -> Iterator[Mistake]:
+def _printed_mistakes(seen: _Seen, notes: list[str]) -> Iterator[Mistake]:
     """What the accountant itself says of the whole training."""
     training, updates = seen.training, seen.account.updates
     ask = getattr(training.accountant, "get_epsilon", None)
@@ -364,7 +361,7 @@ def _printed_mistakes(seen: _Seen) -> Iterator[Mistake]:
             warnings.simplefilter("ignore")
             printed = float(asked.get_epsilon(delta=training.delta))
     except Exception as error:
-        seen.notes.append(
+        notes.append(
             f"the accountant's get_epsilon raised {type(error).__name__}: {error}, so what it "
             "prints was not compared"
         )
