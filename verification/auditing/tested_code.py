@@ -14,7 +14,11 @@ from rdpkit.verification.auditing.findings import REPEAT
 from rdpkit.verification.blackbox.betting.search import VerificationStep
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.claims.claim import Claim
-from rdpkit.verification.evidence.accumulation import EvidenceOptions, accumulated_test
+from rdpkit.verification.evidence.accumulation import (
+    EvidenceOptions,
+    TargetOutcome,
+    accumulated_test,
+)
 from rdpkit.verification.evidence.replays import replay_of
 from rdpkit.verification.evidence.requests import ClaimOptions, VerificationRequest
 from rdpkit.verification.replay.findings import ReplayResult, ReplayVerdict
@@ -55,12 +59,10 @@ def run_code(
     found = accumulated_test(request, evidence, jobs=jobs, progress=progress)
     made = CodeOutcome(problems=(), summary=f"code {request.target}: {found.skipped}", replay="")
     if found.result is not None:
-        made = _outcome(found.request, found.result)
-    position = found.position
-    if position is None:
+        made = _outcome(found, found.result)
+    if (position := found.position) is None:
         return made
-    rate = f"{position.error_control.value} {position.false_alarm_rate:g}"
-    total = f"evidence on record: {position.describe()}; {rate} over all claims and time"
+    total = f"evidence on record: {position.describe()}; {position.rate} over all claims and time"
     if position.rejected:
         verdict = f"code {request.target}: rejected by the evidence on record"
         problems = (*(made.problems or (made.summary,)), f"{verdict}: {total}")
@@ -84,15 +86,13 @@ def _of_replay(request: VerificationRequest, result: ReplayResult) -> CodeOutcom
     )
 
 
-def _outcome(request: VerificationRequest, result: VerificationResult) -> CodeOutcome:
+def _outcome(found: TargetOutcome, result: VerificationResult) -> CodeOutcome:
     tested, rate = result.claim.describe(), result.outcome.false_alarm_rate
     summary = (
-        f"code {request.target}: {result.verdict}, tested as {tested}, in {result.releases} "
+        f"code {found.target}: {result.verdict}, tested as {tested}, in {result.releases} "
         f"runs with false-alarm rate {rate:g} and seed {result.seed}"
     )
-    problems = [
-        f"code {request.target}: {one.kind.value}: {one.message}" for one in result.mistakes
-    ]
+    problems = [f"code {found.target}: {one.kind.value}: {one.message}" for one in result.mistakes]
     if result.rejected:
         problems += [*result.pair, f"score: {result.score}", summary]
     elif not problems:
@@ -105,7 +105,7 @@ def _outcome(request: VerificationRequest, result: VerificationResult) -> CodeOu
     return CodeOutcome(
         problems=tuple(" ".join(text.split()) for text in problems),
         summary=" ".join(summary.split()),
-        replay=request.replay(result),
+        replay=found.replay,
         inconclusive=result.inconclusive,
     )
 

@@ -45,6 +45,14 @@ class MistakeKind(StrEnum):
     """What kind of release there is depends on the data: NaN, an error, keys, a shape, an order."""
     SIZE_OF_RELEASE = "size_of_release"
     """How much is released, or how many values of a kind, depends on the data."""
+    UNCLIPPED_RECORDS = "unclipped_records"
+    """Records that are longer than the claim speaks of move the output."""
+    SENSITIVITY_TOO_LARGE = "sensitivity_too_large"
+    """One record moves the output further than the claim allows."""
+    TOO_LITTLE_NOISE = "too_little_noise"
+    """The noise is smaller than the claim says."""
+    NOT_NAMED = "not_named"
+    """A claim is rejected, and no known mistake explains it alone."""
 
     # Of trainings.
     NO_NOISE_ON_PARAMETERS = "no_noise_on_parameters"

@@ -316,9 +316,16 @@ def target(
 
 @functools.lru_cache(maxsize=32)
 def _imported(name: str, directory: str | None) -> Mechanism:
-    module_name, separator, path = name.partition(":")
-    if not separator:
-        return _of_library(name)
+    return imported(name, directory, "(dataset, rng)") if ":" in name else _of_library(name)
+
+
+def imported(
+    name: str,  # ``module:callable``
+    directory: str | None,  # Where modules are looked for before Python's path
+    takes: str,  # What the callable takes, in brackets
+) -> Mechanism:
+    """A callable of the user, whose module is imported because the user named it."""
+    module_name, _, path = name.partition(":")
     if not module_name or not path:
         raise _validate.fail("TARGET", "to be module:callable", name)
     if directory is not None and directory not in sys.path:
@@ -335,7 +342,7 @@ def _imported(name: str, directory: str | None) -> Mechanism:
     except AttributeError:
         raise ValueError(f"{name}: the module {module_name!r} has no {path!r}.") from None
     if not callable(found):
-        raise ValueError(f"{name}: expected a callable (dataset, rng), got {found!r:.100}.")
+        raise ValueError(f"{name}: expected a callable {takes}, got {found!r:.100}.")
     return found  # type: ignore[no-any-return]
 
 

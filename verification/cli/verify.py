@@ -254,14 +254,7 @@ def _outcome(
             if ends:
                 raise
             return TargetOutcome(target=request.target, error=str(error))
-    return TargetOutcome(
-        target=request.target,
-        result=found.result,
-        replay="" if found.result is None else found.request.replay(found.result),
-        place=place_of(target(request.target).mechanism()),
-        position=found.position,
-        skipped=found.skipped,
-    )
+    return dataclasses.replace(found, place=place_of(target(request.target).mechanism()))
 
 
 def _requests(
@@ -317,12 +310,11 @@ def _lines_of(outcome: TargetOutcome) -> list[str]:
     if result is not None:
         rows = [*result.rows(), ("seed", str(result.seed)), ("replay", outcome.replay)]
     if position is not None:
-        rate = f"{position.error_control.value} {position.false_alarm_rate:g}"
         verdict = "rejected" if position.rejected else "not rejected"
         if position.on_record:
             rows.append(("note", "this test was on record already, so it adds nothing"))
         rows.append(("on record", position.describe()))
-        rows.append(("in all", f"{verdict} ({rate} over all claims and time)"))
+        rows.append(("in all", f"{verdict} ({position.rate} over all claims and time)"))
     return [f"{heading:12}{text}" for heading, text in rows]
 
 

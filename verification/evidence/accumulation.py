@@ -21,15 +21,15 @@ from rdpkit.verification.evidence.store import EvidenceStore, Position
 class TargetOutcome:
     """What came of testing one target."""
 
-    target: str  # Its name
-    result: VerificationResult | None = None  # The result; None if the test could not be finished
-    replay: str = ""  # The command line that gives the identical result again
-    error: str = ""  # Why the test could not be finished
+    target: str  #: Its name
+    result: VerificationResult | None = None  #: The result; None if no test was finished
+    replay: str = ""  #: The command line that gives the identical result again
+    error: str = ""  #: Why the test could not be finished
     place: tuple[str, int] | None = None
     """The file and the line of the code, if it lies in the current directory."""
     position: Position | None = None
     """Where the claim stands by all the evidence on record, if there is such a record."""
-    skipped: str = ""  # Why no test was made; empty if one was
+    skipped: str = ""  #: Why no test was made; empty if one was
 
     def failed(self, *, strict: bool) -> bool:
         """Whether the claim was refuted; a strict reader wants no doubts about the test either."""
@@ -97,24 +97,13 @@ class EvidenceOptions:
         return EvidenceStore(self.path, rate=self.rate, control=self.control)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class AccumulatedTest:
-    """A test of code together with the evidence of those before."""
-
-    request: VerificationRequest
-    """The test as it was made, at the rate that the evidence before left to it."""
-    result: VerificationResult | None  #: Its result; None if it was left out
-    position: Position | None  #: Where the claim stands now, if there is a file
-    skipped: str = ""  #: Why it was left out; empty if it was made
-
-
 def accumulated_test(
     request: VerificationRequest,
     options: EvidenceOptions | None,
     *,
     jobs: int | None = None,
     progress: Progress | None = None,
-) -> AccumulatedTest:
+) -> TargetOutcome:
     """Test code, and add what it shows to the evidence of earlier tests.
 
     The test stops when its capital, multiplied with the product of the e-values of earlier tests of
@@ -142,7 +131,7 @@ def accumulated_test(
     """
     if options is None:
         result = request.run(jobs=jobs, progress=progress)
-        return AccumulatedTest(request=request, result=result, position=None)
+        return TargetOutcome(target=request.target, result=result, replay=request.replay(result))
     store = options.store()
     subject = request.subject
     claim = identity(request, subject)
@@ -152,7 +141,7 @@ def accumulated_test(
     before = store.begin(claim, code, seed=seeded.seed)
     skipped = _why_not(before, options)
     if skipped:
-        return AccumulatedTest(request=request, result=None, position=before, skipped=skipped)
+        return TargetOutcome(target=request.target, position=before, skipped=skipped)
     made = dataclasses.replace(
         request, options=dataclasses.replace(seeded, false_alarm_rate=before.rate_of_next_test)
     )
@@ -167,7 +156,9 @@ def accumulated_test(
         highest=result.outcome.log_e_value,
         rejections=before.rejections,
     )
-    return AccumulatedTest(request=made, result=result, position=after)
+    return TargetOutcome(
+        target=request.target, result=result, replay=made.replay(result), position=after
+    )
 
 
 def identity(request: VerificationRequest, subject: TargetReference) -> dict[str, Any]:

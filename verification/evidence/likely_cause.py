@@ -13,6 +13,7 @@ import numpy as np
 
 from rdpkit import Gaussian, Laplace
 from rdpkit.verification.blackbox.adversarial_pairs import USUAL_NORM
+from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.release_parts import MechanismError
 from rdpkit.verification.blackbox.runs import MechanismRunner
@@ -53,9 +54,7 @@ class MeasuredOutputs:
 class LikelyCause:
     """What is probably wrong with code whose claim was rejected."""
 
-    kind: str  # A short name; the kind of a mistake if one was found
-    message: str  # What was seen
-    advice: str  # What to do
+    mistake: Mistake  # What was seen, and what to do
     measured: MeasuredOutputs | None
     """What the outputs do; None if they are not numbers, or no time was left."""
 
@@ -64,38 +63,24 @@ def likely_cause(request: VerificationRequest, result: VerificationResult) -> Li
     """What probably explains a rejection. The mechanism is run some more, for up to two seconds."""
     pair = result.neighbours
     measured = None if pair is None else measured_outputs(request, pair, seed=result.seed)
-    if result.mistakes:
-        named = result.mistakes[0]
-        return LikelyCause(
-            kind=named.kind.value, message=named.message, advice=named.advice, measured=measured
-        )
-    longest = 0.0 if pair is None else pair.longest
-    event = result.claim.event
+    found = result.mistakes[0] if result.mistakes else _named(request, result, measured)
+    return LikelyCause(mistake=found, measured=measured)
+
+
+def _named(
+    request: VerificationRequest, result: VerificationResult, measured: MeasuredOutputs | None
+) -> Mistake:
+    """The mistake that the measured outputs show, where no score has named one."""
+    event, pair = result.claim.event, result.neighbours
     unclipped = measured is not None and _moves_less_if_shorter(request, result, measured)
+    longest = pair.longest if unclipped and pair is not None else 0.0
     if isinstance(event, Gaussian | Laplace) and measured is not None:
-        far = longest if unclipped else 0.0
-        found = _of_noisy_sum(event, result.claim, measured, unclipped=far)
+        found = _of_noisy_sum(event, result.claim, measured, unclipped=longest)
         if found is not None:
             return found
     if unclipped:
-        return LikelyCause(
-            kind="unclipped_records",
-            message=f"It was rejected on data with a record of norm {longest:.4g}, longer than the "
-            "claim speaks of, and with shorter records it moves the output less. The code does not "
-            "clip.",
-            advice="Clip every record to the norm of the claim. If no longer record can ever reach "
-            "this code, say so: record_norm=... in verifies().",
-            measured=measured,
-        )
-    return LikelyCause(
-        kind="not_named",
-        message="The outputs tell the two data sets apart better than the claim allows. No known "
-        "mistake explains it alone.",
-        advice="Compare the code with the claim: how far can one record move the output, how much "
-        "noise is added and how often, and what depends on the data without noise (a count, a "
-        "mean, a choice)?",
-        measured=measured,
-    )
+        return mistake_of(MistakeKind.UNCLIPPED_RECORDS, "other", longest=longest)
+    return mistake_of(MistakeKind.NOT_NAMED)
 
 
 def measured_outputs(
@@ -146,7 +131,7 @@ def _measured(first: Array, second: Array) -> MeasuredOutputs | None:
 
 def _of_noisy_sum(
     event: Gaussian | Laplace, claim: ClaimUnderTest, measured: MeasuredOutputs, *, unclipped: float
-) -> LikelyCause | None:
+) -> Mistake | None:
     """What of a noisy sum is not as claimed: the noise, or how far a record moves the sum.
 
     The length of the longest record is given where it is known not to be clipped, and 0 otherwise.
@@ -162,31 +147,15 @@ def _of_noisy_sum(
     moved = f"One record moves the output by {measured.shift:.4g}; the claim allows {allowed:.4g}"
     if measured.shift > (1.0 + _CLEARLY) * allowed + 3.0 * measured.error_of_shift:
         if unclipped:
-            return LikelyCause(
-                kind="unclipped_records",
-                message=f"{moved}. The data held a record of norm {unclipped:.4g}, and it was "
-                f"not clipped to record_norm = {event.record_norm:g}.",
-                advice=f"Clip every record to norm {event.record_norm:g} before the sum. If no "
-                "longer record can ever reach this code, say so: "
-                f"record_norm={event.record_norm:g} in verifies().",
-                measured=measured,
-            )
-        return LikelyCause(
-            kind="sensitivity_too_large",
-            message=f"{moved}, and records that are too long are not the reason.",
-            advice="Look for what multiplies records or lets one of them count twice, and for a "
-            "mean whose divisor is the number of records at hand, which is no public one; or claim "
-            "a larger record_norm.",
-            measured=measured,
-        )
+            kind, norm = MistakeKind.UNCLIPPED_RECORDS, event.record_norm
+            return mistake_of(kind, "sum", moved=moved, longest=unclipped, norm=norm)
+        return mistake_of(MistakeKind.SENSITIVITY_TOO_LARGE, moved=moved)
     if measured.std < (1.0 - _CLEARLY - 3.0 / math.sqrt(2.0 * measured.runs)) * wanted:
-        return LikelyCause(
-            kind="too_little_noise",
-            message=f"The noise has standard deviation {measured.std:.4g}; the claim says "
-            f"{name} = {stated:g}{meaning}.",
-            advice=f"Add noise of {name} {stated:g}, or claim what is added. Look for "
-            "a variance taken for a standard deviation, and for noise that is averaged or divided "
-            "afterwards.",
-            measured=measured,
+        return mistake_of(
+            MistakeKind.TOO_LITTLE_NOISE,
+            std=measured.std,
+            name=name,
+            stated=stated,
+            meaning=meaning,
         )
     return None

@@ -107,6 +107,11 @@ class Position:
         due = math.exp(-min(max(missing, 0.0), _MOST_NEEDED)) * (1.0 - 1e-9)
         return min(due, self.false_alarm_rate)
 
+    @property
+    def rate(self) -> str:
+        """The rate in words: what it is one of, and how large it is."""
+        return f"{self.error_control.value} {self.false_alarm_rate:g}"
+
     def describe(self) -> str:
         """The evidence in words."""
         return (

@@ -40,7 +40,7 @@ def failure_text(
     assert result is not None
     rows: list[tuple[str, str]] = []
     if cause is not None:
-        rows += [("mistake", cause.message), ("what to do", cause.advice)]
+        rows += [("mistake", cause.mistake.message), ("what to do", cause.mistake.advice)]
     else:
         rows.append(
             (
@@ -61,7 +61,7 @@ def failure_text(
     if outcome.position is not None:
         rows.append(("on record", outcome.position.describe()))
     rows.append(("seed", str(result.seed)))
-    kind = "evidence of several runs" if cause is None else cause.kind
+    kind = "evidence of several runs" if cause is None else cause.mistake.kind.value
     # The first line is all that pytest's own summary shows.
     head = f"{kind}: the privacy claim of {outcome.target} is rejected"
     # A command is copied whole, so it stays on one line.

@@ -9,9 +9,9 @@ from typing import Any
 import rdpkit
 from rdpkit import Event
 from rdpkit.calibration import NoEffectError
+from rdpkit.verification.blackbox.mistakes import Mistake
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.evidence.accumulation import TargetOutcome
-from rdpkit.verification.evidence.likely_cause import LikelyCause
 from rdpkit.verification.outputs.tests_of_code import CodeView, view_of_outcome
 from rdpkit.verification.replay.findings import ReplayResult
 
@@ -40,12 +40,12 @@ class SuiteRecord:
     """Why nothing could have been noticed; empty if a wrong claim could have been."""
 
     @classmethod
-    def of(cls, outcome: TargetOutcome, cause: LikelyCause | None, **of_run: Any) -> SuiteRecord:
+    def of(cls, outcome: TargetOutcome, cause: Mistake | None, **of_run: Any) -> SuiteRecord:
         """What came of one test; ``of_run`` are the fields that all records of a run share."""
         view, result = view_of_outcome(outcome), outcome.result
         if cause is not None:
-            details = (f"{cause.kind}: {cause.message} {cause.advice}", *view.details)
-            view = dataclasses.replace(view, details=details)
+            said = f"{cause.kind.value}: {cause.message} {cause.advice}"
+            view = dataclasses.replace(view, details=(said, *view.details))
         record = cls(view=view, said=_said(outcome, cause), **of_run)
         if result is None:
             return record
@@ -101,7 +101,7 @@ class SuiteRecord:
         return {name: value for name, value in found.items() if value is not None}
 
 
-def _said(outcome: TargetOutcome, cause: LikelyCause | None) -> str:
+def _said(outcome: TargetOutcome, cause: Mistake | None) -> str:
     """What was found; or what would have been noticed, by an estimate."""
     result = outcome.result
     if outcome.error:
@@ -109,7 +109,7 @@ def _said(outcome: TargetOutcome, cause: LikelyCause | None) -> str:
     if result is None:
         return "unchanged since it was tested"
     if cause is not None:
-        return cause.kind
+        return cause.kind.value
     if outcome.failed(strict=False):
         return "by all the evidence on record"
     return result.inconclusive or noticed(result)

@@ -177,17 +177,13 @@ class Verifier:
         evidence = self._suite.evidence
         found = self._made(lambda: accumulated_test(request, evidence), name, place)
         result = found.result
-        if result is not None and found.request.options.time_budget is not None:
+        if result is not None and request.options.time_budget is not None:
             result = dataclasses.replace(result, asked=asked.asked)
-        outcome = TargetOutcome(
-            target=name,
-            result=result,
-            replay="" if result is None else self._repeat(result, call),
-            place=place,
-            position=found.position,
-            skipped=found.skipped,
+        repeat = "" if result is None else self._repeat(result, call)
+        return self._judged(
+            request,
+            dataclasses.replace(found, target=name, result=result, replay=repeat, place=place),
         )
-        return self._judged(found.request, outcome)
 
     def _made(self, test: Callable[[], R], name: str, place: tuple[str, int] | None) -> R:
         """What a test returns; the test of pytest fails if it cannot be made."""
@@ -247,8 +243,7 @@ class Verifier:
         if self._suite.repeat is not None:
             return f"{self._suite.repeat.rate:.2g}, as in the test that is repeated"
         if position is not None:
-            control = position.error_control.value
-            return f"{control} {position.false_alarm_rate:g} over all tests and all time"
+            return f"{position.rate} over all tests and all time"
         together = "this test" if self._suite.tests == 1 else f"all {self._suite.tests} tests"
         return f"{self._suite.rate:g} for {together} of this run"
 
@@ -263,7 +258,9 @@ class Verifier:
 
     def _tell(self, outcome: TargetOutcome, cause: LikelyCause | None) -> None:
         """Write down what came out, for the summary, for JUnit and for SARIF."""
-        self._keep(SuiteRecord.of(outcome, cause, **self._of_the_run()))
+        self._keep(
+            SuiteRecord.of(outcome, None if cause is None else cause.mistake, **self._of_the_run())
+        )
 
     def _of_the_run(self) -> dict[str, Any]:
         """What all records of a run say of it."""

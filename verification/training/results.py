@@ -62,10 +62,6 @@ class CanaryScores:
     inside: tuple[float, ...]
     outside: tuple[float, ...]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return dict(as_plain(self))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
@@ -126,7 +122,7 @@ class CheckResult:
             "notes": list(self.notes),
             "skipped": self.skipped,
             "inconclusive": self.inconclusive,
-            "scores": None if self.scores is None else self.scores.as_dict(),
+            "scores": None if self.scores is None else as_plain(self.scores),
         }
 
 

@@ -97,8 +97,19 @@ def gradients_handed(
         yield
 
 
-def _array(gradient: Any) -> Vector:
-    return np.asarray(gradient.detach().double().cpu().numpy().ravel().copy())
+@contextlib.contextmanager
+def gradients_kept(
+    training: PrivateTraining, after: Callable[[Any, Any, Any], None] | None = None
+) -> Iterator[list[dict[str, Vector]]]:
+    """Keep the gradients that each step of an optimiser is handed, by their names."""
+    found: list[dict[str, Vector]] = []
+    keep = lambda given: found.append({n: _array(one) for n, one in given.items()})  # noqa: E731
+    with gradients_handed(training, keep, after):
+        yield found
+
+
+def _array(tensor: Any) -> Vector:
+    return np.asarray(tensor.detach().double().cpu().numpy().ravel().copy())
 
 
 def observe(
@@ -111,11 +122,7 @@ def observe(
 ) -> Update:
     """Call ``step`` with each batch, one after the other, and return the updates that it made."""
     before = parameters_of(training)
-    found: list[dict[str, Vector]] = []
     released: list[Vector] = []
-
-    def see(gradients: dict[str, Any]) -> None:
-        found.append({name: _array(one) for name, one in gradients.items()})
 
     def collected(gradients: Any) -> Any:
         assert training.noisy_sum is not None
@@ -125,7 +132,7 @@ def observe(
 
     with (
         _validate.ErrorsOf(f"{training.name}: step(batch)"),
-        gradients_handed(training, see),
+        gradients_kept(training) as found,
         _noisy_sums(training, collected if sums else None),
     ):
         for batch in batches:
@@ -213,14 +220,7 @@ def public_updates(training: PrivateTraining, one: Batch, other: Batch) -> froze
 
     for batch in (one, other):
         state.reseed(_SEED)
-        seen: list[dict[str, Vector]] = []
-        with gradients_handed(
-            training,
-            lambda gradients, seen=seen: seen.append(  # type: ignore[misc]
-                {name: _array(one) for name, one in gradients.items()}
-            ),
-            put_back,
-        ):
+        with gradients_kept(training, put_back) as seen:
             training.step(batch)
         state.restore()
         found.append(_rounds(seen))
@@ -262,21 +262,16 @@ def parameters_of(training: PrivateTraining) -> dict[str, Vector]:
             for name, value in training.parameters().items()
         }
     return {
-        name: parameter.detach().double().cpu().numpy().ravel().copy()
+        name: _array(parameter)
         for name, parameter in training.model.named_parameters()
         if parameter.requires_grad
     }
 
 
 def _buffers(training: PrivateTraining) -> Vector:
-    if training.model is None:
-        return np.zeros(0)
-    found = [
-        buffer.detach().double().cpu().numpy().ravel()
-        for buffer in training.model.buffers()
-        if buffer.is_floating_point()
-    ]
-    return np.concatenate(found) if found else np.zeros(0)
+    buffers = [] if training.model is None else training.model.buffers()
+    found = [_array(buffer) for buffer in buffers if buffer.is_floating_point()]
+    return np.concatenate([*found, np.zeros(0)])
 
 
 _MOST_CALLS = 200
@@ -374,68 +369,59 @@ class _EnoughError(BaseException):
 
 
 @dataclass(slots=True, eq=False)
-class UpdateCounter:
+class Counted:
     """Counts the updates of the trained parameters by torch optimisers while it is open."""
 
     training: PrivateTraining  # Whose parameters are looked for
     _: KW_ONLY
-    until: float  # When the training is ended, by the clock of ``time.perf_counter``
+    until: float = math.inf  # When the training is ended, by the clock of ``time.perf_counter``
     most: int | None = None  # After how many updates it is ended
-    before: int = 0  # How many updates come before the first that uses a batch
-    first: bytes = field(default=b"", init=False)
-    count: int = field(default=0, init=False)
+    leading: int = 0  # How many updates come before the first that uses a batch
+    batches: int = field(default=0, init=False)
+    """Batches that were handed to the step; 0 if the training ran by itself."""
+    records: int = field(default=0, init=False)  # Records in the batches of finished updates
+    updates: int = field(default=0, init=False)  # Noisy updates that were made
+    whole: bool = field(default=True, init=False)  # Whether the training came to its end
     multipliers: list[float] = field(default_factory=list, init=False)
-    ended: bool = field(default=True, init=False)
-    _moved: set[str] = field(default_factory=set, init=False)
+    """The optimiser's noise multiplier at each update, where it has one."""
+    first: bytes = field(default=b"", init=False)  # The gradients of the first update of a batch
+    history: History = field(default_factory=list, init=False)
+    """What the accountant was told meanwhile: noise multiplier, sampling rate, steps."""
+    _moved: set[str] | None = field(default=None, init=False)
+
+    @property
+    def told(self) -> int:
+        """Steps that the accountant was told of."""
+        return sum(steps for _, _, steps in self.history)
 
     @contextlib.contextmanager
-    def open(self) -> Iterator[None]:
-        """Count while the block runs; it may be ended early."""
+    def open(self, call: str) -> Iterator[None]:
+        """Count while the block runs, which makes a call; it may be ended early."""
+        self._moved = None
         try:
-            with gradients_handed(self.training, self._see):
+            with (
+                _validate.ErrorsOf(f"{self.training.name}: {call}"),
+                gradients_handed(self.training, self._see),
+            ):
                 yield
         except _EnoughError:
-            self.ended = False
+            self.whole = False
 
     def _see(self, gradients: dict[str, Any]) -> None:
-        if time.perf_counter() > self.until or self.count == self.most:
+        if time.perf_counter() > self.until or self.updates == self.most:
             raise _EnoughError
-        if self.count == self.before:
+        if self.updates == self.leading:
             # What the first update is made from; a fixed seed makes it the same again.
             self.first += b"".join(_array(one).tobytes() for one in gradients.values())
         # Optimisers of different parameters make one update together.
-        if self.count == 0 or gradients.keys() & self._moved:
-            self.count += 1
+        if self._moved is None or gradients.keys() & self._moved:
+            self.updates += 1
             self._moved = set()
             # As it is for this update; a schedule changes it afterwards.
             own = getattr(self.training.optimizer, "noise_multiplier", None)
             if isinstance(own, int | float):
                 self.multipliers.append(float(own))
         self._moved |= gradients.keys()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
-    """What was counted."""
-
-    batches: int  # Batches that were handed to the step; 0 if the training ran by itself
-    records: int  # Records in the batches of finished updates
-    updates: int  # Noisy updates that were made
-    history: History
-    """What the accountant was told meanwhile: noise multiplier, sampling rate, steps."""
-    whole: bool  # Whether the training came to its end
-    multipliers: list[float] = field(default_factory=list)
-    """The optimiser's noise multiplier at each update, where it has one."""
-    first: bytes = b""  # The gradients of the first update
-
-    def times(self, share: float) -> Counted:
-        """The same with so many updates for each that was counted."""
-        return replace(self, updates=math.ceil(share * self.updates - 1e-9))
-
-    @property
-    def told(self) -> int:
-        """Steps that the accountant was told of."""
-        return sum(steps for _, _, steps in self.history)
 
 
 def history_of(training: PrivateTraining) -> History | None:
@@ -455,55 +441,33 @@ def count_steps(training: PrivateTraining, *, most: int, calls: int, until: floa
     Where no optimiser of torch is seen, one update is counted for so many ``calls`` of the step.
     """
     before, began = history_of(training) or [], parameters_of(training)
-    batches = records = waiting = updates = 0
-    multipliers: list[float] = []
+    counted, waiting = Counted(training), 0
     for batch in training.loader:
-        counter = UpdateCounter(training, until=math.inf)
-        with _validate.ErrorsOf(f"{training.name}: step(batch)"), counter.open():
+        made = counted.updates
+        with counted.open("step(batch)"):
             training.step(batch)
-        multipliers += counter.multipliers
-        batches += 1
+        counted.batches += 1
         waiting += size(batch)
-        updates += counter.count
-        if counter.count:
-            records, waiting = records + waiting, 0
-        if batches >= most or time.perf_counter() > until:
+        if counted.updates > made:
+            counted.records, waiting = counted.records + waiting, 0
+        if counted.batches >= most or time.perf_counter() > until:
             break
     after = parameters_of(training)
-    if updates == 0 and any(np.any(after[name] != began[name]) for name in began):
+    if counted.updates == 0 and any(np.any(after[name] != began[name]) for name in began):
         # No torch optimiser moves the parameters: the step does so itself.
-        updates, records = batches // calls, waiting
-    return Counted(
-        batches=batches,
-        records=records,
-        updates=updates,
-        history=_since(before, history_of(training) or []),
-        whole=False,
-        multipliers=multipliers,
-    )
+        counted.updates, counted.records = counted.batches // calls, waiting
+    counted.history = _since(before, history_of(training) or [])
+    return counted
 
 
-def count_training(
-    training: PrivateTraining, *, until: float, most: int | None = None, leading: int = 0
-) -> Counted:
-    """Run the training itself, to its end, to a time or to a number of updates.
-
-    Its first update that uses a batch comes after so many others.
-    """
+def count_training(training: PrivateTraining, **limits: Any) -> Counted:
+    """Run the training itself, to its end or to one of the limits of :class:`Counted`."""
     assert training.train is not None
-    before = history_of(training) or []
-    counter = UpdateCounter(training, until=until, most=most, before=leading)
-    with _validate.ErrorsOf(f"{training.name}: train()"), counter.open():
+    before, counted = history_of(training) or [], Counted(training, **limits)
+    with counted.open("train()"):
         training.train()
-    return Counted(
-        batches=0,
-        records=0,
-        updates=counter.count,
-        history=_since(before, history_of(training) or []),
-        whole=counter.ended,
-        multipliers=counter.multipliers,
-        first=counter.first,
-    )
+    counted.history = _since(before, history_of(training) or [])
+    return counted
 
 
 def _since(before: History, after: History) -> History:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import importlib
 import os
 import sys
 import time
@@ -13,8 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rdpkit import _validate
 from rdpkit.formats.records import did_you_mean
+from rdpkit.verification.blackbox.targets import imported
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult, TrainingVerification
 from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker, as_training
@@ -85,13 +84,12 @@ def verify_training(
         if said is not None:
             said(cost)
     results: list[CheckResult] = []
-    asked = {name: check for name, check in checks().items() if name in chosen.checks}
     until = max(began + chosen.seconds, time.perf_counter() + _LEAST_SHARE * chosen.seconds)
-    for name, check in asked.items():
+    for place, name in enumerate(chosen.checks):
         if progress is not None:
             progress(name)
-        parts = sum(_PARTS[one] for one in list(asked)[len(results) :])
-        results.append(check(maker, _in_time(chosen, until - time.perf_counter(), parts)))
+        parts = sum(_PARTS[one] for one in chosen.checks[place:])
+        results.append(checks()[name](maker, _in_time(chosen, until - time.perf_counter(), parts)))
     return TrainingVerification(
         name=maker.name,
         event=event,
@@ -177,7 +175,8 @@ def training_maker(
     """A maker of trainings from its name, a callable, or a training that was made already."""
     if isinstance(what, str):
         if ":" in what:
-            return TrainingMaker(make=_imported(what), name=what, anew=lambda: _again(what))
+            make = imported(what, os.getcwd(), "()")
+            return TrainingMaker(make=make, name=what, anew=lambda: _again(what))
         # The zoo needs torch.
         from rdpkit.verification.training.zoo import maker, names  # noqa: PLC0415
 
@@ -202,7 +201,7 @@ def _again(name: str) -> Callable[[], Any]:
     for one in before:
         del sys.modules[one]
     try:
-        return _imported(name)
+        return imported(name, os.getcwd(), "()")
     finally:
         for one in _own_modules():
             del sys.modules[one]
@@ -220,25 +219,3 @@ def _own_modules() -> dict[str, ModuleType]:
         if own and name.partition(".")[0] not in kept:
             found[name] = module
     return found
-
-
-def _imported(name: str) -> Callable[[], Any]:
-    module_name, _, path = name.partition(":")
-    if not module_name or not path:
-        raise _validate.fail("target", "of the form module:callable", name)
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        found: Any = importlib.import_module(module_name)
-    except Exception as error:
-        raise ValueError(
-            f"{name}: importing {module_name} raised {type(error).__name__}: {error}"
-        ) from error
-    for part in path.split("."):
-        if not hasattr(found, part):
-            raise ValueError(f"{name}: {module_name} has no {path}.")
-        found = getattr(found, part)
-    if not callable(found):
-        raise _validate.fail("target", "to be callable", name)
-    return found  # type: ignore[no-any-return]

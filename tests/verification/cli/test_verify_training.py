@@ -61,7 +61,7 @@ def test_the_zoo_is_listed():
         ((), "exactly one of TARGET and --list"),
         (("--list", BROKEN), "exactly one of TARGET and --list"),
         (("batch-clippin",), "Did you mean 'batch-clipping'?"),
-        (("no_such_module:make",), "importing no_such_module raised"),
+        (("no_such_module:make",), "the module 'no_such_module' could not be imported"),
         ((BROKEN, "--alpha", "2"), "false_alarm_rate in (0, 1), got 2.0"),
         ((BROKEN, "--canaries", "1"), "canaries"),
         ((BROKEN, "--check", "steps"), "step"),

@@ -85,9 +85,11 @@ def found(mechanism, event, **more):
 def test_a_mistake_is_named(mechanism, event, kind, outputs, message):
     options = {"pairs": 6} if event is EVENT else {}
     cause = found(mechanism, event, **options)
-    assert cause.kind == kind
-    assert re.search(re.escape(message).replace(r"\#", "[0-9.]+(e[+]?[0-9]+)?"), cause.message)
-    assert cause.advice
+    assert cause.mistake.kind == kind
+    assert re.search(
+        re.escape(message).replace(r"\#", "[0-9.]+(e[+]?[0-9]+)?"), cause.mistake.message
+    )
+    assert cause.mistake.advice
     assert "estimates" in cause.measured.describe()
     shift, std = outputs
     # Five standard errors: the numbers differ with versions of libraries.
@@ -104,15 +106,15 @@ def test_what_is_no_number_is_not_measured():
 @pytest.mark.thorough
 def test_what_no_known_mistake_explains_says_so():
     cause = found(weak, None, epsilon=0.1, delta=0.01, record_norm=1.0, pairs=6)
-    assert cause.kind == "not_named"
-    assert "No known mistake explains it alone" in cause.message
+    assert cause.mistake.kind == "not_named"
+    assert "No known mistake explains it alone" in cause.mistake.message
 
 
 @pytest.mark.thorough
 def test_without_an_event_long_records_are_the_suspicion():
     cause = found(unclipped, None, epsilon=1.0, delta=0.01, pairs=6)
-    assert cause.kind == "unclipped_records"
-    assert "does not clip" in cause.message
+    assert cause.mistake.kind == "unclipped_records"
+    assert "does not clip" in cause.mistake.message
 
 
 def mean(dataset, rng):
@@ -129,4 +131,4 @@ def mean(dataset, rng):
     ],
 )
 def test_a_mean_over_a_private_count_is_not_said_to_be_unclipped(claim, kind):
-    assert found(mean, **claim).kind == kind
+    assert found(mean, **claim).mistake.kind == kind

@@ -14,7 +14,7 @@ from rdpkit.verification.training.zoo.parts import (
     noise_like,
 )
 from tests.verification.training.correct_loops import FEATURES, LABELS, Loop
-from tests.verification.training.correct_trainings import correct
+from tests.verification.training.correct_trainings import CORRECT, correct
 
 ROWS = 104
 
@@ -53,97 +53,77 @@ class Filled(Weighted):
 
 
 @correct
-def batches_filled_up_with_a_record():
-    return Filled()
+class BatchesFilledUpWithZeros(Filled):
+    def batch(self, places, drawn):
+        features, labels, weights = super().batch(places, drawn)
+        return features * weights[:, None], labels * weights.long(), weights
 
 
 @correct
-def batches_filled_up_with_zeros():
-    class Zeros(Filled):
-        def batch(self, places, drawn):
-            features, labels, weights = super().batch(places, drawn)
-            return features * weights[:, None], labels * weights.long(), weights
+class BatchesOfPositionsFilledUp(Filled):
+    filling = -1
 
-    return Zeros()
+    def batch(self, places, drawn):
+        return places
 
-
-@correct
-def batches_of_positions_filled_up():
-    class Positions(Filled):
-        filling = -1
-
-        def batch(self, places, drawn):
-            return places
-
-        def noisy(self, places):
-            return super().noisy((FEATURES[places], LABELS[places], (places >= 0).float()))
-
-    return Positions()
+    def noisy(self, places):
+        return super().noisy((FEATURES[places], LABELS[places], (places >= 0).float()))
 
 
 @correct
-def batches_are_lists_of_records():
-    class Listed(Loop):
-        @property
-        def loader(self):
-            for batch in super().loader:
-                yield [{"label": int(y), "features": x} for x, y in zip(*batch, strict=True)]
+class BatchesAreListsOfRecords(Loop):
+    @property
+    def loader(self):
+        for batch in super().loader:
+            yield [{"label": int(y), "features": x} for x, y in zip(*batch, strict=True)]
 
-        def noisy(self, batch):
-            features = [one["features"] for one in batch] or [torch.zeros(0, 20)]
-            stacked = torch.stack(features) if batch else features[0]
-            return super().noisy((stacked, torch.tensor([one["label"] for one in batch]).long()))
-
-    return Listed()
+    def noisy(self, batch):
+        features = [one["features"] for one in batch] or [torch.zeros(0, 20)]
+        stacked = torch.stack(features) if batch else features[0]
+        return super().noisy((stacked, torch.tensor([one["label"] for one in batch]).long()))
 
 
 @correct
-def batches_of_plain_numbers():
-    class Regression:
-        event, adjacency, delta = Loop.event, "add_or_remove_one", 1e-5
+class BatchesOfPlainNumbers:
+    event, adjacency, delta = Loop.event, "add_or_remove_one", 1e-5
 
-        def __init__(self):
-            self.weights = [0.0] * 20
+    def __init__(self):
+        self.weights = [0.0] * 20
 
-        def parameters(self):
-            return {"weights": np.array(self.weights)}
+    def parameters(self):
+        return {"weights": np.array(self.weights)}
 
-        @property
-        def loader(self):
-            features, targets = FEATURES.tolist(), LABELS.tolist()
-            for _ in range(8):
-                places = [place for place in range(512) if random.random() < 1 / 8]
-                yield [features[place] for place in places], [targets[place] for place in places]
+    @property
+    def loader(self):
+        features, targets = FEATURES.tolist(), LABELS.tolist()
+        for _ in range(8):
+            places = [place for place in range(512) if random.random() < 1 / 8]
+            yield [features[place] for place in places], [targets[place] for place in places]
 
-        def step(self, batch):
-            total = [random.gauss(0.0, 1.0) for _ in range(20)]
-            for row, target in zip(*batch, strict=True):
-                wrong = sum(x * w for x, w in zip(row, self.weights, strict=True)) - target
-                length = max(1.0, abs(wrong) * math.sqrt(sum(x * x for x in row)))
-                total = [t + wrong * x / length for t, x in zip(total, row, strict=True)]
-            self.weights = [w - 0.1 * t / 64 for w, t in zip(self.weights, total, strict=True)]
-
-    return Regression()
+    def step(self, batch):
+        total = [random.gauss(0.0, 1.0) for _ in range(20)]
+        for row, target in zip(*batch, strict=True):
+            wrong = sum(x * w for x, w in zip(row, self.weights, strict=True)) - target
+            length = max(1.0, abs(wrong) * math.sqrt(sum(x * x for x in row)))
+            total = [t + wrong * x / length for t, x in zip(total, row, strict=True)]
+        self.weights = [w - 0.1 * t / 64 for w, t in zip(self.weights, total, strict=True)]
 
 
 @correct
-def model_in_bfloat16():
-    class Short(Loop):
-        def __init__(self):
-            super().__init__()
-            self.model = self.model.bfloat16()
+class ModelInBfloat16(Loop):
+    def __init__(self):
+        super().__init__()
+        self.model = self.model.bfloat16()
 
-        @property
-        def loader(self):
-            for features, labels in super().loader:
-                yield features.bfloat16(), labels
+    @property
+    def loader(self):
+        for features, labels in super().loader:
+            yield features.bfloat16(), labels
 
-        def noisy(self, batch):
-            found = gradients_of_records(self.model, batch)
-            sums = clipped_sums({name: value.float() for name, value in found.items()})
-            return mean_of(sums, noise_like(sums, 1.0))
-
-    return Short()
+    def noisy(self, batch):
+        found = gradients_of_records(self.model, batch)
+        sums = clipped_sums({name: value.float() for name, value in found.items()})
+        return mean_of(sums, noise_like(sums, 1.0))
 
 
 class Optimised(Loop):
@@ -176,16 +156,6 @@ class Optimised(Loop):
 
 
 @correct
-def public_updates_before():
-    return Optimised()
-
-
-@correct
-def public_updates_after():
-    return type("After", (Optimised,), {"before": False})()
-
-
-@correct
 def public_updates_in_a_training_function():
     made = Optimised()
 
@@ -204,77 +174,75 @@ def public_updates_in_a_training_function():
         "step": made.step,
         "loader": loader,
         "train": train,
-        "model": made.model,
-        "optimizer": made.optimizer,
-        "event": made.event,
-        "adjacency": made.adjacency,
-        "delta": made.delta,
+        **{
+            name: getattr(made, name)
+            for name in ("model", "optimizer", "event", "adjacency", "delta")
+        },
     }
 
 
 @correct
-def two_updates_of_a_batch_that_are_paid():
-    """One for the ascent and one for the descent, each with the square root of two as noise."""
-    return type(
-        "Ascending",
-        (Optimised,),
-        {"sigma": 2**0.5, "step": lambda self, batch: (self.private(batch), self.private(batch))},
-    )()
-
-
-@correct
-def centres_of_clusters():
+class CentresOfClusters:
     """Noisy sums over noisy counts, of all records."""
 
-    class Centres:
-        event = Repeated(event=Gaussian(noise_std=6.0, record_norm=2**0.5), count=5)
-        adjacency, delta = "add_or_remove_one", 1e-5
+    event = Repeated(event=Gaussian(noise_std=6.0, record_norm=2**0.5), count=5)
+    adjacency, delta = "add_or_remove_one", 1e-5
 
-        def __init__(self):
-            self.centres = np.random.default_rng(0).normal(size=(3, 20))
-            self.rng = np.random.default_rng()
+    def __init__(self):
+        self.centres = np.random.default_rng(0).normal(size=(3, 20))
+        self.rng = np.random.default_rng()
 
-        def parameters(self):
-            return {"centres": self.centres}
+    def parameters(self):
+        return {"centres": self.centres}
 
-        @property
-        def loader(self):
-            yield FEATURES.numpy().astype(float)
+    @property
+    def loader(self):
+        yield FEATURES.numpy().astype(float)
 
-        def step(self, rows):
-            rows = rows / np.maximum(1.0, np.linalg.norm(rows, axis=1))[:, None]
-            apart = ((rows[:, None] - self.centres[None]) ** 2).sum(axis=2)
-            nearest = np.eye(3)[apart.argmin(axis=1)]
-            counts = nearest.sum(axis=0) + self.rng.normal(0.0, 6.0, 3)
-            sums = nearest.T @ rows + self.rng.normal(0.0, 6.0, (3, 20))
-            self.centres = sums / np.maximum(counts, 20.0)[:, None]
-
-    return Centres()
+    def step(self, rows):
+        rows = rows / np.maximum(1.0, np.linalg.norm(rows, axis=1))[:, None]
+        apart = ((rows[:, None] - self.centres[None]) ** 2).sum(axis=2)
+        nearest = np.eye(3)[apart.argmin(axis=1)]
+        counts = nearest.sum(axis=0) + self.rng.normal(0.0, 6.0, 3)
+        sums = nearest.T @ rows + self.rng.normal(0.0, 6.0, (3, 20))
+        self.centres = sums / np.maximum(counts, 20.0)[:, None]
 
 
 @correct
-def mean_of_this_update_and_the_last():
-    class Mean(Loop):
-        last = None
+class MeanOfThisUpdateAndTheLast(Loop):
+    last = None
 
-        def noisy(self, batch):
-            made, last = super().noisy(batch), self.last
-            self.last = made
-            return made if last is None else {n: 0.5 * (made[n] + last[n]) for n in made}
-
-    return Mean()
+    def noisy(self, batch):
+        made, last = super().noisy(batch), self.last
+        self.last = made
+        return made if last is None else {n: 0.5 * (made[n] + last[n]) for n in made}
 
 
 @correct
-def slow_average_of_updates():
-    class Slow(Loop):
-        rate = 10.0
-        kept = None
+class SlowAverageOfUpdates(Loop):
+    rate = 10.0
+    kept = None
 
-        def noisy(self, batch):
-            made = super().noisy(batch)
-            kept = self.kept or {name: torch.zeros_like(value) for name, value in made.items()}
-            self.kept = {name: 0.99 * kept[name] + 0.01 * made[name] for name in made}
-            return self.kept
+    def noisy(self, batch):
+        made = super().noisy(batch)
+        kept = self.kept or {name: torch.zeros_like(value) for name, value in made.items()}
+        self.kept = {name: 0.99 * kept[name] + 0.01 * made[name] for name in made}
+        return self.kept
 
-    return Slow()
+
+CORRECT.update(
+    {
+        "batches-filled-up-with-a-record": Filled,
+        "public-updates-before": Optimised,
+        "public-updates-after": type("After", (Optimised,), {"before": False}),
+        # One for the ascent and one for the descent, each with the square root of two as noise.
+        "two-updates-of-a-batch-that-are-paid": type(
+            "Ascending",
+            (Optimised,),
+            {
+                "sigma": 2**0.5,
+                "step": lambda self, batch: (self.private(batch), self.private(batch)),
+            },
+        ),
+    }
+)

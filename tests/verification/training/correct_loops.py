@@ -12,10 +12,10 @@ from torch import nn
 from torch.utils.data import ConcatDataset, DataLoader, SubsetRandomSampler, TensorDataset
 
 from rdpkit import DPSGD, Composed, Gaussian, PoissonSampledGaussian, Repeated
-from rdpkit.verification.training.trainer import PrivateTraining, functional_training
+from rdpkit.verification.training.trainer import functional_training
 from rdpkit.verification.training.zoo.parts import (
+    DrawnBatches,
     NumpyTraining,
-    PoissonBatches,
     accounted,
     clipped_sums,
     gradients_of_records,
@@ -25,10 +25,17 @@ from rdpkit.verification.training.zoo.parts import (
     norms,
     perceptron,
     poisson_loader,
+    poisson_sample,
     records,
     torch_training,
 )
-from tests.verification.training.correct_trainings import correct, with_engine
+from tests.verification.training.correct_trainings import (
+    CORRECT,
+    correct,
+    correct_by,
+    stepped,
+    with_engine,
+)
 
 FEATURES, LABELS = records().tensors
 
@@ -41,43 +48,19 @@ def sampled(*, noise=1.0, rate=1 / 8, count=16):
     return Repeated(event=step, count=count)
 
 
-def stepped(made, after, **changed):
+def followed(made, after):
     """The same training, with a function that is called after each step."""
 
     def step(batch):
         made.step(batch)
         after()
 
-    fields = {
-        name: getattr(made, name)
-        for name in ("loader", "event", "delta", "model", "optimizer", "accountant", "adjacency")
-    }
-    return PrivateTraining(**{"step": step, **fields, **changed})
+    return stepped(made, step)
 
 
 def opacus_schedule(schedule, least):
     made = with_engine(event=accounted(noise_multiplier=least))
-    return stepped(made, schedule(made.optimizer).step)
-
-
-@correct
-def opacus_exponential_noise():
-    return opacus_schedule(lambda it: ExponentialNoise(it, gamma=0.95), 0.95**16)
-
-
-@correct
-def opacus_step_noise():
-    return opacus_schedule(lambda it: StepNoise(it, step_size=4, gamma=0.8), 0.8**4)
-
-
-@correct
-def opacus_growing_noise():
-    return opacus_schedule(lambda it: ExponentialNoise(it, gamma=1.1), 1.0)
-
-
-@correct
-def opacus_clip_schedule():
-    return opacus_schedule(lambda it: ExponentialGradClip(it, gamma=0.9), 1.0)
+    return followed(made, schedule(made.optimizer).step)
 
 
 @correct
@@ -128,67 +111,42 @@ def loop(**changed):
 
 
 @correct
-def loop_with_nothing_but_a_step():
-    return Loop()
+class LoopNoiseDecays(Loop):
+    event = accounted(noise_multiplier=0.9**16)
+
+    def step(self, batch):
+        super().step(batch)
+        self.sigma *= 0.9
 
 
 @correct
-def loop_accounted_by_rate():
-    return loop(event=sampled())
+class LoopNoiseInTwoStages(Loop):
+    event = Composed(events=(sampled(noise=1.0, count=8), sampled(noise=2.0, count=8)))
+
+    def step(self, batch):
+        self.sigma = 1.0 if self.steps < 8 else 2.0
+        super().step(batch)
 
 
 @correct
-def loop_noise_decays():
-    class Decays(Loop):
-        event = accounted(noise_multiplier=0.9**16)
-
-        def step(self, batch):
-            super().step(batch)
-            self.sigma *= 0.9
-
-    return Decays()
+class LoopClipDecays(Loop):
+    def step(self, batch):
+        super().step(batch)
+        self.clip *= 0.8
 
 
 @correct
-def loop_noise_in_two_stages():
-    class Stages(Loop):
-        event = Composed(events=(sampled(noise=1.0, count=8), sampled(noise=2.0, count=8)))
-
-        def step(self, batch):
-            self.sigma = 1.0 if self.steps < 8 else 2.0
-            super().step(batch)
-
-    return Stages()
+class LoopLearningRateDecays(Loop):
+    def step(self, batch):
+        self.rate = 0.5 / (1 + 3 * self.steps)
+        super().step(batch)
 
 
 @correct
-def loop_clip_decays():
-    class Decays(Loop):
-        def step(self, batch):
-            super().step(batch)
-            self.clip *= 0.8
-
-    return Decays()
-
-
-@correct
-def loop_learning_rate_decays():
-    class Decays(Loop):
-        def step(self, batch):
-            self.rate = 0.5 / (1 + 3 * self.steps)
-            super().step(batch)
-
-    return Decays()
-
-
-@correct
-def loop_warm_up_from_zero():
-    class WarmUp(Loop):
-        def step(self, batch):
-            self.rate = 0.1 * min(1.0, self.steps / 4)
-            super().step(batch)
-
-    return WarmUp()
+class LoopWarmUpFromZero(Loop):
+    def step(self, batch):
+        self.rate = 0.1 * min(1.0, self.steps / 4)
+        super().step(batch)
 
 
 @correct
@@ -237,30 +195,19 @@ class Parts(Loop):
 
 
 @correct
-def loop_accumulates_parts():
-    return Parts()
+class LoopAccumulatesAShuffledLoader(Parts):
+    event = accounted(sampling="shuffle")
+    loader = DataLoader(records(), batch_size=16, shuffle=True)
 
 
-@correct
-def loop_accumulates_a_shuffled_loader():
-    class Shuffled(Parts):
-        event = accounted(sampling="shuffle")
-        loader = DataLoader(records(), batch_size=16, shuffle=True)
-
-    return Shuffled()
-
-
-@correct
-def loop_micro_batches():
-    def gradients(model, batch):
-        parts = [
-            clipped_sums(gradients_of_records(model, (batch[0][rows], batch[1][rows])))
-            for rows in torch.arange(len(batch[1])).split(16)
-        ] or [clipped_sums(gradients_of_records(model, batch))]
-        sums = {name: sum(part[name] for part in parts) for name in parts[0]}
-        return mean_of(sums, noise_like(sums, 1.0))
-
-    return torch_training(gradients)
+@correct_by(torch_training)
+def loop_micro_batches(model, batch):
+    parts = [
+        clipped_sums(gradients_of_records(model, (batch[0][rows], batch[1][rows])))
+        for rows in torch.arange(len(batch[1])).split(16)
+    ] or [clipped_sums(gradients_of_records(model, batch))]
+    sums = {name: sum(part[name] for part in parts) for name in parts[0]}
+    return mean_of(sums, noise_like(sums, 1.0))
 
 
 @correct
@@ -272,7 +219,7 @@ def loop_average_of_weights():
         for name, value in made.model.named_parameters():
             average[name].mul_(0.9).add_(0.1 * value.detach())
 
-    return stepped(made, follow)
+    return followed(made, follow)
 
 
 @correct
@@ -286,55 +233,46 @@ def loop_logs_losses():
         largest["norm"] = max([largest["norm"], *found.tolist()])
         made.step(batch)
 
-    return stepped(made, lambda: None, step=step)
+    return stepped(made, step)
 
 
 @correct
-def loop_adam_by_hand():
-    class Adam(Loop):
-        def __init__(self):
-            super().__init__()
-            self.first = {n: torch.zeros_like(p) for n, p in self.model.named_parameters()}
-            self.second = {n: torch.zeros_like(p) for n, p in self.model.named_parameters()}
+class LoopAdamByHand(Loop):
+    def __init__(self):
+        super().__init__()
+        self.first = {n: torch.zeros_like(p) for n, p in self.model.named_parameters()}
+        self.second = {n: torch.zeros_like(p) for n, p in self.model.named_parameters()}
 
-        def update(self, gradients):
-            t = self.steps + 1
-            for name, value in gradients.items():
-                self.first[name] = 0.9 * self.first[name] + 0.1 * value
-                self.second[name] = 0.999 * self.second[name] + 0.001 * value**2
-            super().update(
-                {
-                    n: (self.first[n] / (1 - 0.9**t))
-                    / ((self.second[n] / (1 - 0.999**t)).sqrt() + 1e-8)
-                    for n in gradients
-                }
-            )
-
-    return Adam()
+    def update(self, gradients):
+        t = self.steps + 1
+        for name, value in gradients.items():
+            self.first[name] = 0.9 * self.first[name] + 0.1 * value
+            self.second[name] = 0.999 * self.second[name] + 0.001 * value**2
+        super().update(
+            {
+                n: (self.first[n] / (1 - 0.9**t))
+                / ((self.second[n] / (1 - 0.999**t)).sqrt() + 1e-8)
+                for n in gradients
+            }
+        )
 
 
 @correct
-def loop_momentum_by_hand():
-    class Momentum(Loop):
-        held = None
+class LoopMomentumByHand(Loop):
+    held = None
 
-        def update(self, gradients):
-            held = self.held or {n: torch.zeros_like(v) for n, v in gradients.items()}
-            self.held = {n: 0.9 * held[n] + v for n, v in gradients.items()}
-            super().update(self.held)
-
-    return Momentum()
+    def update(self, gradients):
+        held = self.held or {n: torch.zeros_like(v) for n, v in gradients.items()}
+        self.held = {n: 0.9 * held[n] + v for n, v in gradients.items()}
+        super().update(self.held)
 
 
 @correct
-def loop_clips_the_noisy_gradient():
-    class After(Loop):
-        def noisy(self, batch):
-            found = super().noisy(batch)
-            length = torch.cat([value.flatten() for value in found.values()]).norm()
-            return {name: value * min(1.0, 0.05 / float(length)) for name, value in found.items()}
-
-    return After()
+class LoopClipsTheNoisyGradient(Loop):
+    def noisy(self, batch):
+        found = super().noisy(batch)
+        length = torch.cat([value.flatten() for value in found.values()]).norm()
+        return {name: value * min(1.0, 0.05 / float(length)) for name, value in found.items()}
 
 
 def clipped_by_layer(model, batch):
@@ -345,27 +283,19 @@ def clipped_by_layer(model, batch):
 
 
 @correct
-def loop_clips_by_layer():
-    return torch_training(clipped_by_layer)
+class LoopAdaptiveClipping(Loop):
+    """Half of the records should be below the norm; their number gets noise, and is paid."""
 
+    event = Composed(events=(sampled(), sampled(noise=10.0)))
 
-@correct
-def loop_adaptive_clipping():
-    class Adaptive(Loop):
-        """Half of the records should be below the norm; their number gets noise, and is paid."""
-
-        event = Composed(events=(sampled(), sampled(noise=10.0)))
-
-        def noisy(self, batch):
-            found = gradients_of_records(self.model, batch)
-            below = float((norms(found) <= self.clip).sum() - 0.5 * len(batch[1]))
-            sums = clipped_sums(found, self.clip)
-            made = mean_of(sums, noise_like(sums, self.sigma * self.clip))
-            share = (below + 0.5 * 10.0 * float(torch.randn(()))) / 64
-            self.clip *= float(np.exp(-0.2 * share))
-            return made
-
-    return Adaptive()
+    def noisy(self, batch):
+        found = gradients_of_records(self.model, batch)
+        below = float((norms(found) <= self.clip).sum() - 0.5 * len(batch[1]))
+        sums = clipped_sums(found, self.clip)
+        made = mean_of(sums, noise_like(sums, self.sigma * self.clip))
+        share = (below + 0.5 * 10.0 * float(torch.randn(()))) / 64
+        self.clip *= float(np.exp(-0.2 * share))
+        return made
 
 
 @correct
@@ -402,73 +332,60 @@ def loop_two_loaders_together():
 
 
 @correct
-def loop_users_with_several_records():
-    class Users(Loop):
-        """Four records of each user, clipped together."""
+class LoopUsersWithSeveralRecords(Loop):
+    """Four records of each user, clipped together."""
 
-        event = DPSGD(noise_multiplier=1.0, dataset_size=128, batch_size=16, epochs=2)
+    event = DPSGD(noise_multiplier=1.0, dataset_size=128, batch_size=16, epochs=2)
 
-        @property
-        def loader(self):
-            for _ in range(8):
-                users = (torch.rand(128) < 1 / 8).nonzero().flatten()
-                rows = (4 * users[:, None] + torch.arange(4)).flatten()
-                yield FEATURES[rows].view(-1, 4, 20), LABELS[rows].view(-1, 4)
+    @property
+    def loader(self):
+        for _ in range(8):
+            users = (torch.rand(128) < 1 / 8).nonzero().flatten()
+            rows = (4 * users[:, None] + torch.arange(4)).flatten()
+            yield FEATURES[rows].view(-1, 4, 20), LABELS[rows].view(-1, 4)
 
-        def noisy(self, batch):
-            rows = (batch[0].flatten(0, 1), batch[1].flatten())
-            found = gradients_of_records(self.model, rows)
-            means = {n: v.view(-1, 4, *v.shape[1:]).mean(1) for n, v in found.items()}
-            sums = clipped_sums(means)
-            return mean_of(sums, noise_like(sums, 1.0), 16)
-
-    return Users()
+    def noisy(self, batch):
+        rows = (batch[0].flatten(0, 1), batch[1].flatten())
+        found = gradients_of_records(self.model, rows)
+        means = {n: v.view(-1, 4, *v.shape[1:]).mean(1) for n, v in found.items()}
+        sums = clipped_sums(means)
+        return mean_of(sums, noise_like(sums, 1.0), 16)
 
 
 @correct
-def loop_users_drawn_by_record():
-    class Users(Loop):
-        """All records of a user are drawn together; the positions are those of records."""
+class LoopUsersDrawnByRecord(Loop):
+    """All records of a user are drawn together; the positions are those of records."""
 
-        event = DPSGD(noise_multiplier=4.0, dataset_size=128, batch_size=16, epochs=2)
-        sigma = 4.0
-        records = TensorDataset(FEATURES, LABELS)
+    event = DPSGD(noise_multiplier=4.0, dataset_size=128, batch_size=16, epochs=2)
+    sigma = 4.0
+    records = TensorDataset(FEATURES, LABELS)
 
-        @property
-        def loader(self):
-            for _ in range(8):
-                users = (torch.rand(128) < 1 / 8).nonzero().flatten()
-                rows = (4 * users[:, None] + torch.arange(4)).flatten()
-                yield FEATURES[rows], LABELS[rows]
-
-    return Users()
+    @property
+    def loader(self):
+        for _ in range(8):
+            users = (torch.rand(128) < 1 / 8).nonzero().flatten()
+            rows = (4 * users[:, None] + torch.arange(4)).flatten()
+            yield FEATURES[rows], LABELS[rows]
 
 
 @correct
-def loop_batches_grow():
-    class Grow(Loop):
-        """The rate grows over an epoch, and the largest is told."""
+class LoopBatchesGrow(Loop):
+    """The rate grows over an epoch, and the largest is told."""
 
-        event = accounted(batch_size=128, epochs=4)
+    event = accounted(batch_size=128, epochs=4)
 
-        @property
-        def loader(self):
-            for place in range(8):
-                joins = torch.rand(512) < (place + 1) / 32
-                yield FEATURES[joins], LABELS[joins]
-
-    return Grow()
+    @property
+    def loader(self):
+        for place in range(8):
+            joins = torch.rand(512) < (place + 1) / 32
+            yield FEATURES[joins], LABELS[joins]
 
 
 @correct
 def loop_part_of_a_data_set():
-    class Part(PoissonBatches):
-        def __iter__(self):
-            for batch in super().__iter__():
-                yield [place + 40 for place in batch]
-
+    batches = DrawnBatches(lambda: poisson_sample(320) + 40)
     return torch_training(
-        loader=loader_of(Part(320, 1 / 8, 8), records()),
+        loader=loader_of(batches, records()),
         event=accounted(dataset_size=320, batch_size=40),
     )
 
@@ -483,41 +400,27 @@ def loop_shuffled_subset():
 
 
 @correct
-def loop_records_with_equal_content():
-    class Equal(Loop):
-        """Few features with few values, so that many records are the same."""
+class LoopRecordsWithEqualContent(Loop):
+    """Few features with few values, so that many records are the same."""
 
-        @property
-        def loader(self):
-            coarse = torch.zeros_like(FEATURES)
-            coarse[:, :3] = (FEATURES[:, :3] > 0).float()
-            for _ in range(8):
-                joins = torch.rand(512) < 1 / 8
-                yield coarse[joins], LABELS[joins]
-
-    return Equal()
+    @property
+    def loader(self):
+        coarse = torch.zeros_like(FEATURES)
+        coarse[:, :3] = (FEATURES[:, :3] > 0).float()
+        for _ in range(8):
+            joins = torch.rand(512) < 1 / 8
+            yield coarse[joins], LABELS[joins]
 
 
 @correct
-def loop_flipped_features():
-    class Flipped(Loop):
-        records = TensorDataset(FEATURES, LABELS)
+class LoopFlippedFeatures(Loop):
+    records = TensorDataset(FEATURES, LABELS)
 
-        @property
-        def loader(self):
-            for features, labels in Loop.loader.fget(self):
-                signs = 1.0 - 2.0 * (torch.rand(len(labels), 1) < 0.3).float()
-                yield features * signs, labels
-
-    return Flipped()
-
-
-@correct
-def loop_last_batch_dropped():
-    return torch_training(
-        loader=DataLoader(records(), batch_size=60, shuffle=True, drop_last=True),
-        event=accounted(sampling="shuffle", batch_size=60),
-    )
+    @property
+    def loader(self):
+        for features, labels in Loop.loader.fget(self):
+            signs = 1.0 - 2.0 * (torch.rand(len(labels), 1) < 0.3).float()
+            yield features * signs, labels
 
 
 @correct
@@ -568,10 +471,33 @@ def pure_functions():
 
 
 @correct
-def whole_data_in_every_step():
-    class Whole(Loop):
-        event = Repeated(event=Gaussian(noise_std=4.0, record_norm=1.0), count=10)
-        sigma = 4.0
-        loader = ((FEATURES, LABELS),) * 4
+class WholeDataInEveryStep(Loop):
+    event = Repeated(event=Gaussian(noise_std=4.0, record_norm=1.0), count=10)
+    sigma = 4.0
+    loader = ((FEATURES, LABELS),) * 4
 
-    return Whole()
+
+CORRECT.update(
+    {
+        "opacus-exponential-noise": lambda: opacus_schedule(
+            lambda it: ExponentialNoise(it, gamma=0.95), 0.95**16
+        ),
+        "opacus-step-noise": lambda: opacus_schedule(
+            lambda it: StepNoise(it, step_size=4, gamma=0.8), 0.8**4
+        ),
+        "opacus-growing-noise": lambda: opacus_schedule(
+            lambda it: ExponentialNoise(it, gamma=1.1), 1.0
+        ),
+        "opacus-clip-schedule": lambda: opacus_schedule(
+            lambda it: ExponentialGradClip(it, gamma=0.9), 1.0
+        ),
+        "loop-with-nothing-but-a-step": Loop,
+        "loop-accounted-by-rate": lambda: loop(event=sampled()),
+        "loop-accumulates-parts": Parts,
+        "loop-clips-by-layer": lambda: torch_training(clipped_by_layer),
+        "loop-last-batch-dropped": lambda: torch_training(
+            loader=DataLoader(records(), batch_size=60, shuffle=True, drop_last=True),
+            event=accounted(sampling="shuffle", batch_size=60),
+        ),
+    }
+)

@@ -1,6 +1,8 @@
 """Correct trainings in the styles in which people write them: none of them may be rejected."""
 
+import functools
 import math
+import re
 import warnings
 
 import numpy as np
@@ -14,8 +16,8 @@ from rdpkit import DPSGD
 from rdpkit.verification.training.opacus import opacus_training
 from rdpkit.verification.training.trainer import PrivateTraining
 from rdpkit.verification.training.zoo.parts import (
+    DrawnBatches,
     NumpyTraining,
-    PoissonBatches,
     accounted,
     clipped_sums,
     gradients_of_records,
@@ -23,6 +25,7 @@ from rdpkit.verification.training.zoo.parts import (
     mean_of,
     noise_like,
     poisson_loader,
+    poisson_sample,
     records,
     torch_training,
 )
@@ -31,10 +34,26 @@ from rdpkit.verification.training.zoo.steps import BagOfWords, sentences
 CORRECT = {}
 
 
+def entry(make, by=None):
+    """The name in the table of a function or a class, and what makes its training."""
+    if by is not None:
+        made = functools.partial(by, make)
+    elif isinstance(make, type) and issubclass(make, NumpyTraining):
+        made = lambda: make().training()  # noqa: E731
+    else:
+        made = make
+    return re.sub("_|(?<!^)(?=[A-Z])", "-", make.__name__).lower(), made
+
+
 def correct(make):
     """Add a maker to the table."""
-    CORRECT[make.__name__.replace("_", "-")] = make
+    CORRECT.update([entry(make)])
     return make
+
+
+def correct_by(by):
+    """Add what is made by a function from another one, such as one that returns gradients."""
+    return lambda make: CORRECT.update([entry(make, by)])
 
 
 def images(count=512):
@@ -100,67 +119,6 @@ def with_engine(
     )
 
 
-@correct
-def opacus_poisson():
-    return with_engine()
-
-
-@correct
-def opacus_convolutional_adam():
-    return with_engine(convolutional(), images(), optimizer=torch.optim.Adam)
-
-
-@correct
-def opacus_momentum():
-    return with_engine(
-        optimizer=lambda parameters, lr: torch.optim.SGD(
-            parameters, lr=lr, momentum=0.9, weight_decay=1e-3
-        )
-    )
-
-
-@correct
-def opacus_per_layer():
-    return with_engine(
-        options={"clipping": "per_layer", "max_grad_norm": [0.5, 0.5, math.sqrt(0.3), 0.4]}
-    )
-
-
-@correct
-def opacus_sum_of_losses():
-    return with_engine(loss=nn.CrossEntropyLoss(reduction="sum"), options={"loss_reduction": "sum"})
-
-
-@correct
-def opacus_large_norm_small_noise():
-    return with_engine(options={"max_grad_norm": 10.0, "noise_multiplier": 0.6})
-
-
-@correct
-def opacus_embedding():
-    return with_engine(BagOfWords(), sentences())
-
-
-@correct
-def opacus_prv():
-    return with_engine(accountant="prv")
-
-
-@correct
-def opacus_functorch():
-    return with_engine(options={"grad_sample_mode": "functorch"})
-
-
-@correct
-def opacus_ghost():
-    return with_engine(options={"grad_sample_mode": "ghost"})
-
-
-@correct
-def opacus_dropout():
-    return with_engine(network(nn.ReLU(), nn.Dropout(0.3)))
-
-
 class Reader(nn.Module):
     def __init__(self):
         super().__init__()
@@ -173,11 +131,6 @@ class Reader(nn.Module):
 
 
 @correct
-def opacus_lstm():
-    return with_engine(Reader(), sentences())
-
-
-@correct
 def opacus_frozen_layer():
     model = network()
     for parameter in model[0].parameters():
@@ -185,13 +138,13 @@ def opacus_frozen_layer():
     return with_engine(model)
 
 
-@correct
-def opacus_shuffled():
-    return with_engine(
-        shuffle=True,
-        options={"poisson_sampling": False},
-        event=accounted(sampling="shuffle"),
-    )
+def stepped(made, step, **changed):
+    """The same training, that says little of itself, with another step."""
+    fields = {
+        name: getattr(made, name)
+        for name in ("loader", "event", "delta", "model", "optimizer", "accountant", "adjacency")
+    }
+    return PrivateTraining(**{"step": step, **fields, **changed})
 
 
 @correct
@@ -210,21 +163,7 @@ def opacus_physical_batches():
             criterion(model(features[part]), labels[part]).backward()
             optimizer.step()
 
-    return PrivateTraining(
-        step=step,
-        loader=made.loader,
-        event=made.event,
-        adjacency=made.adjacency,
-        delta=1e-5,
-        model=model,
-        optimizer=optimizer,
-        accountant=made.accountant,
-    )
-
-
-@correct
-def torch_adam():
-    return torch_training(optimizer=torch.optim.Adam)
+    return stepped(made, step)
 
 
 @correct
@@ -247,40 +186,31 @@ def torch_dropout():
     return torch_training(gradients, model=model)
 
 
-@correct
-def torch_noise_of_the_system():
-    def gradients(model, batch):
-        sums = clipped_sums(gradients_of_records(model, batch))
-        rng = np.random.default_rng()
-        noise = {
-            name: torch.as_tensor(rng.normal(0.0, 1.0, value.shape), dtype=value.dtype)
-            for name, value in sums.items()
-        }
-        return mean_of(sums, noise)
-
-    return torch_training(gradients)
+@correct_by(torch_training)
+def torch_noise_of_the_system(model, batch):
+    sums = clipped_sums(gradients_of_records(model, batch))
+    rng = np.random.default_rng()
+    noise = {
+        name: torch.as_tensor(rng.normal(0.0, 1.0, value.shape), dtype=value.dtype)
+        for name, value in sums.items()
+    }
+    return mean_of(sums, noise)
 
 
-@correct
-def torch_augmented():
-    def gradients(model, batch):
-        seen = [batch[0] + 0.1 * torch.randn_like(batch[0]), batch[1]]
-        sums = clipped_sums(gradients_of_records(model, seen))
-        return mean_of(sums, noise_like(sums, 1.0))
-
-    return torch_training(gradients)
+@correct_by(torch_training)
+def torch_augmented(model, batch):
+    seen = [batch[0] + 0.1 * torch.randn_like(batch[0]), batch[1]]
+    sums = clipped_sums(gradients_of_records(model, seen))
+    return mean_of(sums, noise_like(sums, 1.0))
 
 
-@correct
-def torch_always_normed():
-    def gradients(model, batch):
-        found = gradients_of_records(model, batch)
-        squares = [value.flatten(1).square().sum(1) for value in found.values()]
-        factors = 1.0 / (torch.stack(squares).sum(0).sqrt() + 0.01)
-        sums = {name: torch.einsum("n,n...->...", factors, v) for name, v in found.items()}
-        return mean_of(sums, noise_like(sums, 1.0))
-
-    return torch_training(gradients)
+@correct_by(torch_training)
+def torch_always_normed(model, batch):
+    found = gradients_of_records(model, batch)
+    squares = [value.flatten(1).square().sum(1) for value in found.values()]
+    factors = 1.0 / (torch.stack(squares).sum(0).sqrt() + 0.01)
+    sums = {name: torch.einsum("n,n...->...", factors, v) for name, v in found.items()}
+    return mean_of(sums, noise_like(sums, 1.0))
 
 
 @correct
@@ -289,61 +219,20 @@ def torch_large_model():
     return torch_training(model=model)
 
 
-@correct
-def torch_double():
-    return torch_training(model=nn.Sequential(nn.Linear(20, 4).double()), loader=_double_loader())
-
-
 def _double_loader():
     features, labels = records().tensors
     return poisson_loader(TensorDataset(features.double(), labels))
 
 
 @correct
-def torch_fixed_size():
-    class Subsets:
-        def __iter__(self):
-            for _ in range(8):
-                yield torch.randperm(512)[:64].tolist()
-
-        def __len__(self):
-            return 8
-
-    return torch_training(
-        loader=loader_of(Subsets(), records()),
-        event=accounted(sampling="fixed-size"),
-        adjacency="replace_one",
-    )
-
-
-@correct
 def torch_truncated():
-    class Cut(PoissonBatches):
-        def __iter__(self):
-            for batch in super().__iter__():
-                order = torch.randperm(len(batch)).tolist()
-                yield [batch[place] for place in order[:72]]
+    def cut():
+        batch = poisson_sample()
+        return batch[torch.randperm(len(batch))[:72]]
 
     return torch_training(
-        loader=loader_of(Cut(512, 1 / 8, 8), records()),
+        loader=loader_of(DrawnBatches(cut), records()),
         event=accounted(sampling="truncated-poisson", max_batch_size=72),
-    )
-
-
-@correct
-def torch_shuffled():
-    return torch_training(
-        loader=DataLoader(records(), batch_size=64, shuffle=True),
-        event=accounted(sampling="shuffle"),
-    )
-
-
-@correct
-def torch_whole_batches():
-    return torch_training(
-        _whole,
-        loader=DataLoader(records(), batch_size=512),
-        event=accounted(batch_size=512, noise_multiplier=4.0, epochs=10),
     )
 
 
@@ -378,11 +267,6 @@ class Handmade:
         self.rate *= 0.99
 
 
-@correct
-def handmade():
-    return Handmade()
-
-
 class Regression(nn.Module):
     def __init__(self):
         super().__init__()
@@ -403,27 +287,9 @@ def dictionary_batches():
     inner = torch_training()
     features, labels = records().tensors
     data = [{"input": x, "target": y} for x, y in zip(features, labels, strict=True)]
-    loader = DataLoader(data, batch_sampler=PoissonBatches(512, 1 / 8, 8))
-    return PrivateTraining(
-        step=lambda batch: inner.step((batch["input"], batch["target"])),
-        loader=loader,
-        event=inner.event,
-        adjacency=inner.adjacency,
-        delta=1e-5,
-        model=inner.model,
-        optimizer=inner.optimizer,
-        objects=(inner,),
-    )
-
-
-@correct
-def numpy_logistic():
-    return NumpyTraining().training()
-
-
-@correct
-def replace_one_claim():
-    return torch_training(adjacency="replace_one")
+    loader = DataLoader(data, batch_sampler=DrawnBatches(poisson_sample))
+    step = lambda batch: inner.step((batch["input"], batch["target"]))  # noqa: E731
+    return stepped(inner, step, loader=loader, objects=(inner,))
 
 
 @correct
@@ -439,12 +305,60 @@ def scheduler_and_counter():
             schedule.step()
         seen["steps"] += 1
 
-    return PrivateTraining(
-        step=step,
-        loader=made.loader,
-        event=made.event,
-        adjacency=made.adjacency,
-        delta=1e-5,
-        model=made.model,
-        optimizer=made.optimizer,
-    )
+    return stepped(made, step)
+
+
+CORRECT.update(
+    {
+        "opacus-poisson": with_engine,
+        "opacus-convolutional-adam": lambda: with_engine(
+            convolutional(), images(), optimizer=torch.optim.Adam
+        ),
+        "opacus-momentum": lambda: with_engine(
+            optimizer=lambda parameters, lr: torch.optim.SGD(
+                parameters, lr=lr, momentum=0.9, weight_decay=1e-3
+            )
+        ),
+        "opacus-per-layer": lambda: with_engine(
+            options={"clipping": "per_layer", "max_grad_norm": [0.5, 0.5, math.sqrt(0.3), 0.4]}
+        ),
+        "opacus-sum-of-losses": lambda: with_engine(
+            loss=nn.CrossEntropyLoss(reduction="sum"), options={"loss_reduction": "sum"}
+        ),
+        "opacus-large-norm-small-noise": lambda: with_engine(
+            options={"max_grad_norm": 10.0, "noise_multiplier": 0.6}
+        ),
+        "opacus-embedding": lambda: with_engine(BagOfWords(), sentences()),
+        "opacus-prv": lambda: with_engine(accountant="prv"),
+        "opacus-functorch": lambda: with_engine(options={"grad_sample_mode": "functorch"}),
+        "opacus-ghost": lambda: with_engine(options={"grad_sample_mode": "ghost"}),
+        "opacus-dropout": lambda: with_engine(network(nn.ReLU(), nn.Dropout(0.3))),
+        "opacus-lstm": lambda: with_engine(Reader(), sentences()),
+        "opacus-shuffled": lambda: with_engine(
+            shuffle=True,
+            options={"poisson_sampling": False},
+            event=accounted(sampling="shuffle"),
+        ),
+        "torch-adam": lambda: torch_training(optimizer=torch.optim.Adam),
+        "torch-double": lambda: torch_training(
+            model=nn.Sequential(nn.Linear(20, 4).double()), loader=_double_loader()
+        ),
+        "torch-fixed-size": lambda: torch_training(
+            loader=loader_of(DrawnBatches(lambda: torch.randperm(512)[:64]), records()),
+            event=accounted(sampling="fixed-size"),
+            adjacency="replace_one",
+        ),
+        "torch-shuffled": lambda: torch_training(
+            loader=DataLoader(records(), batch_size=64, shuffle=True),
+            event=accounted(sampling="shuffle"),
+        ),
+        "torch-whole-batches": lambda: torch_training(
+            _whole,
+            loader=DataLoader(records(), batch_size=512),
+            event=accounted(batch_size=512, noise_multiplier=4.0, epochs=10),
+        ),
+        "handmade": Handmade,
+        "numpy-logistic": lambda: NumpyTraining().training(),
+        "replace-one-claim": lambda: torch_training(adjacency="replace_one"),
+    }
+)

@@ -13,7 +13,7 @@ from rdpkit.verification.training.zoo.parts import (
     torch_training,
 )
 from tests.verification.training.correct_loops import FEATURES, LABELS, Loop
-from tests.verification.training.correct_trainings import correct
+from tests.verification.training.correct_trainings import CORRECT, correct, correct_by
 
 
 def noisy(model, batch):
@@ -21,84 +21,49 @@ def noisy(model, batch):
     return mean_of(sums, noise_like(sums, 1.0))
 
 
-@correct
-def updates_clipped_after_noise():
+@correct_by(torch_training)
+def updates_clipped_after_noise(model, batch):
     """The trainer clips what it is handed once more, at about its usual length."""
-
-    def gradients(model, batch):
-        found = noisy(model, batch)
-        length = float(torch.cat([value.flatten() for value in found.values()]).norm())
-        return {name: value * min(1.0, 0.32 / length) for name, value in found.items()}
-
-    return torch_training(gradients)
+    found = noisy(model, batch)
+    length = float(torch.cat([value.flatten() for value in found.values()]).norm())
+    return {name: value * min(1.0, 0.32 / length) for name, value in found.items()}
 
 
-@correct
-def updates_clamped_after_noise():
-    return torch_training(
-        lambda model, batch: {n: v.clamp(-0.03, 0.03) for n, v in noisy(model, batch).items()}
-    )
-
-
-@correct
-def updates_clamped_seldom():
-    return torch_training(
-        lambda model, batch: {n: v.clamp(-0.045, 0.045) for n, v in noisy(model, batch).items()}
-    )
-
-
-@correct
-def updates_in_bfloat16():
-    return torch_training(
-        lambda model, batch: {n: v.bfloat16().float() for n, v in noisy(model, batch).items()}
-    )
-
-
-@correct
-def updates_of_random_layers():
+@correct_by(torch_training)
+def updates_of_random_layers(model, batch):
     """A coin says which layer is trained in a step."""
-
-    def gradients(model, batch):
-        layer = "0." if torch.rand(()) < 0.5 else "2."
-        found = gradients_of_records(model, batch)
-        sums = clipped_sums({n: v for n, v in found.items() if n.startswith(layer)})
-        made = mean_of(sums, noise_like(sums, 1.0))
-        return {n: made.get(n, torch.zeros_like(v[0])) for n, v in found.items()}
-
-    return torch_training(gradients)
+    layer = "0." if torch.rand(()) < 0.5 else "2."
+    found = gradients_of_records(model, batch)
+    sums = clipped_sums({n: v for n, v in found.items() if n.startswith(layer)})
+    made = mean_of(sums, noise_like(sums, 1.0))
+    return {n: made.get(n, torch.zeros_like(v[0])) for n, v in found.items()}
 
 
-@correct
-def updates_of_random_entries():
-    def gradients(model, batch):
-        found = gradients_of_records(model, batch)
-        kept = {n: (torch.rand(v.shape[1:]) < 0.5).float() for n, v in found.items()}
-        sums = clipped_sums({n: v * kept[n] for n, v in found.items()})
-        noise = {n: kept[n] * v for n, v in noise_like(sums, 1.0).items()}
-        return mean_of(sums, noise)
-
-    return torch_training(gradients)
+@correct_by(torch_training)
+def updates_of_random_entries(model, batch):
+    found = gradients_of_records(model, batch)
+    kept = {n: (torch.rand(v.shape[1:]) < 0.5).float() for n, v in found.items()}
+    sums = clipped_sums({n: v * kept[n] for n, v in found.items()})
+    noise = {n: kept[n] * v for n, v in noise_like(sums, 1.0).items()}
+    return mean_of(sums, noise)
 
 
 @correct
-def updates_in_a_subspace():
+class UpdatesInASubspace(Loop):
     """Gradients and noise in thirty directions, which are drawn once."""
 
-    class Subspace(Loop):
-        def __init__(self):
-            super().__init__()
-            size = sum(p.numel() for p in self.model.parameters())
-            self.basis = torch.linalg.qr(torch.randn(size, 30))[0]
+    def __init__(self):
+        super().__init__()
+        size = sum(p.numel() for p in self.model.parameters())
+        self.basis = torch.linalg.qr(torch.randn(size, 30))[0]
 
-        def noisy(self, batch):
-            found = gradients_of_records(self.model, batch)
-            flat = torch.cat([value.flatten(1) for value in found.values()], 1) @ self.basis
-            total = clipped_sums({"all": flat})["all"] + torch.randn(30)
-            made = (self.basis @ total / 64).split([v[0].numel() for v in found.values()])
-            shapes = {name: value.shape[1:] for name, value in found.items()}
-            return {n: part.view(shapes[n]) for n, part in zip(shapes, made, strict=True)}
-
-    return Subspace()
+    def noisy(self, batch):
+        found = gradients_of_records(self.model, batch)
+        flat = torch.cat([value.flatten(1) for value in found.values()], 1) @ self.basis
+        total = clipped_sums({"all": flat})["all"] + torch.randn(30)
+        made = (self.basis @ total / 64).split([v[0].numel() for v in found.values()])
+        shapes = {name: value.shape[1:] for name, value in found.items()}
+        return {n: part.view(shapes[n]) for n, part in zip(shapes, made, strict=True)}
 
 
 def bent_after_noise(after):
@@ -109,16 +74,6 @@ def bent_after_noise(after):
             super().update({name: after(value) for name, value in gradients.items()})
 
     return Bent()
-
-
-@correct
-def updates_by_hyperbolic_tangents():
-    return bent_after_noise(lambda value: torch.tanh(10.0 * value))
-
-
-@correct
-def updates_scaled_by_layer():
-    return bent_after_noise(lambda value: value / (value.norm() + 0.1))
 
 
 class AdamByHand(Loop):
@@ -143,11 +98,6 @@ class AdamByHand(Loop):
 
 
 @correct
-def updates_of_adam_with_a_large_constant():
-    return AdamByHand()
-
-
-@correct
 def updates_of_adam_without_the_variance_of_noise():
     """The second moment less the variance of the noise (Tang, Shpilevskiy, Lecuyer 2024)."""
     made = AdamByHand()
@@ -156,36 +106,30 @@ def updates_of_adam_without_the_variance_of_noise():
 
 
 @correct
-def updates_scaled_by_a_second_moment_from_before():
-    class RMSprop(Loop):
-        def __init__(self):
-            super().__init__()
-            self.second = {n: torch.full_like(p, 1e-3) for n, p in self.model.named_parameters()}
+class UpdatesScaledByASecondMomentFromBefore(Loop):
+    def __init__(self):
+        super().__init__()
+        self.second = {n: torch.full_like(p, 1e-3) for n, p in self.model.named_parameters()}
 
-        def update(self, gradients):
-            for name, value in gradients.items():
-                self.second[name] = 0.9 * self.second[name] + 0.1 * value**2
-            super().update({n: v / self.second[n].sqrt() for n, v in gradients.items()})
-
-    return RMSprop()
+    def update(self, gradients):
+        for name, value in gradients.items():
+            self.second[name] = 0.9 * self.second[name] + 0.1 * value**2
+        super().update({n: v / self.second[n].sqrt() for n, v in gradients.items()})
 
 
 @correct
-def noise_that_is_drawn_before_the_first_step():
-    class Drawn(Loop):
-        def __init__(self):
-            super().__init__()
-            size = sum(p.numel() for p in self.model.parameters())
-            self.noise = [torch.randn(size) for _ in range(40)]
-            self.taken = 0
+class NoiseThatIsDrawnBeforeTheFirstStep(Loop):
+    def __init__(self):
+        super().__init__()
+        size = sum(p.numel() for p in self.model.parameters())
+        self.noise = [torch.randn(size) for _ in range(40)]
+        self.taken = 0
 
-        def noisy(self, batch):
-            sums = clipped_sums(gradients_of_records(self.model, batch))
-            noise = self.noise[self.taken % 40].split([v.numel() for v in sums.values()])
-            self.taken += 1
-            return mean_of(sums, {n: z.view_as(sums[n]) for n, z in zip(sums, noise, strict=True)})
-
-    return Drawn()
+    def noisy(self, batch):
+        sums = clipped_sums(gradients_of_records(self.model, batch))
+        noise = self.noise[self.taken % 40].split([v.numel() for v in sums.values()])
+        self.taken += 1
+        return mean_of(sums, {n: z.view_as(sums[n]) for n, z in zip(sums, noise, strict=True)})
 
 
 class Users(Loop):
@@ -217,25 +161,14 @@ class Users(Loop):
 
 
 @correct
-def users_hand_in_two_records():
-    class Two(Users):
-        of_each = 2
-
-    return Two()
+class UsersHandInTwoRecords(Users):
+    of_each = 2
 
 
 @correct
-def users_with_changed_records():
-    class Changed(Users):
-        def changed(self, features):
-            return features + 0.05 * torch.randn_like(features)
-
-    return Changed()
-
-
-@correct
-def more_records_than_told_at_the_told_rate():
-    return type("More", (Loop,), {"event": Users.event, "loader": rated(0.1)})()
+class UsersWithChangedRecords(Users):
+    def changed(self, features):
+        return features + 0.05 * torch.randn_like(features)
 
 
 def rated(rate):
@@ -259,30 +192,24 @@ def weights_from_a_seed():
 
 
 @correct
-def noise_from_a_generator_of_the_system():
-    class Own(Loop):
-        def __init__(self):
-            torch.manual_seed(7)
-            super().__init__()
-            self.generator = torch.Generator()
-            self.generator.seed()
+class NoiseFromAGeneratorOfTheSystem(Loop):
+    def __init__(self):
+        torch.manual_seed(7)
+        super().__init__()
+        self.generator = torch.Generator()
+        self.generator.seed()
 
-        def noisy(self, batch):
-            sums = clipped_sums(gradients_of_records(self.model, batch))
-            return mean_of(sums, noise_like(sums, 1.0, self.generator))
-
-    return Own()
+    def noisy(self, batch):
+        sums = clipped_sums(gradients_of_records(self.model, batch))
+        return mean_of(sums, noise_like(sums, 1.0, self.generator))
 
 
-@correct
-def public_gradient_added():
-    def gradients(model, batch):
-        found = noisy(model, batch)
-        loss = nn.functional.cross_entropy(model(FEATURES[:32]), LABELS[:32].roll(3))
-        own = torch.autograd.grad(loss, list(model.parameters()))
-        return {n: v + 0.1 * one for (n, v), one in zip(found.items(), own, strict=True)}
-
-    return torch_training(gradients)
+@correct_by(torch_training)
+def public_gradient_added(model, batch):
+    found = noisy(model, batch)
+    loss = nn.functional.cross_entropy(model(FEATURES[:32]), LABELS[:32].roll(3))
+    own = torch.autograd.grad(loss, list(model.parameters()))
+    return {n: v + 0.1 * one for (n, v), one in zip(found.items(), own, strict=True)}
 
 
 @correct
@@ -326,6 +253,27 @@ class SummedAdam(Loop):
         )
 
 
-@correct
-def adam_by_hand_over_noisy_sums():
-    return SummedAdam()
+CORRECT.update(
+    {
+        "updates-clamped-after-noise": lambda: torch_training(
+            lambda model, batch: {n: v.clamp(-0.03, 0.03) for n, v in noisy(model, batch).items()}
+        ),
+        "updates-clamped-seldom": lambda: torch_training(
+            lambda model, batch: {n: v.clamp(-0.045, 0.045) for n, v in noisy(model, batch).items()}
+        ),
+        "updates-in-bfloat16": lambda: torch_training(
+            lambda model, batch: {n: v.bfloat16().float() for n, v in noisy(model, batch).items()}
+        ),
+        "updates-by-hyperbolic-tangents": lambda: bent_after_noise(
+            lambda value: torch.tanh(10.0 * value)
+        ),
+        "updates-scaled-by-layer": lambda: bent_after_noise(
+            lambda value: value / (value.norm() + 0.1)
+        ),
+        "updates-of-adam-with-a-large-constant": AdamByHand,
+        "more-records-than-told-at-the-told-rate": type(
+            "More", (Loop,), {"event": Users.event, "loader": rated(0.1)}
+        ),
+        "adam-by-hand-over-noisy-sums": SummedAdam,
+    }
+)

@@ -68,17 +68,6 @@ class PlainLoop:
         self.opt.step()
 
 
-class ClipsTheBatch(PlainLoop):
-    def step(self, batch):
-        features, labels = batch
-        self.model.zero_grad()
-        self.loss(self.model(features), labels).backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), self.clip_norm)
-        for parameter in self.model.parameters():
-            parameter.grad += self.noise(parameter)
-        self.opt.step()
-
-
 class DoesNotClip(PlainLoop):
     def clipped(self, gradient):
         return list(gradient)
@@ -92,24 +81,9 @@ class LeavesBiasesUnclipped(PlainLoop):
         return [part * share if part.ndim > 1 else part for part in gradient]
 
 
-class LeavesBiasesWithoutNoise(PlainLoop):
-    def noise(self, parameter):
-        return super().noise(parameter) * (parameter.ndim > 1)
-
-
-class DividesByTheBatch(PlainLoop):
-    def divisor(self, count):
-        return max(1, count)
-
-
 class AddsNoNoise(PlainLoop):
     def noise(self, parameter):
         return torch.zeros_like(parameter)
-
-
-class OneOfFourWorkersAddsNoise(PlainLoop):
-    def noise(self, parameter):
-        return super().noise(parameter) / 2.0
 
 
 class SeedsEveryStepAlike(PlainLoop):
@@ -122,58 +96,6 @@ class SeedsByTheStep(PlainLoop):
     def noise(self, parameter):
         own = torch.Generator().manual_seed(self.t)
         return self.sigma * self.clip_norm * torch.randn(parameter.shape, generator=own)
-
-
-class HasItsOwnSeed(PlainLoop):
-    def __init__(self):
-        super().__init__()
-        self.own = torch.Generator().manual_seed(3)
-
-    def noise(self, parameter):
-        return self.sigma * self.clip_norm * torch.randn(parameter.shape, generator=self.own)
-
-
-class SharesNoise(PlainLoop):
-    def step(self, batch):
-        self.drawn = torch.randn(1000)
-        super().step(batch)
-
-    def noise(self, parameter):
-        return self.sigma * self.clip_norm * self.drawn[: parameter.numel()].view_as(parameter)
-
-
-class DrawsLaplaceNoise(PlainLoop):
-    def noise(self, parameter):
-        laplace = torch.distributions.Laplace(0.0, 0.75)
-        return self.sigma * self.clip_norm * laplace.sample(parameter.shape)
-
-
-class NormalisesByTheBatch(PlainLoop):
-    def network(self):
-        return nn.Sequential(nn.Linear(12, 24), nn.BatchNorm1d(24), nn.ReLU(), nn.Linear(24, 3))
-
-    def gradients(self, features, labels):
-        out = self.model(features)
-        for place in range(len(features)):
-            loss = self.loss(out[place : place + 1], labels[place : place + 1])
-            yield torch.autograd.grad(loss, list(self.model.parameters()), retain_graph=True)
-
-
-class ChangesParametersItself(PlainLoop):
-    """Correct, without an optimiser."""
-
-    def step(self, batch):
-        total = self.total(self.gradients(*batch))
-        with torch.no_grad():
-            for parameter, part in zip(self.model.parameters(), total, strict=True):
-                parameter.sub_(0.1 * (part + self.noise(parameter)) / BATCH)
-
-
-class HasDropout(PlainLoop):
-    """Correct, with a layer that draws for each record."""
-
-    def network(self):
-        return nn.Sequential(nn.Linear(12, 24), nn.Dropout(0.5), nn.ReLU(), nn.Linear(24, 3))
 
 
 class TakesWholeBatchesOnly(PlainLoop):

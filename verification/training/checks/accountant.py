@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import math
-import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,8 +26,8 @@ from rdpkit.verification.blackbox.mistakes import (
     first_of_each_kind,
     mistake_of,
 )
-from rdpkit.verification.estimators.error_budget import ErrorBudget
 from rdpkit.verification.training import events
+from rdpkit.verification.training.checks.checking import Checking
 from rdpkit.verification.training.checks.moment import look_at
 from rdpkit.verification.training.events import FULL, POISSON, TRUNCATED, Told, told
 from rdpkit.verification.training.options import TrainingOptions
@@ -67,7 +66,6 @@ class _Seen:
     steps: Counted  # From batches that were handed to the step
     run: Counted | None  # In the training's own function
     rhythm: Rhythm
-    notes: list[str]
 
     @property
     def too_many(self) -> bool:
@@ -126,120 +124,91 @@ def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckRes
     probability at most ``options.rate_of_a_check``. All of it is counted, and has a false-alarm
     rate of 0, but for the number of records in an update, which is random with Poisson samples.
     """
-    began = time.perf_counter()
-    seed_everything(options.known_seed)
-    training = maker.fresh()
+    work = Checking("accountant", maker, options)
+    training = work.fresh()
     account = told(training.event)
-    notes: list[str] = []
-    rates = ErrorBudget(options.rate_of_a_check)
-    level = rates.equally("records of an update")
-    budget = _SHARE_OF_TIME * options.seconds
+    level = work.rates.equally("records of an update")
     state = TrainingState(training)
-    seed_everything(options.known_seed)
-    rhythm = rhythm_of(maker.fresh(), until=began + 0.3 * budget)
-    seed_everything(options.known_seed)
+    rhythm = rhythm_of(work.fresh(), until=work.until(0.3 * _SHARE_OF_TIME))
+    seed_everything(work.seed)
     most = min(_MOST_BATCHES, rhythm.calls * (account.updates or _MOST_BATCHES))
-    steps = count_steps(training, most=most, calls=rhythm.calls, until=time.perf_counter() + budget)
+    until = work.until(_SHARE_OF_TIME)
+    steps = count_steps(training, most=most, calls=rhythm.calls, until=until)
     told_of_noise = list(_noise_mistakes(training, steps, account))
     state.restore()
-    run = _run(maker, training, options, notes, budget, before=rhythm.first)
-    share = _share_of_updates(maker, rhythm, account, options, notes)
-    seen = _Seen(
-        training=training,
-        account=account,
-        steps=steps.times(share),
-        run=None if run is None else run.times(share),
-        rhythm=rhythm,
-        notes=notes,
-    )
+    run = _run(work, training, leading=rhythm.first)
+    share = _share_of_updates(work, rhythm, account)
+    for counted in filter(None, (steps, run)):
+        counted.updates = math.ceil(share * counted.updates - 1e-9)
+    seen = _Seen(training=training, account=account, steps=steps, run=run, rhythm=rhythm)
     mistakes = [
         *_count_mistakes(seen),
         *_batch_mistakes(seen, level),
         *told_of_noise,
-        *_seed_mistakes(maker, run, options, before=rhythm.first),
-        *_claim_mistakes(seen),
+        *_seed_mistakes(work, run, leading=rhythm.first),
+        *_claim_mistakes(seen, work.notes),
     ]
-    ended = seen.run is not None and not seen.run.whole and account.updates is not None
+    ended = run is not None and not run.whole and account.updates is not None
     bound = _bound(seen)
-    return CheckResult(
-        name="accountant",
-        false_alarm_rate=options.rate_of_a_check,
+    return work.result(
         mistakes=first_of_each_kind(mistakes),
-        measured=tuple(_measured(seen)),
+        measured=_measured(seen),
         bounds=() if bound is None else (bound,),
-        notes=tuple(notes),
         inconclusive=_NOT_COUNTED if ended and not seen.too_many else "",
-        spent=rates.spent,
-        seconds=time.perf_counter() - began,
     )
 
 
-def _share_of_updates(
-    maker: TrainingMaker, rhythm: Rhythm, account: Told, options: TrainingOptions, notes: list[str]
-) -> float:
+def _share_of_updates(work: Checking, rhythm: Rhythm, account: Told) -> float:
     """How many of the updates of optimisers are counted, where a batch makes several.
 
     Those that use no record are not, and those of one batch are one, if their noise pays for all.
     """
     if rhythm.public:
-        notes.append(f"{len(rhythm.public)} of {rhythm.rounds} updates of a step use no batch")
+        work.notes.append(f"{len(rhythm.public)} of {rhythm.rounds} updates of a step use no batch")
     if rhythm.private == 1 or account.noise_multiplier is None:
         return rhythm.private / rhythm.rounds
-    until = time.perf_counter() + _SHARE_OF_TIME * options.seconds
-    moment = look_at(maker.fresh(), rhythm, options, [], until=until)
+    until = work.until(_SHARE_OF_TIME)
+    moment = look_at(work.maker.fresh(), rhythm, seed=work.seed, until=until)
     each = moment.noise.typical / (account.noise_multiplier * math.sqrt(rhythm.private))
     error = math.sqrt(0.5 / max(1, moment.noise.freedom))
     # Where no record was seen to matter, nothing shows that the noise pays for more than one.
     seen = moment.found and moment.farthest > 0.0
     if not seen or moment.farthest > (_NEAR + _ERRORS * error) * each:
         return rhythm.private / rhythm.rounds
-    notes.append(
+    work.notes.append(
         f"{rhythm.private} updates are made from one batch with the noise of one and more, and "
         "were counted as one"
     )
     return 1.0 / rhythm.rounds
 
 
-def _run(
-    maker: TrainingMaker,
-    training: PrivateTraining,
-    options: TrainingOptions,
-    notes: list[str],
-    budget: float,
-    *,
-    before: int,
-) -> Counted | None:
+def _run(work: Checking, training: PrivateTraining, *, leading: int) -> Counted | None:
     """The whole training, if it has a function for that and can be ended."""
     if training.train is None:
         return None
     if training.model is None:
-        notes.append("train() was not run: without torch, updates in it cannot be counted")
+        work.notes.append("train() was not run: without torch, updates in it cannot be counted")
         return None
-    seed_everything(options.known_seed)
-    fresh = maker.fresh()
-    seed_everything(options.known_seed)
+    fresh = work.fresh()
+    seed_everything(work.seed)
     state = TrainingState(fresh)
-    found = count_training(fresh, until=time.perf_counter() + budget, leading=before)
+    found = count_training(fresh, until=work.until(_SHARE_OF_TIME), leading=leading)
     state.restore()
     if not found.whole:
-        notes.append(
+        work.notes.append(
             f"train() was ended after {how_many(found.updates, 'update')}, when its time was over"
         )
     return found
 
 
-def _seed_mistakes(
-    maker: TrainingMaker, run: Counted | None, options: TrainingOptions, *, before: int
-) -> Iterator[Mistake]:
+def _seed_mistakes(work: Checking, run: Counted | None, *, leading: int) -> Iterator[Mistake]:
     """A seed that ``train`` sets: its first update is the same whatever was seeded before it."""
-    if run is None or not run.first or not maker.repeats:
+    if run is None or not run.first or not work.maker.repeats:
         return
     # The same weights at the beginning, and other random numbers from there.
-    seed_everything(options.known_seed)
-    fresh = maker.fresh()
-    seed_everything(options.known_seed + 1)
-    again = count_training(fresh, until=math.inf, most=1 + before, leading=before)
-    if again.first == run.first:
+    fresh = work.fresh()
+    seed_everything(work.seed + 1)
+    if count_training(fresh, most=1 + leading, leading=leading).first == run.first:
         yield mistake_of(MistakeKind.NOISE_FIXED_SEED, "train")
 
 
@@ -337,9 +306,9 @@ def _noise_mistakes(training: PrivateTraining, steps: Counted, account: Told) ->
         yield mistake_of(MistakeKind.ACCOUNTANT_NOT_TOLD, "differs", found="; ".join(found))
 
 
-def _claim_mistakes(seen: _Seen) -> Iterator[Mistake]:
+def _claim_mistakes(seen: _Seen, notes: list[str]) -> Iterator[Mistake]:
     """A large delta, a claim that does not follow from the event, and what is printed instead."""
-    training, count, notes = seen.training, seen.records, seen.notes
+    training, count = seen.training, seen.records
     delta, claimed, event = training.delta, training.epsilon, training.event
     if not count:
         notes.append("the number of records is not known, so delta was not compared with it")
@@ -373,10 +342,10 @@ def _claim_mistakes(seen: _Seen) -> Iterator[Mistake]:
                     f"the claimed epsilon {claimed:g} is not proven: at most "
                     f"{upper} (upper bound) follows from the event"
                 )
-    yield from _printed_mistakes(seen)
+    yield from _printed_mistakes(seen, notes)
 
 
-def _printed_mistakes(seen: _Seen) -> Iterator[Mistake]:
+def _printed_mistakes(seen: _Seen, notes: list[str]) -> Iterator[Mistake]:
     """What the accountant itself says of the whole training."""
     training, updates = seen.training, seen.account.updates
     ask = getattr(training.accountant, "get_epsilon", None)
@@ -392,7 +361,7 @@ def _printed_mistakes(seen: _Seen) -> Iterator[Mistake]:
             warnings.simplefilter("ignore")
             printed = float(asked.get_epsilon(delta=training.delta))
     except Exception as error:
-        seen.notes.append(
+        notes.append(
             f"the accountant's get_epsilon raised {type(error).__name__}: {error}, so what it "
             "prints was not compared"
         )

@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.verification.training.batches import array_of, joined, leaves, records_of, rows, size
+from rdpkit.verification.training.checks.checking import Checking
 from rdpkit.verification.training.checks.noise import measure_noise
 from rdpkit.verification.training.checks.trials import Trials
 from rdpkit.verification.training.events import ALLOCATED, FULL, SHUFFLE, Told
 from rdpkit.verification.training.opacus import HUGE, Coordinates, canaries_join
-from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.state import TrainingState, seed_everything
-from rdpkit.verification.training.trainer import Batch, PrivateTraining, TrainingMaker, as_training
+from rdpkit.verification.training.trainer import Batch, PrivateTraining, as_training
 from rdpkit.verification.training.updates import Vector, observe, parameters_of
 
 Mask = NDArray[np.bool_]
@@ -63,9 +63,8 @@ def ended_early(made: int, wanted: int) -> list[str]:
     return [f"the time was enough for {made} of {wanted} updates"] if made < wanted else []
 
 
-def fewer(canaries: int, options: TrainingOptions, cause: str = "") -> list[str]:
+def fewer(canaries: int, asked: int, cause: str = "") -> list[str]:
     """A remark if there was no room for all canaries."""
-    asked = options.canaries
     return [f"{canaries} canaries in place of {asked}{cause}"] if canaries < asked else []
 
 
@@ -154,9 +153,9 @@ Who = Callable[[], tuple[NDArray[np.int64], Vector]]
 
 
 def _gradient_run(
+    work: Checking,
     training: PrivateTraining,
     account: Told,
-    options: TrainingOptions,
     # Calls the first for each update, and the second with its noisy gradients at all coordinates
     # over the noise, until the third says that it is enough.
     run: Callable[[Who, Callable[[Vector], None], Callable[[], bool]], None],
@@ -171,7 +170,7 @@ def _gradient_run(
     coins = rng.random(canaries) < 0.5
     signed = training.adjacency is Adjacency.REPLACE_ONE
     joining = Joining(account, signed=signed, effects=ratios, rng=rng)
-    wanted, made = options.steps or account.updates or 1, 0
+    wanted, made = work.options.steps or account.updates or 1, 0
 
     def who() -> tuple[NDArray[np.int64], Vector]:
         places = np.flatnonzero(joining.draw(canaries) & (coins | signed))
@@ -212,24 +211,23 @@ def _train(
 
 
 def white_box_run(
-    maker: TrainingMaker, account: Told, options: TrainingOptions, *, until: float
+    work: Checking, account: Told, *, until: float
 ) -> CanaryRun | None:  # None if canaries have no effect, or there is no noise to measure
     """Train once with gradient canaries in Opacus."""
-    seed_everything(options.known_seed)
-    training = maker.fresh()
+    training = work.fresh()
     parameters = tuple(p for p in training.optimizer.params if p.requires_grad)
-    measured = _measured(training, parameters, options.known_seed)
+    measured = _measured(training, parameters, work.seed)
     if measured is None:
         return None
     effects, scale, noise = measured
-    rng = np.random.default_rng([options.known_seed, 3])
+    rng = np.random.default_rng([work.seed, 3])
     usable = effects > _NEGLIGIBLE * effects.max()
     # As many as were asked for, unless the model is too small or too large for them.
     sizes = np.array([p.numel() for p in parameters])
     room, at_once = int(sizes[usable].sum()) // 2, _BYTES // (4 * int(sizes.sum()))
     rate = 1.0 if account.rate is None else account.rate
     most = max(2, min(room, int(at_once / max(rate, 1e-9))))
-    canaries = min(most, options.canaries)
+    canaries = min(most, work.options.canaries)
     cause = _HALF if most == room else ": what the memory holds"
     # Random coordinates of the parameters, each at most once.
     ends = np.cumsum(np.where(usable, sizes, 0))
@@ -246,16 +244,16 @@ def white_box_run(
             _train(training, training.step, enough)
 
     return _gradient_run(
+        work,
         training,
         account,
-        options,
         run,
         ratios=(effects / noise)[which],
         canaries=canaries,
         until=until,
         rng=rng,
         multiplier=noise / float(effects.max()),
-        notes=fewer(canaries, options, cause),
+        notes=fewer(canaries, work.options.canaries, cause),
     )
 
 
@@ -301,11 +299,10 @@ def _measured(
 
 
 def noisy_sum_run(
-    maker: TrainingMaker, account: Told, options: TrainingOptions, *, until: float
+    work: Checking, account: Told, *, until: float
 ) -> CanaryRun | None:  # None if a canary has no effect, or there is no noise
     """Make as many noisy sums as the training has updates, each of the canaries that join it."""
-    seed_everything(options.known_seed)
-    training = maker.fresh()
+    training = work.fresh()
     size = sum(values.size for values in parameters_of(training).values())
     state = TrainingState(training)
     # What one canary adds, with noise that cancels, and the standard deviation of the noise.
@@ -314,19 +311,19 @@ def noisy_sum_run(
     found = []
     for gradients in (nobody, one):
         state.restore()
-        state.reseed(options.known_seed)
+        state.reseed(work.seed)
         found.append(_summed(training, gradients))
     noise = float(np.array([_summed(training, nobody) for _ in range(_DRAWS)]).std())
     state.restore()
     effect = float((found[1] - found[0])[0])
     if effect <= 0.0 or noise <= 0.0:
         return None
-    rng = np.random.default_rng([options.known_seed, 5])
-    canaries = max(2, min(options.canaries, size // 2))
+    rng = np.random.default_rng([work.seed, 5])
+    canaries = max(2, min(work.options.canaries, size // 2))
     places = rng.permutation(size)[: canaries + OTHERS]
 
     def run(who: Who, seen: Callable[[Vector], None], enough: Callable[[], bool]) -> None:
-        seed_everything(options.known_seed + 1)
+        seed_everything(work.seed + 1)
         while not enough():
             there, signs = who()
             gradients = np.zeros((there.size, size))
@@ -334,16 +331,16 @@ def noisy_sum_run(
             seen(_summed(training, gradients)[places] / noise)
 
     return _gradient_run(
+        work,
         training,
         account,
-        options,
         run,
         ratios=np.full(places.size, effect / noise),
         canaries=canaries,
         until=until,
         rng=rng,
         multiplier=noise / effect,
-        notes=[_NOTE, *fewer(canaries, options, _HALF)],
+        notes=[_NOTE, *fewer(canaries, work.options.canaries, _HALF)],
     )
 
 
@@ -365,20 +362,19 @@ def _summed(training: PrivateTraining, rows: Vector) -> Vector:
 
 
 def black_box_run(
-    maker: TrainingMaker, account: Told, options: TrainingOptions, *, until: float
+    work: Checking, account: Told, *, until: float
 ) -> CanaryRun | str:  # Why there was none, in words
     """Train once with records as canaries; a score is how much the loss of one fell."""
-    seed_everything(options.known_seed)
-    training = maker.fresh()
+    training = work.fresh()
     if training.with_records is None or training.losses is None:
         return _NO_CANARIES
-    rng = np.random.default_rng([options.known_seed, 4])
-    found = _canaries(training, options.canaries, rng)
+    rng = np.random.default_rng([work.seed, 4])
+    found = _canaries(training, work.options.canaries, rng)
     if found is None:
         return "no records can be canaries: neither held-out records nor labels were found"
     extra, kind = found
     coins = rng.random(size(extra)) < 0.5
-    wanted, made = options.steps or account.updates or 1, 0
+    wanted, made = work.options.steps or account.updates or 1, 0
     try:
         chosen = _records(training, extra, np.flatnonzero(coins).tolist())
         with_them = as_training(training.with_records(chosen))
@@ -402,7 +398,7 @@ def black_box_run(
         scores=before - after,
         updates=made,
         kind=kind,
-        notes=(*fewer(coins.size, options), *ended_early(made, wanted)),
+        notes=(*fewer(coins.size, work.options.canaries), *ended_early(made, wanted)),
     )
 
 

@@ -42,6 +42,17 @@ class StepEvidence:
     divided: bool = False
     """Whether the noise is known to be divided by the number of records at hand."""
 
+    @classmethod
+    def at(cls, moment: Moment, level: float, *, divided: bool = False) -> StepEvidence:
+        """All that was seen, with limits that hold together except with this probability."""
+        return cls(
+            moment=moment,
+            effects=moment.found,
+            limits=moment.noise.upper(level),
+            failure=level / max(1, len(moment.found)),
+            divided=divided,
+        )
+
     @property
     def noise(self) -> NoiseMeasured:
         """The noise."""
@@ -121,7 +132,7 @@ def dependence_mistakes(evidence: StepEvidence) -> Iterator[Mistake]:
     bare = [name for name in evidence.noise.missing() if name in moved]
     if bare:
         yield mistake_of(MistakeKind.NO_NOISE_ON_PARAMETERS, names=_names(bare))
-    model = evidence.moment.trials.training.model
+    model = evidence.moment.effects.trials.training.model
     # Layers that normalise with the batch's own statistics.
     normalised = [
         name or type(module).__name__
@@ -142,7 +153,7 @@ def dependence_mistakes(evidence: StepEvidence) -> Iterator[Mistake]:
 
 def _least_additive(evidence: StepEvidence) -> tuple[Effect, Effect] | None:
     """The two effects of one record on two batches that differ most, if they differ."""
-    event = evidence.moment.trials.training.event
+    event = evidence.moment.effects.trials.training.event
     if evidence.told and int(getattr(event, "microbatch_size", 1)) > 1:
         return None
     worst, found = _ADDITIVE, None
@@ -333,7 +344,7 @@ def _saturated(lengths: list[float]) -> bool:
 
 def _candidates(evidence: StepEvidence) -> Iterator[frozenset[str]]:
     """Sets of parameters that may have been left out, the smaller first."""
-    names, training = list(evidence.noise.places), evidence.moment.trials.training
+    names, training = list(evidence.noise.places), evidence.moment.effects.trials.training
     groups: dict[str, set[str]] = {}
     for name in names:
         module, _, last = name.rpartition(".")

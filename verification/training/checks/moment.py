@@ -28,7 +28,6 @@ from rdpkit.verification.training.checks.trials import (
     Trials,
 )
 from rdpkit.verification.training.events import POISSON, TRUNCATED, UNKNOWN, Told, told
-from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.state import Held
 from rdpkit.verification.training.trainer import Batch, PrivateTraining
 from rdpkit.verification.training.updates import Rhythm, Vector
@@ -42,13 +41,10 @@ _TRIED = 6
 class Moment:
     """What is seen of the steps from one state of the training."""
 
-    trials: Trials
-    width: int | None
-    joins: bool
-    small: Batch
+    effects: Effects  # Makes the updates
+    small: Batch  # A batch of as few records as the step takes
     noise: NoiseMeasured
-    effects: Effects
-    found: list[Effect]
+    found: list[Effect]  # What records changed; empty if noise does not cancel
     account: Told
 
     @property
@@ -71,22 +67,22 @@ class Moment:
 def look_at(
     training: PrivateTraining,
     rhythm: Rhythm,
-    options: TrainingOptions,
-    notes: list[str],
     *,
+    seed: int,
     until: float,
+    notes: list[str] | None = None,
     pairs: int = _PAIRS,
     records: int = _TRIED,
     there: Batch | None = None,
 ) -> Moment:
     """Measure the noise, and what records change, from the present state."""
-    seed, now = options.known_seed, time.perf_counter()
-    account = told(training.event)
+    now, account = time.perf_counter(), told(training.event)
     trials = Trials(training, records=_RECORDS, rhythm=rhythm, found=there)
     width = _only_width(trials)
     joins = width is None and account.sampling in (POISSON, TRUNCATED, UNKNOWN)
     if width is not None and there is None:
-        notes.append(f"the step takes no small batches, so all trials have {width} records")
+        if notes is not None:
+            notes.append(f"the step takes no small batches, so all trials have {width} records")
         trials = Trials(training, records=2 * width + _TRIED, rhythm=rhythm)
     least = SMALL if joins else min(width or LARGE, trials.available // 2)
     small = trials.batch(*range(least))
@@ -99,16 +95,7 @@ def look_at(
         )
         if cancels:
             found = list(effects.all(records=records, until=until))
-    return Moment(
-        trials=trials,
-        width=width,
-        joins=joins,
-        small=small,
-        noise=noise,
-        effects=effects,
-        found=found,
-        account=account,
-    )
+    return Moment(effects=effects, small=small, noise=noise, found=found, account=account)
 
 
 def _only_width(trials: Trials) -> int | None:
@@ -150,31 +137,31 @@ class Changed(StrEnum):
     )
 
 
-def changed_after_noise(moment: Moment, seed: int) -> Changed | None:
+def changed_after_noise(moment: Moment) -> Changed | None:
     """Why what a record changes beside the noise cannot be seen in updates; None if it can."""
     if moment.noise.sparse:
         return Changed.SPARSE
-    if _scaled_after_noise(moment, seed):
+    if _scaled_after_noise(moment):
         return Changed.SCALED
     # Whether a batch with a large record shows the same noise as another one differently.
-    bent = bool(moment.found) and _bends(moment, moment.strongest, seed + _OTHER_SEEDS, pairs=2)
+    bent = bool(moment.found) and _bends(moment, moment.strongest, _OTHER_SEEDS, pairs=2)
     return Changed.BENT if bent else None
 
 
-def _scaled_after_noise(moment: Moment, seed: int) -> bool:
+def _scaled_after_noise(moment: Moment) -> bool:
     """Whether updates are changed after noise was added: scaled to one length, or cut at some.
 
     So they are if they have one length whatever the noise is, or entries of one size, as Adam's; if
     the two longest of them are of one length; or if several entries are, in one update or another,
     of the largest size of all.
     """
-    trials, effects = moment.trials, moment.effects
+    effects = moment.effects
     batches = [moment.small, moment.small, moment.strongest, moment.strongest]
-    if moment.width is None:
+    if effects.width is None:
         batches += [effects.together(effects.bases[1][:-1], moment.strongest)] * 2
     # Equal seeds would give equal lengths where a record changes nothing.
     updates = [
-        trials.update(batch, seed + _OTHER_SEEDS + place).vector
+        effects.trials.update(batch, effects.seed + _OTHER_SEEDS + place).vector
         for place, batch in enumerate(batches)
     ]
     several = updates[0].size >= _FEWEST_ENTRIES
@@ -196,26 +183,27 @@ def _scaled_after_noise(moment: Moment, seed: int) -> bool:
     return not moment.noise.handed and bool(near.mean() > 0.5)
 
 
-def bends_sometimes(moment: Moment, seed: int) -> bool:
+def bends_sometimes(moment: Moment) -> bool:
     """Whether some noise shows differently in a batch of all records, as a noisy divisor does."""
-    trials = moment.trials
-    if moment.width is not None or not moment.found:
+    trials = moment.effects.trials
+    if moment.effects.width is not None or not moment.found:
         return False
     everything = trials.batch(*range(trials.available))
-    return _bends(moment, everything, seed + 2 * _OTHER_SEEDS, pairs=_FOR_SOME)
+    return _bends(moment, everything, 2 * _OTHER_SEEDS, pairs=_FOR_SOME)
 
 
-def _bends(moment: Moment, other: Batch, seed: int, *, pairs: int) -> bool:
+def _bends(moment: Moment, other: Batch, further: int, *, pairs: int) -> bool:
     """Whether another batch than the small one shows the same noise differently.
 
     Differences of two seeds are compared for several pairs of seeds. Whatever a batch does to the
     scale of each entry is the same for all; only a curved function of the sum with noise is not.
     """
+    trials, seed = moment.effects.trials, moment.effects.seed + further
 
     def differences(batch: Batch) -> Iterator[tuple[Vector, float]]:
         """What two seeds change, and its rounding errors."""
         for place in range(pairs):
-            one, two = (moment.trials.update(batch, seed + 2 * place + more) for more in (0, 1))
+            one, two = (trials.update(batch, seed + 2 * place + more) for more in (0, 1))
             yield one.vector - two.vector, one.rounding + two.rounding
 
     small, large = list(differences(moment.small)), list(differences(other))

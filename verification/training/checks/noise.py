@@ -334,9 +334,9 @@ def _seen(
 
 
 def repeated(
-    vectors: list[Vector],  # Updates, in the order of the steps
-    # The fresh noise of each of these updates, measured with other seeds from the same states.
-    noises: Sequence[NoiseMeasured],
+    # Updates, in the order of the steps, and the fresh noise of each, measured with other seeds
+    # from the same states.
+    updates: Sequence[tuple[Vector, NoiseMeasured]],
     *,
     limits: float,  # How often a standard deviation may be below its limit, in (0, 1)
     # How often updates with fresh noise may be that near to each other, in (0, 1).
@@ -356,14 +356,14 @@ def repeated(
     noise, which is above its lower confidence limit.
     """
     spread = spread if spread == 1.0 else 0.5 * spread
-    places = noises[0].places
+    places = updates[0][1].places
     parts = [name for name, place in places.items() if place.stop - place.start >= _FEWEST]
-    pairs = len(vectors) * (len(vectors) - 1) // 2
+    pairs = math.comb(len(updates), 2)
     if not parts or not pairs:
         return None
-    lower = [noise.lower(limits / len(noises), spread) for noise in noises]
-    for late, early in ((j, i) for j in range(len(vectors)) for i in range(j)):
-        difference = vectors[late] - vectors[early]
+    lower = [noise.lower(limits / len(updates), spread) for _, noise in updates]
+    for late, early in ((j, i) for j in range(len(updates)) for i in range(j)):
+        difference = updates[late][0] - updates[early][0]
         for name in parts:
             part = difference[places[name]]
             least = stats.chi2.ppf(distances / (pairs * len(parts)), spread * part.size) / spread

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import time
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from rdpkit.verification.training.checks.canaries import (
     noisy_sum_run,
     white_box_run,
 )
+from rdpkit.verification.training.checks.checking import Checking
 from rdpkit.verification.training.events import UNKNOWN, Told, of_updates, told, with_noise
 from rdpkit.verification.training.opacus import takes_gradient_canaries
 from rdpkit.verification.training.options import TrainingOptions
@@ -64,89 +64,68 @@ def check_run(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     most ``options.rate_of_a_check``. Each lower bound is too large with probability at most
     1 - ``options.confidence``, if what it is given is true.
     """
-    began = time.perf_counter()
-    training = maker.fresh()
+    work = Checking("run", maker, options)
+    training, until = maker.fresh(), work.until(_TRAINED)
     account = told(training.event)
-    until = began + _TRAINED * options.seconds
     if account.sampling == UNKNOWN or account.updates is None or account.parts > 1:
-        return _skipped(
-            options, began, "the event does not say how each update is made; see the other checks"
+        return work.result(
+            skipped="the event does not say how each update is made; see the other checks"
         )
     white = None
     if takes_gradient_canaries(training):
-        white = white_box_run(maker, account, options, until=until)
+        white = white_box_run(work, account, until=until)
     if white is None and training.noisy_sum is not None:
-        white = noisy_sum_run(maker, account, options, until=until)
+        white = noisy_sum_run(work, account, until=until)
     if white is not None:
-        return _of_white_box(white, account, options, began)
-    black = black_box_run(maker, account, options, until=until)
+        return _of_white_box(work, white, account)
+    black = black_box_run(work, account, until=until)
     if isinstance(black, str):
-        return _skipped(options, began, black)
+        return work.result(skipped=black)
     training = black.training
-    stricter = _by_guesses(black, options, confidence=1.0 - options.rate_of_a_check)
+    stricter = _by_guesses(black, 1.0 - work.rates.rate).epsilon
     event = of_updates(training.event, told(training.event), black.updates)
     proven = events.upper(event, delta=training.delta, adjacency=training.adjacency)
     upper = math.inf if proven is None else proven
-    more = stricter.epsilon > min(upper, math.inf if training.epsilon is None else training.epsilon)
-    return _result(
-        black,
-        options,
-        began,
-        test="guesses of who is in",
-        shown=stricter.epsilon if more else None,
-        accounted=upper,
-    )
+    more = stricter > min(upper, math.inf if training.epsilon is None else training.epsilon)
+    work.rates.equally("guesses of who is in")
+    return _result(work, black, shown=stricter if more else None, accounted=upper)
 
 
-def _skipped(options: TrainingOptions, began: float, why: str) -> CheckResult:
-    return CheckResult(
-        name="run",
-        false_alarm_rate=options.rate_of_a_check,
-        skipped=why,
-        seconds=time.perf_counter() - began,
-    )
-
-
-def _of_white_box(
-    run: CanaryRun, account: Told, options: TrainingOptions, began: float
-) -> CheckResult:
-    training = run.training
+def _of_white_box(work: Checking, run: CanaryRun, account: Told) -> CheckResult:
+    training, options = run.training, work.options
     assert run.others is not None
     leaks = EventLeaks(of_updates(training.event, account, run.updates), training.adjacency)
     signed = training.adjacency is Adjacency.REPLACE_ONE
+    rate = work.rates.equally("leak of the run")
     test = RankTest(
         run.inside,
         run.outside if signed else np.concatenate([run.others, run.outside]),
-        seed=options.known_seed,
+        seed=work.seed,
         weights=leaks,
         told=1.0,
-        failure=options.rate_of_a_check,
+        failure=rate,
     )
     failure = 1.0 - options.confidence
-    until = began + _SHARPENED * options.seconds
+    until = work.began + _SHARPENED * options.seconds
     leak = test.lower_bound(leaks, failure=failure, most=_LARGEST_LEAK, until=until)
-    mu = test.lower_bound(GAUSSIAN, failure=failure, most=_LARGEST_MU)
     made = f"{run.updates} updates"
     bound = TrainingLowerBound(
         epsilon=leaks.epsilon(leak, training.delta),
         delta=training.delta,
         confidence=options.confidence,
         given=f"{_INDEPENDENT}, and that {made} leak as the told event does with some noise",
-        mu=mu,
+        mu=test.lower_bound(GAUSSIAN, failure=failure, most=_LARGEST_MU),
     )
     as_told = leaks.epsilon(1.0, training.delta)
     claimed = math.inf if training.epsilon is None else training.epsilon
-    rate, shown = options.rate_of_a_check, None
-    more = test.p_value(leaks, 1.0) <= rate
+    more, shown = test.p_value(leaks, 1.0) <= rate, None
     # Nothing below the told leak is of interest, unless less was claimed.
     if more or claimed < as_told:
         leak = test.lower_bound(leaks, failure=rate, most=_LARGEST_LEAK, until=until)
         shown = leaks.epsilon(max(leak, 1.0) if more else leak, training.delta)
     return _result(
+        work,
         run,
-        options,
-        began,
-        test="leak of the run",
         shown=shown if shown is not None and (more or shown > claimed) else None,
         accounted=as_told,
         measured=(
@@ -159,11 +138,9 @@ def _of_white_box(
 
 
 def _result(
+    work: Checking,
     run: CanaryRun,
-    options: TrainingOptions,
-    began: float,
     *,
-    test: str,
     shown: float | None,  # The epsilon that is shown, if it is more than told or claimed
     accounted: float,
     measured: tuple[tuple[str, str], ...] = (),
@@ -171,7 +148,7 @@ def _result(
     notes: tuple[str, ...] = (),
 ) -> CheckResult:
     """What every run with canaries shows, and what this one shows besides."""
-    training, mistakes = run.training, []
+    training, options, mistakes = run.training, work.options, []
     if shown is not None:
         epsilon = training.epsilon
         more = mistake_of(
@@ -195,28 +172,22 @@ def _result(
         family="the training leaks as two Gaussians at some distance do",
         mu=guessed.leak,
     )
-    return CheckResult(
-        name="run",
-        false_alarm_rate=options.rate_of_a_check,
-        mistakes=tuple(mistakes),
+    return work.result(
+        mistakes=mistakes,
         measured=(
             ("canaries", f"{run.coins.size}, of which {int(run.coins.sum())} were in; {run.kind}"),
             ("updates", str(run.updates)),
             *measured,
         ),
-        bounds=(*bounds, by_tradeoff, _by_guesses(run, options, confidence=options.confidence)),
+        bounds=(*bounds, by_tradeoff, _by_guesses(run, options.confidence)),
         notes=(*run.notes, *notes),
-        spent={test: options.rate_of_a_check},
         scores=CanaryScores(
             inside=tuple(map(float, run.inside)), outside=tuple(map(float, run.outside))
         ),
-        seconds=time.perf_counter() - began,
     )
 
 
-def _by_guesses(
-    run: CanaryRun, options: TrainingOptions, *, confidence: float
-) -> TrainingLowerBound:
+def _by_guesses(run: CanaryRun, confidence: float) -> TrainingLowerBound:
     """By right guesses of who is in, for a number of guesses that was fixed beforehand."""
     each = max(1, int(_GUESSED * run.coins.size))
     found = one_run_audit(

@@ -6,10 +6,10 @@ batches and the records in them are compared with what the event says.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +17,10 @@ import rdpkit
 from rdpkit import Event
 from rdpkit.formats.numbers import how_many, rounded_down
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
-from rdpkit.verification.estimators.error_budget import ErrorBudget
 from rdpkit.verification.training import events
 from rdpkit.verification.training.batches import Key, keys_of_batch, keys_of_records, parts_of
 from rdpkit.verification.training.checks import draw_tests
+from rdpkit.verification.training.checks.checking import Checking
 from rdpkit.verification.training.checks.draw_evidence import (
     TESTS,
     DrawEvidence,
@@ -71,36 +71,35 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
     ------
     rdpkit, theory page "Checks of a training".
     """
-    began = time.perf_counter()
-    seed_everything(options.known_seed)
-    training = maker.fresh()
-    account = told(training.event)
-    state = TrainingState(training)
-    seed_everything(options.known_seed)
-    budget = _SHARE_OF_TIME * options.seconds
-    rhythm = _rhythm(maker, options, time.perf_counter() + budget)
-    rates = ErrorBudget(options.rate_of_a_check)
-    level = rates.equally(*TESTS, NEVER_DRAWN, ANOTHER_START)
-    until = time.perf_counter() + budget
+    work = Checking("sampler", maker, options)
+    training = work.fresh()
+    account, state = told(training.event), TrainingState(training)
+    # How many batches an update is made from; one, where the steps cannot say.
+    try:
+        rhythm = rhythm_of(work.fresh(), until=work.until(_SHARE_OF_TIME))
+    except ValueError:
+        rhythm = Rhythm()
+    seed_everything(work.seed)
+    level = work.rates.equally(*TESTS, NEVER_DRAWN, ANOTHER_START)
+    until = work.until(_SHARE_OF_TIME)
     draws = see_draws(training, until=until, account=account, calls=rhythm.calls, level=level)
     state.restore()
-    contents = _contents(training, options, until=time.perf_counter() + 0.5 * budget)
+    contents = _contents(work, training, until=work.until(0.5 * _SHARE_OF_TIME))
     state.restore()
     if draws is None or not len(draws.sizes):
         # The contents of records may have been compared all the same.
-        nothing = "" if contents.mistakes else _NO_BATCHES
-        return dataclasses.replace(contents, skipped=nothing, seconds=time.perf_counter() - began)
+        return work.result(
+            **contents, skipped="" if contents["mistakes"] else _NO_BATCHES, spent={}
+        )
     if not rhythm.regular and draws.source != BATCH_SAMPLER:
         draws = draws.changed(_IRREGULAR, known=False, units=False)
-    rng = np.random.default_rng(options.known_seed)
-    seen = evidence_of(draws, account, level=level, rng=rng)
-    notes = [*draws.notes, *contents.notes, *_notes(seen)]
-    mistakes = [*mistakes_of_draws(seen), *contents.mistakes]
+    seen = evidence_of(draws, account, level=level, rng=np.random.default_rng(work.seed))
+    notes = [*draws.notes, *work.notes, *_notes(seen)]
+    mistakes = [*mistakes_of_draws(seen), *contents["mistakes"]]
     known_start = False
     if account.sampling not in (FULL, UNKNOWN) and draws.known:
         if maker.repeats:
-            until = time.perf_counter() + budget
-            fixed = _same_start(maker, draws, seen, options, until, calls=rhythm.calls)
+            fixed = _same_start(work, draws, seen, calls=rhythm.calls)
             if fixed is not None and fixed.kind not in {one.kind for one in mistakes}:
                 mistakes.append(fixed)
             known_start = fixed is not None
@@ -110,43 +109,20 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
     compared = account.sampling == FULL or (
         account.sampling != UNKNOWN and (draws.counted or draws.known)
     )
-    return CheckResult(
-        name="sampler",
-        false_alarm_rate=options.rate_of_a_check,
-        mistakes=tuple(mistakes),
-        measured=(*_measured(draws, seen), *contents.measured),
-        bounds=tuple(_bounds(training, seen, kinds, options.confidence, known=known_start)),
-        notes=tuple(notes),
+    return work.result(
+        mistakes=mistakes,
+        measured=[*_measured(draws, seen), *contents["measured"]],
+        bounds=_bounds(training, seen, kinds, options.confidence, known=known_start),
+        notes=notes,
         inconclusive="" if compared else _NOT_COMPARED,
-        spent=rates.spent,
-        seconds=time.perf_counter() - began,
     )
 
 
-def _rhythm(maker: TrainingMaker, options: TrainingOptions, until: float) -> Rhythm:
-    """How many batches an update is made from; one, where the steps cannot say."""
-    seed_everything(options.known_seed)
-    try:
-        return rhythm_of(maker.fresh(), until=until)
-    except ValueError:
-        return Rhythm()
-    finally:
-        seed_everything(options.known_seed)
-
-
-def _same_start(
-    maker: TrainingMaker,
-    draws: Draws,
-    seen: DrawEvidence,
-    options: TrainingOptions,
-    until: float,
-    *,
-    calls: int,
-) -> Mistake | None:
+def _same_start(work: Checking, draws: Draws, seen: DrawEvidence, *, calls: int) -> Mistake | None:
     """Whether another training, with other global seeds, draws the same batches."""
-    seed_everything(options.known_seed + 1)
-    second = maker.fresh()
-    seed_everything(options.known_seed + 1)
+    until = work.until(_SHARE_OF_TIME)
+    second = work.fresh(1)
+    seed_everything(work.seed + 1)
     other = see_draws(
         second, until=until, batches=_BATCHES_OF_A_START, calls=calls, level=seen.level
     )
@@ -187,19 +163,21 @@ def _measured(draws: Draws, seen: DrawEvidence) -> Iterator[tuple[str, str]]:
 
 
 def _contents(
+    work: Checking,  # Which is told what could not be read
     training: PrivateTraining,  # Its ``records``, ``held_out`` and ``loader`` are read
-    options: TrainingOptions,
     *,
     until: float,  # When to stop, by the clock of ``time.perf_counter``
-) -> CheckResult:
-    """Compare held-out records with training records and with the batches, by their bytes."""
-    there, held_out, rate = training.records, training.held_out, options.rate_of_a_check
+) -> dict[str, list[Any]]:
+    """Compare held-out records with training records and with the batches, by their bytes.
+
+    Returns mistakes, and what was measured.
+    """
+    there, held_out, notes = training.records, training.held_out, work.notes
     parts = None if there is None else parts_of(there)
     if there is not None and held_out is not None:
         parts = min(filter(None, (parts, parts_of(held_out))), default=None)
     trained = None if there is None else keys_of_records(there, parts=parts, until=until)
     kept = None if held_out is None else keys_of_records(held_out, parts=parts, until=until)
-    notes = []
     if trained and (again := len(trained) - len(set(trained))):
         notes.append(
             f"{how_many(again, 'record')} of {len(trained)} have the same content as an earlier "
@@ -208,7 +186,7 @@ def _contents(
     if held_out is not None and kept is None:
         notes.append("held-out records could not be read, or not in the time there is")
     if kept is None:
-        return CheckResult(name="sampler", false_alarm_rate=rate, notes=tuple(notes))
+        return {"mistakes": [], "measured": []}
     if trained is None and there is not None:
         notes.append("training records could not all be read in the time there is")
     among = set(kept)
@@ -224,13 +202,10 @@ def _contents(
         shown = ", ".join(map(str, places[:_SHOWN])) + (", ..." if len(places) > _SHOWN else "")
         where = f"among the {len(trained or ())} training records, at position {shown}"
     count, kind = how_many(len(kept), "held-out record"), MistakeKind.HELD_OUT_IN_TRAINING
-    return CheckResult(
-        name="sampler",
-        false_alarm_rate=rate,
-        mistakes=(mistake_of(kind, both=len(both), kept=count, where=where),) if both else (),
-        measured=(("held-out records", f"{len(both)} of {len(kept)} are trained on"),),
-        notes=tuple(notes),
-    )
+    return {
+        "mistakes": [mistake_of(kind, both=len(both), kept=count, where=where)] if both else [],
+        "measured": [("held-out records", f"{len(both)} of {len(kept)} are trained on")],
+    }
 
 
 def _bounds(

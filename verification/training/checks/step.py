@@ -21,9 +21,9 @@ from rdpkit.verification.blackbox.mistakes import (
     first_of_each_kind,
     mistake_of,
 )
-from rdpkit.verification.estimators.error_budget import ErrorBudget
 from rdpkit.verification.training import events
 from rdpkit.verification.training.batches import size
+from rdpkit.verification.training.checks.checking import Checking
 from rdpkit.verification.training.checks.clipping import (
     StepEvidence,
     clipping_mistakes,
@@ -116,134 +116,105 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     told multiple of it to the sum, is rejected with probability at most
     ``options.rate_of_a_check``.
     """
-    began = time.perf_counter()
-    until = began + _SHARE_OF_TIME * options.seconds
-    seed_everything(options.known_seed)
-    rhythm = rhythm_of(maker.fresh(), until=began + 0.2 * (until - began))
-    seed_everything(options.known_seed)
-    training = maker.fresh()
-    budget = ErrorBudget(options.rate_of_a_check)
+    work = Checking("step", maker, options)
+    until, notes = work.until(_SHARE_OF_TIME), work.notes
+    rhythm = rhythm_of(work.fresh(), until=work.until(0.2 * _SHARE_OF_TIME))
+    training = work.fresh()
     later = (f"{test} {place + 1}" for test in LATER for place in range(len(_MOMENTS)))
-    level = budget.equally(*TESTS, *later)
-    notes = _dropout_off(training)
+    level = work.rates.equally(*TESTS, *later)
+    if _dropout_off(training):
+        notes.append("dropout was switched off for the check of the step")
     if not rhythm.regular:
         notes.append(_IRREGULAR)
     elif rhythm.calls > 1:
         notes.append(
             f"an update is made from {rhythm.calls} calls of step(batch), and seen as a whole"
         )
-    moment = look_at(training, rhythm, options, notes, until=until)
+    moment = look_at(training, rhythm, seed=work.seed, until=until, notes=notes)
     if moment.noise.nowhere:
-        mistakes, inconclusive = _without_noise(maker, moment, options)
-        return CheckResult(
-            name="step",
-            false_alarm_rate=options.rate_of_a_check,
-            mistakes=tuple(mistakes),
-            measured=(("trials", str(moment.trials.made)),),
-            notes=tuple(notes),
-            inconclusive=inconclusive,
-            spent=budget.spent,
-            seconds=time.perf_counter() - began,
+        mistakes = _without_noise(work, moment)
+        return work.result(
+            mistakes=mistakes,
+            measured=[("trials", str(moment.effects.trials.made))],
+            inconclusive="" if mistakes else _DRAWN_BEFORE,
         )
     if moment.noise.uneven:
         notes.append(_UNEVEN)
-    changed = changed_after_noise(moment, options.known_seed)
+    changed = changed_after_noise(moment)
     if changed is not None and training.noisy_sum is not None:
-        beneath = _beneath(moment, options, until=until)
+        beneath = _beneath(moment, until=until)
         if beneath is not None:
             notes.append(_BENEATH)
             moment, changed = beneath, None
     scaled = changed is Changed.SCALED
     scale, divided = None, False
     if changed is None or scaled:
-        scale, divided = _other_scale(
-            moment, seed=options.known_seed, rate=level, scaled=scaled, until=until
-        )
-    evidence = _evidence(moment, level, divided=divided)
-    mistakes = [*_carried(moment, options.known_seed), *filter(None, [scale])]
+        scale, divided = _other_scale(moment, rate=level, scaled=scaled, until=until)
+    evidence = StepEvidence.at(moment, level, divided=divided)
+    mistakes = [*_carried(moment), *filter(None, [scale])]
     if changed is None:
         mistakes += [
             *dependence_mistakes(evidence),
             *clipping_mistakes(evidence),
-            *(laws := list(_law_mistakes(moment, level, options.known_seed, notes))),
+            *(laws := list(_law_mistakes(moment, level, notes))),
         ]
         # Entries that are the same noise are no independent evidence of what comes again.
         if MistakeKind.NOISE_SHARED not in {one.kind for one in laws}:
-            mistakes += _repetition_mistakes(
-                maker, moment, level, options.known_seed, notes, until=until
-            )
+            mistakes += _repetition_mistakes(work, moment, level, until=until)
     if not mistakes and changed is None:
-        mistakes += _later_mistakes(maker, moment, level, options, notes, until=until)
-    return CheckResult(
-        name="step",
-        false_alarm_rate=options.rate_of_a_check,
-        mistakes=_one_of_a_kind(mistakes),
-        measured=tuple(_measured(evidence, moment.trials)),
-        bounds=tuple(_bounds(evidence, options)) if moment.account.parts == 1 else (),
-        notes=tuple(notes),
+        mistakes += _later_mistakes(work, moment, level, until=until)
+    # A gradient that is not clipped, or noise that is missing somewhere, makes noise too small as
+    # well; to say so twice would hide the cause.
+    others = [one for one in mistakes if one.kind is not MistakeKind.NOISE_TOO_SMALL]
+    return work.result(
+        mistakes=first_of_each_kind(others or mistakes),
+        measured=_measured(evidence),
+        bounds=_bounds(evidence, options.confidence) if moment.account.parts == 1 else (),
         inconclusive=changed or ("" if moment.found else _NOT_CANCELLED),
-        spent=budget.spent,
-        seconds=time.perf_counter() - began,
     )
 
 
-def _beneath(moment: Moment, options: TrainingOptions, *, until: float) -> Moment | None:
+def _beneath(moment: Moment, *, until: float) -> Moment | None:
     """The noisy sums that a step asks its own function for; None if they are not all it uses."""
-    training = moment.trials.training
-    moment.trials.state.restore()
-    if not uses_sums_alone(training, moment.small, moment.strongest):
+    trials = moment.effects.trials
+    trials.state.restore()
+    if not uses_sums_alone(trials.training, moment.small, moment.strongest):
         return None
-    sums = dataclasses.replace(moment.trials.rhythm, before=0, sums=True)
-    found = look_at(training, sums, options, [], until=until)
-    if found.noise.nowhere or changed_after_noise(found, options.known_seed) is not None:
-        return None
-    return found
+    sums = dataclasses.replace(trials.rhythm, before=0, sums=True)
+    found = look_at(trials.training, sums, seed=moment.effects.seed, until=until)
+    return None if found.noise.nowhere or changed_after_noise(found) is not None else found
 
 
-def _evidence(moment: Moment, level: float, *, divided: bool = False) -> StepEvidence:
-    return StepEvidence(
-        moment=moment,
-        effects=moment.found,
-        limits=moment.noise.upper(level),
-        failure=level / max(1, len(moment.found)),
-        divided=divided,
-    )
-
-
-def _carried(moment: Moment, seed: int) -> Iterator[Mistake]:
+def _carried(moment: Moment) -> Iterator[Mistake]:
     """What a step keeps of its batch, where each record is told to be in one update at a time."""
+    effects = moment.effects
     if moment.account.sampling == UNKNOWN or not moment.found:
         return
-    count = len(moment.effects.bases[0])
-    places = moment.effects.bases[1] + moment.effects.records
-    other = moment.trials.batch(*[place for place in places if place >= count][:count])
-    one = moment.trials.batch(*moment.effects.bases[0])
+    count = len(effects.bases[0])
+    places = [place for place in effects.bases[1] + effects.records if place >= count][:count]
+    one, other = effects.trials.batch(*effects.bases[0]), effects.trials.batch(*places)
     if size(one) == size(other):
-        yield from carried_mistakes(moment.trials, one, other, seed=seed)
+        yield from carried_mistakes(effects.trials, one, other, seed=effects.seed)
 
 
 def _later_mistakes(
-    maker: TrainingMaker,
-    first: Moment,
-    level: float,
-    options: TrainingOptions,
-    notes: list[str],
-    *,
-    until: float,
+    work: Checking, first: Moment, level: float, *, until: float
 ) -> Iterator[Mistake]:
     """The same at later moments of a training that goes on."""
     updates = first.account.updates or 1
     if updates < 2 or not first.found:
         return
-    if splits_batches(maker.fresh().loader):
-        notes.append("steps were looked at in the first update alone: the loader splits batches")
+    if splits_batches(work.maker.fresh().loader):
+        work.notes.append(
+            "steps were looked at in the first update alone: the loader splits batches"
+        )
         return
-    seed_everything(options.known_seed + 1)
-    training = maker.fresh()
+    training = work.fresh(1)
     _dropout_off(training)
-    TrainingState(training).reseed(options.known_seed + 1)
+    TrainingState(training).reseed(work.seed + 1)
     began = TrainingState(training)
-    before, rhythm = first.trials.rhythm.before, first.trials.rhythm
+    rhythm = first.effects.trials.rhythm
+    before = rhythm.before
     made = _advance(training, before, rhythm.calls, until=until)
     rhythm = dataclasses.replace(rhythm, before=0)
     reached = 0
@@ -256,15 +227,16 @@ def _later_mistakes(
         later = look_at(
             training,
             rhythm,
-            options,
-            [],
+            seed=work.seed,
             until=until,
             pairs=_PAIRS_LATER,
             records=_TRIED_LATER,
-            there=first.trials.records,
+            there=first.effects.trials.records,
         )
-        if changed_after_noise(later, options.known_seed) is not None:
-            notes.append("later updates are changed after noise was added, and were not compared")
+        if changed_after_noise(later) is not None:
+            work.notes.append(
+                "later updates are changed after noise was added, and were not compared"
+            )
             break
         reached = (made - before) // rhythm.calls
         for mistake in _mistakes_of_moment(first, later, level):
@@ -272,10 +244,12 @@ def _later_mistakes(
             yield dataclasses.replace(mistake, message=words + mistake.message)
             began.restore()
             return
-        later.trials.state.restore()
+        later.effects.trials.state.restore()
     began.restore()
     if reached < updates - 1:
-        notes.append(f"steps were looked at up to update {reached} of {updates}, and not later")
+        work.notes.append(
+            f"steps were looked at up to update {reached} of {updates}, and not later"
+        )
 
 
 def _mistakes_of_moment(first: Moment, moment: Moment, level: float) -> Iterator[Mistake]:
@@ -283,7 +257,7 @@ def _mistakes_of_moment(first: Moment, moment: Moment, level: float) -> Iterator
     if moment.noise.nowhere:
         yield mistake_of(MistakeKind.NO_NOISE, "updates")
         return
-    evidence = _evidence(moment, level)
+    evidence = StepEvidence.at(moment, level)
     found = list(clipping_mistakes(evidence))
     further = moment.farthest / max(first.farthest, 1e-300)
     same_noise = abs(moment.noise.typical / first.noise.typical - 1.0) < _SAME_NOISE
@@ -308,35 +282,21 @@ def _advance(training: PrivateTraining, calls: int, each: int, *, until: float) 
     return made
 
 
-def _one_of_a_kind(mistakes: list[Mistake]) -> tuple[Mistake, ...]:
-    """The first mistake of each kind; noise that is too small is said only where nothing else is.
-
-    A gradient that is not clipped, or noise that is missing somewhere, makes noise too small as
-    well; to say so twice would hide the cause.
-    """
-    others = [one for one in mistakes if one.kind is not MistakeKind.NOISE_TOO_SMALL]
-    return first_of_each_kind(others or mistakes)
-
-
-def _dropout_off(training: PrivateTraining) -> list[str]:
+def _dropout_off(training: PrivateTraining) -> bool:
     """Switch dropout off: it draws for each record, and the guarantee holds for any mask."""
-    if training.model is None:
-        return []
     layers = [
         module
-        for module in training.model.modules()
+        for module in ([] if training.model is None else training.model.modules())
         if "Dropout" in type(module).__name__ and getattr(module, "p", None)
     ]
     for layer in layers:
         layer.p = 0.0
-    return ["dropout was switched off for the check of the step"] if layers else []
+    return bool(layers)
 
 
-def _without_noise(
-    maker: TrainingMaker, moment: Moment, options: TrainingOptions
-) -> tuple[list[Mistake], str]:
-    """What is wrong with updates that are the same for all seeds, or why that is not known."""
-    trials, width = moment.trials, moment.width or 1
+def _without_noise(work: Checking, moment: Moment) -> list[Mistake]:
+    """What is wrong with updates that are the same for all seeds; nothing if that is not known."""
+    trials, width = moment.effects.trials, moment.effects.width or 1
     batches = [_of_width(trials, place, width) for place in range(4)]
     vectors = [trials.update(batch, 0).vector for batch in batches]
     length = float(np.median([np.linalg.norm(vector) for vector in vectors]))
@@ -345,57 +305,47 @@ def _without_noise(
     trials.state.restore()
     first, second = (trials.observed(batches[0]).vector for _ in range(2))
     if length <= _DROWNS * moved or float((np.abs(entries) > 1e-6).mean()) <= _FILLED:
-        return [mistake_of(MistakeKind.NO_NOISE, "updates")], ""
+        return [mistake_of(MistakeKind.NO_NOISE, "updates")]
     mistakes = []
     if float(np.linalg.norm(first - second)) < 0.5 * length:
         mistakes.append(mistake_of(MistakeKind.NOISE_REPEATED, "all"))
-    if _noise_of_another_start(maker, moment, vectors[0], options) <= 0.5 * length:
-        mistakes.append(mistake_of(MistakeKind.NOISE_FIXED_SEED, "update"))
-    return mistakes, "" if mistakes else _DRAWN_BEFORE
+    # Where no other training can be made, the noise may have been drawn with this one.
+    if work.maker.repeats:
+        seed_everything(work.seed + _ANOTHER_START)
+        training = work.maker.started_anew()
+        _dropout_off(training)
+        again = Trials(training, records=max(4, width), rhythm=trials.rhythm)
+        other = again.update(_of_width(again, 0, width), 0).vector
+        if float(np.linalg.norm(other - vectors[0])) <= 0.5 * length:
+            mistakes.append(mistake_of(MistakeKind.NOISE_FIXED_SEED, "update"))
+    return mistakes
 
 
 def _of_width(trials: Trials, place: int, width: int) -> Batch:
     return trials.batch(*((place + more) % trials.available for more in range(width)))
 
 
-def _noise_of_another_start(
-    maker: TrainingMaker, moment: Moment, vector: Vector, options: TrainingOptions
-) -> float:
-    """How far the update is from that of a training that began with another seed.
-
-    Infinite where none can be made: the noise may have been drawn with the training.
-    """
-    if not maker.repeats:
-        return math.inf
-    seed_everything(options.known_seed + _ANOTHER_START)
-    training = maker.started_anew()
-    _dropout_off(training)
-    width = moment.width or 1
-    trials = Trials(training, records=max(4, width), rhythm=moment.trials.rhythm)
-    return float(np.linalg.norm(trials.update(_of_width(trials, 0, width), 0).vector - vector))
-
-
 def _other_scale(
-    moment: Moment, *, seed: int, rate: float, scaled: bool, until: float
+    moment: Moment, *, rate: float, scaled: bool, until: float
 ) -> tuple[Mistake | None, bool]:
     """What is wrong if the noise has another standard deviation for another batch.
 
     And whether it is divided by the number of records in the batch.
     """
-    trials, noise, effects, joins = moment.trials, moment.noise, moment.effects, moment.joins
+    noise, effects, strongest = moment.noise, moment.effects, moment.strongest
     few, many = (len(base) for base in effects.bases)
-    others = [("a batch with a record of 100 times the features", moment.strongest)]
-    if joins and not scaled:
-        others.insert(0, (f"a batch of {many} records", trials.batch(*effects.bases[1])))
+    others = [("a batch with a record of 100 times the features", strongest)]
+    if effects.joins and not scaled:
+        others.insert(0, (f"a batch of {many} records", effects.trials.batch(*effects.bases[1])))
     # Where updates are scaled after noise was added, records may drown some of it by right.
     told = moment.account.noise_multiplier or 0.0
     drowned = 0.0
     if scaled:
         entries = sum(place.stop - place.start for place in noise.places.values())
-        signal = size(moment.strongest) / math.sqrt(entries)
-        drowned = math.log1p(signal / told) if told else math.inf
+        drowned = math.log1p(size(strongest) / math.sqrt(entries) / told) if told else math.inf
     for words, batch in others:
-        other = measure_noise(trials, batch, pairs=12, seed=seed + 10_000, until=until)
+        seed = effects.seed + 10_000
+        other = measure_noise(effects.trials, batch, pairs=12, seed=seed, until=until)
         ratio = other.typical / noise.typical
         spread = math.sqrt(0.5 / max(1, other.freedom) + 0.5 / max(1, noise.freedom))
         # A normal variable is beyond this root with probability at most a quarter of the rate;
@@ -405,7 +355,7 @@ def _other_scale(
             continue
         if scaled:
             return mistake_of(MistakeKind.CLIPPED_AFTER_NOISE, ratio=ratio), False
-        divided = joins and abs(ratio * many / few - 1.0) < 0.1
+        divided = effects.joins and abs(ratio * many / few - 1.0) < 0.1
         cause = "divided by the number of records in the batch" if divided else "not constant"
         batches = f"{words} that it has for one of {few}"
         kind = MistakeKind.BATCH_DEPENDENT_SCALE
@@ -413,7 +363,7 @@ def _other_scale(
     return None, False
 
 
-def _law_mistakes(moment: Moment, rate: float, seed: int, notes: list[str]) -> Iterator[Mistake]:
+def _law_mistakes(moment: Moment, rate: float, notes: list[str]) -> Iterator[Mistake]:
     """What is wrong with the law of the noise, where it is that of the noise that was added."""
     noise, kind = moment.noise, MistakeKind.NOISE_NOT_GAUSSIAN
     alike = shared_noise(noise, between=rate, within=rate)
@@ -424,7 +374,7 @@ def _law_mistakes(moment: Moment, rate: float, seed: int, notes: list[str]) -> I
     largest = cut_off(noise, rate) if distance is None else None
     if distance is None and largest is None:
         return
-    if bends_sometimes(moment, seed):
+    if bends_sometimes(moment):
         notes.append(_CURVED)
     elif distance is not None:
         yield mistake_of(kind, "distance", distance=distance)
@@ -433,34 +383,33 @@ def _law_mistakes(moment: Moment, rate: float, seed: int, notes: list[str]) -> I
 
 
 def _repetition_mistakes(
-    maker: TrainingMaker, moment: Moment, rate: float, seed: int, notes: list[str], *, until: float
+    work: Checking, moment: Moment, rate: float, *, until: float
 ) -> Iterator[Mistake]:
     """Noise that comes again in another step, or when training is started again."""
     runs: list[list[tuple[Vector, NoiseMeasured]]] = []
-    for start in range(2 if maker.repeats else 1):
+    width = moment.effects.width or 2
+    for start in range(2 if work.maker.repeats else 1):
         # Seeded before the training is made, so that a seed of its own is not hidden.
-        seed_everything(seed + 1000 * (start + 1))
-        training = _started_anew(maker, notes)
+        seed = work.seed + 1000 * (start + 1)
+        seed_everything(seed)
+        training = _started_anew(work.maker, work.notes)
         _dropout_off(training)
         if training.reseed is not None:
-            training.reseed(seed + 1000 * (start + 1))
-        width = moment.width or 2
-        trials = Trials(training, records=max(4, width), rhythm=moment.trials.rhythm)
+            training.reseed(seed)
+        trials = Trials(training, records=max(4, width), rhythm=moment.effects.trials.rhythm)
         if start == 0:
             # The same for both starts, so that between them nothing differs but the noise.
             batch = trials.batch(*range(width))
         count = _CONSECUTIVE if start == 0 else 1
-        runs.append(_consecutive(trials, batch, count, seed, until=until))
+        runs.append(_consecutive(trials, batch, count, work.seed, until=until))
     rates = {"limits": rate, "distances": rate, "spread": moment.noise.spread}
-    pair = repeated([one for one, _ in runs[0]], [noise for _, noise in runs[0]], **rates)
+    pair = repeated(runs[0], **rates)
     if pair is not None:
         one, other = (place + 1 for place in pair)
         yield mistake_of(MistakeKind.NOISE_REPEATED, "two", one=one, other=other)
-    if not maker.repeats:
-        notes.append("no second training could be made, so a fixed seed was not looked for")
-        return
-    starts = [runs[0][0], runs[1][0]]
-    if repeated([one for one, _ in starts], [noise for _, noise in starts], **rates) is not None:
+    if not work.maker.repeats:
+        work.notes.append("no second training could be made, so a fixed seed was not looked for")
+    elif repeated([run[0] for run in runs], **rates) is not None:
         yield mistake_of(MistakeKind.NOISE_FIXED_SEED, "start")
 
 
@@ -495,7 +444,7 @@ def _consecutive(
     return found
 
 
-def _measured(evidence: StepEvidence, trials: Trials) -> Iterator[tuple[str, str]]:
+def _measured(evidence: StepEvidence) -> Iterator[tuple[str, str]]:
     distance, told = evidence.distance(), evidence.told
     if distance > 0.0:
         said = f"; told {told:.4g}" if told else ""
@@ -506,13 +455,13 @@ def _measured(evidence: StepEvidence, trials: Trials) -> Iterator[tuple[str, str
     if evidence.effects:
         largest = max(one.length for one in evidence.effects)
         yield "largest change", f"{largest:.4g} by one record, in the same units"
-    yield "trials", f"{trials.made} steps"
+    yield "trials", f"{evidence.moment.effects.trials.made} steps"
 
 
-def _bounds(evidence: StepEvidence, options: TrainingOptions) -> Iterator[TrainingLowerBound]:
+def _bounds(evidence: StepEvidence, confidence: float) -> Iterator[TrainingLowerBound]:
     """What the training leaks at least, if every step is like this one."""
-    told, training = evidence.told, evidence.moment.trials.training
-    limits = evidence.noise.upper(1.0 - options.confidence)
+    told, training = evidence.told, evidence.moment.effects.trials.training
+    limits = evidence.noise.upper(1.0 - confidence)
     distance = dataclasses.replace(evidence, limits=limits).distance()
     multiplier = 1.0 / distance if distance > 0.0 else 0.0
     if not told or multiplier < _LEAST_MULTIPLIER:
@@ -520,7 +469,7 @@ def _bounds(evidence: StepEvidence, options: TrainingOptions) -> Iterator[Traini
     found = events.at_least(
         training,
         events.with_noise(training.event, multiplier / told),
-        confidence=options.confidence,
+        confidence=confidence,
         given="every step is like the one that was measured, and batches are drawn as told",
     )
     if found is not None:

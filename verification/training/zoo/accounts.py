@@ -20,14 +20,15 @@ from rdpkit.verification.training.zoo.parts import (
     EPOCHS,
     NOISE,
     RECORDS,
+    DrawnBatches,
     NumpyTraining,
-    PoissonBatches,
     Trainings,
     accounted,
     dp_sgd_gradients,
     loader_of,
     perceptron,
     poisson_loader,
+    poisson_sample,
     private_parts,
     records,
     torch_training,
@@ -65,59 +66,34 @@ def _last_batch(*, drop_last: bool) -> PrivateTraining:
     return made
 
 
-class DrawnBatches:
-    """Batches that a function draws, as many as an epoch of the zoo has."""
-
-    def __init__(self, draw: Callable[[], Tensor]) -> None:
-        self.draw = draw
-
-    def __iter__(self) -> Iterator[list[int]]:
-        return (self.draw().tolist() for _ in range(len(self)))
-
-    def __len__(self) -> int:
-        return RECORDS // BATCH
-
-
 def _drawn(draw: Callable[[], Tensor], **fields: Any) -> PrivateTraining:
     return torch_training(loader=loader_of(DrawnBatches(draw), records()), **fields)
-
-
-def _poisson(rate: float | Tensor = BATCH / RECORDS) -> Tensor:
-    return (torch.rand(RECORDS) < rate).nonzero().flatten()
 
 
 def _subset(draw: Callable[[], Tensor]) -> PrivateTraining:
     return _drawn(draw, event=accounted(sampling="fixed-size"))
 
 
-class SeededBatches:
-    """Poisson samples from a generator of its own."""
-
-    def __init__(self, *, anew: bool) -> None:
-        self.anew = anew
-        self.seed = int(torch.randint(2**40, ()))
-        self.generator = torch.Generator().manual_seed(self.seed)
-
-    def __iter__(self) -> Iterator[list[int]]:
-        if self.anew:
-            self.generator.manual_seed(self.seed)
-        for _ in range(len(self)):
-            chosen = torch.rand(RECORDS, generator=self.generator) < BATCH / RECORDS
-            yield chosen.nonzero().flatten().tolist()
-
-    def __len__(self) -> int:
-        return RECORDS // BATCH
-
-
 def _repeated(*, anew: bool) -> PrivateTraining:
-    batches = SeededBatches(anew=anew)
-    return torch_training(loader=loader_of(batches, records()), objects=(batches,))
+    seed = int(torch.randint(2**40, ()))
+    generator = torch.Generator().manual_seed(seed)
+
+    class Seeded(DrawnBatches):
+        """Poisson samples from a generator of their own."""
+
+        def __iter__(self) -> Iterator[list[int]]:
+            if anew:
+                generator.manual_seed(seed)
+            return super().__iter__()
+
+    batches = Seeded(lambda: poisson_sample(generator=generator))
+    return torch_training(loader=loader_of(batches, records()), objects=(generator,))
 
 
 def _weighted(weight: float) -> PrivateTraining:
     weights = torch.where(records().tensors[1] == 0, weight, 1.0)
     rates = weights * (BATCH / float(weights.sum()))
-    return _drawn(lambda: _poisson(rates))
+    return _drawn(lambda: poisson_sample(rate=rates))
 
 
 _WORKERS = 2
@@ -125,7 +101,8 @@ _WORKERS = 2
 
 def _rate_of_a_worker(told: int) -> PrivateTraining:
     steps = EPOCHS * RECORDS // (BATCH * _WORKERS)
-    batches = PoissonBatches(RECORDS, _WORKERS * BATCH / RECORDS, steps // EPOCHS)
+    draw = lambda: poisson_sample(rate=_WORKERS * BATCH / RECORDS)  # noqa: E731
+    batches = DrawnBatches(draw, steps // EPOCHS)
     return torch_training(
         loader=loader_of(batches, records()), event=accounted(batch_size=told, steps=steps)
     )
@@ -234,7 +211,7 @@ TRAININGS: Trainings = {
     ),
     "fixed-size-as-poisson": (lambda: FixedSizes().training(), lambda: NumpyTraining().training()),
     "last-partial-batch": with_and_without(_last_batch, drop_last=(False, True)),
-    "cut-batches": with_and_without(_drawn, draw=(lambda: _poisson()[:68], _poisson)),
+    "cut-batches": with_and_without(_drawn, draw=(lambda: poisson_sample()[:68], poisson_sample)),
     "drawn-with-replacement": with_and_without(
         _subset,
         draw=(lambda: torch.randint(RECORDS, (BATCH,)), lambda: torch.randperm(RECORDS)[:BATCH]),

@@ -118,7 +118,9 @@ def clipped_sums(gradients: Gradients, norm: float | Tensor = NORM) -> Gradients
     return {name: torch.einsum("n,n...->...", factors, value) for name, value in gradients.items()}
 
 
-def noise_like(sums: Gradients, std: float, generator: torch.Generator | None = None) -> Gradients:
+def noise_like(
+    sums: Gradients, std: float = STD, generator: torch.Generator | None = None
+) -> Gradients:
     """Independent normal noise for each parameter."""
     return {
         name: std * torch.randn(value.shape, generator=generator) for name, value in sums.items()
@@ -130,26 +132,38 @@ def mean_of(sums: Gradients, noise: Gradients, size: float = BATCH) -> Gradients
     return {name: (sums[name] + noise[name]) / size for name in sums}
 
 
-def dp_sgd_gradients(model: nn.Module, batch: Sequence[Tensor]) -> Gradients:
-    """The noisy mean gradient of DP-SGD, without a mistake."""
-    sums = clipped_sums(gradients_of_records(model, batch))
-    return mean_of(sums, noise_like(sums, STD))
+def private_gradients(
+    sums: Callable[[Gradients], Gradients] = clipped_sums,
+    noise: Callable[[Gradients], Gradients] = noise_like,
+) -> Callable[[nn.Module, Sequence[Tensor]], Gradients]:
+    """Noisy means, from what adds the gradients of records and from what makes the noise."""
+
+    def gradients(model: nn.Module, batch: Sequence[Tensor]) -> Gradients:
+        total = sums(gradients_of_records(model, batch))
+        return mean_of(total, noise(total))
+
+    return gradients
 
 
-class PoissonBatches:
-    """Positions of the records of each batch: every record joins each batch independently."""
+dp_sgd_gradients = private_gradients()
+"""The noisy mean gradient of DP-SGD, without a mistake."""
 
-    def __init__(
-        self,
-        records: int,  # How many there are
-        rate: float,  # The probability with which a record joins a batch
-        batches: int,  # How many batches an epoch has
-    ) -> None:
-        self.records, self.rate, self.batches = records, rate, batches
+
+def poisson_sample(
+    count: int = RECORDS, rate: float | Tensor = BATCH / RECORDS, **more: Any
+) -> Tensor:
+    """The positions of a batch, which every record joins independently."""
+    return (torch.rand(count, **more) < rate).nonzero().flatten()
+
+
+class DrawnBatches:
+    """Batches of positions that a function draws, as many in each epoch."""
+
+    def __init__(self, draw: Callable[[], Tensor], batches: int = RECORDS // BATCH) -> None:
+        self.draw, self.batches = draw, batches
 
     def __iter__(self) -> Iterator[list[int]]:
-        for _ in range(self.batches):
-            yield (torch.rand(self.records) < self.rate).nonzero().flatten().tolist()
+        return (self.draw().tolist() for _ in range(self.batches))
 
     def __len__(self) -> int:
         return self.batches
@@ -172,8 +186,8 @@ def poisson_loader(
 ) -> DataLoader[Any]:
     """A loader of Poisson samples at the rate ``size / count``, whatever the data set holds."""
     data = records() if dataset is None else dataset
-    batches = PoissonBatches(len(data), size / count, count // size)  # type: ignore[arg-type]
-    return loader_of(batches, data)
+    draw = partial(poisson_sample, len(data), size / count)  # type: ignore[arg-type]
+    return loader_of(DrawnBatches(draw, count // size), data)
 
 
 def torch_training(
@@ -249,7 +263,8 @@ class NumpyTraining:
         self.features = made.normal(size=(512, 20)) + 0.5 * self.labels[:, None]
         self.weights = np.zeros(20)
         self.bias = np.zeros(1)
-        self.generator = np.random.default_rng()
+        # A seed of the checks repeats what is drawn.
+        self.generator = np.random.default_rng(int(torch.randint(2**40, ())))
 
     def batches(self) -> Iterator[tuple[Vector, Vector]]:
         """The batches of an epoch: Poisson samples."""

@@ -33,6 +33,7 @@ from rdpkit.verification.training.zoo.parts import (
     norms,
     perceptron,
     poisson_loader,
+    private_gradients,
     private_parts,
     torch_training,
     trained_with_opacus,
@@ -56,18 +57,16 @@ def _parts(rows: Tensor, together: int) -> Sequence[Tensor]:
 
 
 def _microbatch_averages(together: int) -> PrivateTraining:
-    def gradients(model: nn.Module, batch: Sequence[Tensor]) -> Gradients:
-        found = gradients_of_records(model, batch)
+    def sums(found: Gradients) -> Gradients:
         averages = {
             name: torch.stack([part.mean(0) for part in _parts(value, together)])
             if len(value)
             else value
             for name, value in found.items()
         }
-        sums = clipped_sums(averages)
-        return mean_of(sums, noise_like(sums, STD))
+        return clipped_sums(averages)
 
-    return torch_training(gradients)
+    return torch_training(private_gradients(sums))
 
 
 def _added(model: nn.Module, batch: Sequence[Tensor]) -> Gradients:
@@ -81,24 +80,18 @@ def _added(model: nn.Module, batch: Sequence[Tensor]) -> Gradients:
     }
 
 
-def _weights_alone(model: nn.Module, batch: Sequence[Tensor]) -> Gradients:
-    found = gradients_of_records(model, batch)
+def _weights_alone(found: Gradients) -> Gradients:
     weights = {name: value for name, value in found.items() if name.endswith("weight")}
     biases = {name: value.sum(0) for name, value in found.items() if name not in weights}
-    sums = {**clipped_sums(weights), **biases}
-    return mean_of(sums, noise_like(sums, STD))
+    return {**clipped_sums(weights), **biases}
 
 
 def _layer_thresholds(*, all_together: bool) -> PrivateTraining:
-    def gradients(model: nn.Module, batch: Sequence[Tensor]) -> Gradients:
-        found = gradients_of_records(model, batch)
+    def sums(found: Gradients) -> Gradients:
         each = NORM / math.sqrt(len(found)) if all_together else NORM
-        sums: Gradients = {}
-        for name, value in found.items():
-            sums |= clipped_sums({name: value}, each)
-        return mean_of(sums, noise_like(sums, STD))
+        return {name: clipped_sums({name: one}, each)[name] for name, one in found.items()}
 
-    return torch_training(gradients)
+    return torch_training(private_gradients(sums))
 
 
 def _by_median(model: nn.Module, batch: Sequence[Tensor]) -> Gradients:
@@ -211,69 +204,59 @@ def sentences() -> TensorDataset:
 
 
 def _embedding_without_noise(*, noise_on_embedding: bool) -> PrivateTraining:
-    def gradients(model: nn.Module, batch: Sequence[Tensor]) -> Gradients:
-        sums = clipped_sums(gradients_of_records(model, batch))
-        noise = noise_like(sums, STD)
+    def noise(sums: Gradients) -> Gradients:
+        made = noise_like(sums, STD)
         if not noise_on_embedding:
-            noise["embedding.weight"].zero_()
-        return mean_of(sums, noise)
+            made["embedding.weight"].zero_()
+        return made
 
+    gradients = private_gradients(noise=noise)
     return torch_training(gradients, model=BagOfWords(), loader=poisson_loader(sentences()))
 
 
 def _same_noise_for_all_parameters(*, keys: int) -> PrivateTraining:
-    def gradients(model: nn.Module, batch: Sequence[Tensor]) -> Gradients:
-        sums = clipped_sums(gradients_of_records(model, batch))
+    def noise(sums: Gradients) -> Gradients:
         key = int(torch.randint(2**40, ()))
-        noise = {}
+        made: Gradients = {}
         for place, (name, value) in enumerate(sums.items()):
             generator = torch.Generator().manual_seed(key + place % keys)
-            noise[name] = STD * torch.randn(value.shape, generator=generator)
-        return mean_of(sums, noise)
+            made |= noise_like({name: value}, STD, generator)
+        return made
 
-    return torch_training(gradients)
+    return torch_training(private_gradients(noise=noise))
 
 
 _SHARDS = 2
 
 
 def _seed_of_workers(*, own_seeds: bool) -> PrivateTraining:
-    def gradients(model: nn.Module, batch: Sequence[Tensor]) -> Gradients:
-        sums = clipped_sums(gradients_of_records(model, batch))
+    def noise(sums: Gradients) -> Gradients:
         flat = torch.cat([value.flatten() for value in sums.values()])
         seed = int(torch.randint(2**40, ()))
         shards = []
         for rank, shard in enumerate(flat.chunk(_SHARDS)):
             generator = torch.Generator().manual_seed(seed + rank if own_seeds else seed)
-            shards.append(shard + STD * torch.randn(shard.shape, generator=generator))
+            shards.append(STD * torch.randn(shard.shape, generator=generator))
         ends = list(accumulate(value.numel() for value in sums.values()))
-        noisy = torch.cat(shards).tensor_split(ends[:-1])
-        return {
-            name: part.view_as(value) / BATCH
-            for (name, value), part in zip(sums.items(), noisy, strict=True)
-        }
+        parts = torch.cat(shards).tensor_split(ends[:-1])
+        return {n: part.view_as(sums[n]) for n, part in zip(sums, parts, strict=True)}
 
-    return torch_training(gradients)
+    return torch_training(private_gradients(noise=noise))
 
 
 def _seed_of_a_step(*, in_each_step: bool) -> PrivateTraining:
     seed = int(torch.randint(2**40, ()))
     kept = torch.Generator().manual_seed(seed)
 
-    def gradients(model: nn.Module, batch: Sequence[Tensor]) -> Gradients:
+    def noise(sums: Gradients) -> Gradients:
         generator = torch.Generator().manual_seed(seed) if in_each_step else kept
-        sums = clipped_sums(gradients_of_records(model, batch))
-        return mean_of(sums, noise_like(sums, STD, generator))
+        return noise_like(sums, STD, generator)
 
-    return torch_training(gradients, objects=(kept,))
+    return torch_training(private_gradients(noise=noise), objects=(kept,))
 
 
 def _fixed_seed(*, fixed: bool) -> PrivateTraining:
-    generator = torch.Generator()
-    if fixed:
-        generator.manual_seed(42)
-    else:
-        generator.seed()
+    generator = torch.Generator().manual_seed(42 if fixed else int(torch.randint(2**40, ())))
     return trained_with_opacus(private_parts(noise_generator=generator))
 
 
@@ -294,7 +277,7 @@ TRAININGS: Trainings = {
     "batch-clipping": (lambda: torch_training(_of_the_batch), torch_training),
     "microbatch-averages": with_and_without(_microbatch_averages, together=(8, 1)),
     "gradient-left-over": (lambda: torch_training(_added), torch_training),
-    "unclipped-biases": (lambda: torch_training(_weights_alone), torch_training),
+    "unclipped-biases": (lambda: torch_training(private_gradients(_weights_alone)), torch_training),
     "layer-thresholds": with_and_without(_layer_thresholds, all_together=(False, True)),
     "norm-from-the-batch": (lambda: torch_training(_by_median), torch_training),
     "actual-batch-size": (lambda: torch_training(_by_actual_size), torch_training),

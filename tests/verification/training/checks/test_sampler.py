@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,31 +25,29 @@ Draw = Callable[[], Iterator[Any]]
 
 
 def checked(draw: Draw, *, sampling: str = "poisson", seed: int = 1, **fields: Any) -> CheckResult:
-    """The check of a training that draws like this."""
+    """The check of a training that draws like this, or with an object of this class."""
     told = {"max_batch_size": 30} if sampling == "truncated-poisson" else {}
+    event = DPSGD(
+        noise_multiplier=1.0,
+        dataset_size=N,
+        batch_size=B,
+        epochs=3,
+        sampling=sampling,  # type: ignore[arg-type]
+        **told,  # type: ignore[arg-type]
+    )
 
     def make() -> PrivateTraining:
         given: dict[str, Any] = {
+            "step": lambda batch: None,
+            "event": event,
+            "adjacency": "add_or_remove_one",
+            "delta": 1e-5,
+            "parameters": dict,
             "records": np.arange(N, dtype=float)[:, None],
-            "indices": draw,
+            "indices": draw() if isinstance(draw, type) else draw,
             "loader": [],
-            **fields,
         }
-        return PrivateTraining(
-            step=lambda batch: None,
-            event=DPSGD(
-                noise_multiplier=1.0,
-                dataset_size=N,
-                batch_size=B,
-                epochs=3,
-                sampling=sampling,  # type: ignore[arg-type]
-                **told,  # type: ignore[arg-type]
-            ),
-            adjacency="add_or_remove_one",
-            delta=1e-5,
-            parameters=lambda: {},
-            **given,
-        )
+        return PrivateTraining(**{**given, **fields})
 
     return check_sampler(TrainingMaker(make=make, name="test"), TrainingOptions(seed=seed))
 
@@ -202,20 +201,7 @@ def test_a_sampler_with_a_constant_seed_is_known() -> None:
         def __call__(self) -> Iterator[Any]:
             return (np.flatnonzero(self.rng.random(N) < B / N) for _ in range(N // B))
 
-    def make() -> PrivateTraining:
-        return PrivateTraining(
-            step=lambda batch: None,
-            loader=[],
-            records=np.arange(N, dtype=float)[:, None],
-            indices=Once(),
-            event=DPSGD(noise_multiplier=1.0, dataset_size=N, batch_size=B, epochs=3),
-            adjacency="add_or_remove_one",
-            delta=1e-5,
-            parameters=lambda: {},
-        )
-
-    result = check_sampler(TrainingMaker(make=make, name="test"), TrainingOptions(seed=1))
-    assert kinds(result) == {Kind.REPEATED_BATCHES}
+    assert kinds(checked(Once)) == {Kind.REPEATED_BATCHES}
 
 
 @pytest.mark.statistical
@@ -243,23 +229,6 @@ def test_equal_sizes_have_their_exact_probability_where_all_are_equal() -> None:
 
 def test_more_records_than_told_at_any_dependence() -> None:
     told = DPSGD(noise_multiplier=1.0, dataset_size=60, batch_size=6, epochs=3)
-    records = np.arange(N, dtype=float)[:, None]
-
-    def result(rate: float) -> CheckResult:
-        def make() -> PrivateTraining:
-            return PrivateTraining(
-                step=lambda batch: None,
-                loader=[],
-                event=told,
-                adjacency="add_or_remove_one",
-                delta=1e-5,
-                parameters=lambda: {},
-                records=records,
-                indices=lambda: poisson(rate),
-            )
-
-        return check_sampler(TrainingMaker(make=make, name="test"), TrainingOptions(seed=1))
-
-    assert kinds(result(0.1)) == set()
-    assert result(0.1).verdict == "not rejected"
-    assert kinds(result(0.3)) == {Kind.SAMPLING_RATE}
+    right, wrong = (checked(partial(poisson, rate), event=told) for rate in (0.1, 0.3))
+    assert right.verdict == "not rejected"
+    assert kinds(wrong) == {Kind.SAMPLING_RATE}
