@@ -82,7 +82,8 @@ def p_value(result):
 
 
 def test_three_lines_make_a_test(run):
-    result = run(*SEED, content=GOOD + WEAK)
+    outputs = ("--junitxml=found.xml", "--verify-sarif", "folder/found.sarif")
+    result = run(*SEED, *outputs, content=GOOD + WEAK)
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
         [
@@ -102,6 +103,33 @@ def test_three_lines_make_a_test(run):
     )
     # No traceback through this library.
     result.stdout.no_fnmatch_line("*pytest_plugin*")
+    _has_the_numbers(Xml.parse("found.xml"))
+    _has_the_line_of_the_code(json.loads(Path("folder/found.sarif").read_text()))
+
+
+def _has_the_numbers(junit):
+    cases = {one.get("name"): one for one in junit.iter("testcase")}
+    found = {
+        name: {one.get("name"): one.get("value") for one in case.iter("property")}
+        for name, case in cases.items()
+    }
+    assert found["test_good"]["verdict"] == "not rejected"
+    assert found["test_weak"]["verdict"] == "rejected"
+    assert float(found["test_weak"]["p_value"]) <= 0.025
+    assert found["test_weak"]["seed"].isdigit()
+    assert float(found["test_weak"]["epsilon_lower"]) >= 0.0
+    assert "too_little_noise" in cases["test_weak"].find("failure").get("message")
+
+
+def _has_the_line_of_the_code(log):
+    Sarif.model_validate(log)
+    (result,) = log["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert result["ruleId"] == "code-rejected"
+    assert place["artifactLocation"]["uri"] == "test_mine.py"
+    lines = Path("test_mine.py").read_text().splitlines()
+    assert lines[place["region"]["startLine"] - 1].startswith("@claimed")
+    assert "too_little_noise: " in result["message"]["text"]
 
 
 @pytest.mark.thorough
@@ -161,8 +189,10 @@ def test_the_error_rate_is_split_over_the_tests_that_run(run, pytester):
     found = run("--verify-alpha", "0.03", "-k", "good", content=content).outlines
     assert [line for line in found if line.startswith(rate)] == [f"{rate} 0.03"]
     pytester.makeini("[pytest]\nverify_alpha = 0.01\n")
-    found = run("-k", "good", content=content).outlines
+    found = run("-k", "good", "--verify-sarif", "none.sarif", content=content).outlines
     assert [line for line in found if line.startswith(rate)] == [f"{rate} 0.01"]
+    # Where all pass, the log is empty and valid.
+    assert json.loads(Path("none.sarif").read_text())["runs"][0]["results"] == []
 
 
 @pytest.mark.parametrize("alpha", ["0", "1", "2"])
@@ -304,39 +334,6 @@ def test_tests_that_reject_nothing_alone_reject_together(run):
     result = run("--verify-evidence", "e.jsonl", *SEED, content=content)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*1 rejected; evidence in *e.jsonl; its error rate holds*"])
-
-
-@pytest.mark.thorough
-def test_junit_has_the_numbers(run):
-    run(*SEED, "--junitxml=found.xml", content=GOOD + WEAK)
-    cases = {one.get("name"): one for one in Xml.parse("found.xml").iter("testcase")}
-    found = {
-        name: {one.get("name"): one.get("value") for one in case.iter("property")}
-        for name, case in cases.items()
-    }
-    assert found["test_good"]["verdict"] == "not rejected"
-    assert found["test_weak"]["verdict"] == "rejected"
-    assert float(found["test_weak"]["p_value"]) <= 0.025
-    assert found["test_weak"]["seed"].isdigit()
-    assert float(found["test_weak"]["epsilon_lower"]) >= 0.0
-    assert "too_little_noise" in cases["test_weak"].find("failure").get("message")
-
-
-@pytest.mark.thorough
-def test_sarif_has_the_line_of_the_code(run):
-    run(*SEED, "--verify-sarif", "folder/found.sarif", content=GOOD + WEAK)
-    log = json.loads(Path("folder/found.sarif").read_text())
-    Sarif.model_validate(log)
-    (result,) = log["runs"][0]["results"]
-    place = result["locations"][0]["physicalLocation"]
-    assert result["ruleId"] == "code-rejected"
-    assert place["artifactLocation"]["uri"] == "test_mine.py"
-    lines = Path("test_mine.py").read_text().splitlines()
-    assert lines[place["region"]["startLine"] - 1].startswith("@claimed")
-    assert "too_little_noise: " in result["message"]["text"]
-    # Without mechanisms, and where all pass, the log is empty and valid.
-    run("--verify-sarif", "none.sarif", "-k", "good", content=GOOD)
-    assert json.loads(Path("none.sarif").read_text())["runs"][0]["results"] == []
 
 
 @pytest.mark.thorough

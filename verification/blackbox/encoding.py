@@ -19,7 +19,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +31,6 @@ from rdpkit.verification.blackbox.release_parts import (
     code_of,
     digest,
     one_of,
-    take_apart,
 )
 from rdpkit.verification.estimators.base import Array
 
@@ -59,27 +57,20 @@ class ReleaseLayout:
 
     fields: ReleaseStructure  # The parts of a release, in the order of their columns
     varying: bool = False  # Whether releases of different structures were seen
-    points: tuple[tuple[float, ...], ...] = ()
-    """Records on which a released model is asked for its outputs."""
+    points: Array | None = field(default=None, compare=False)
+    """Records on which a released model is asked for its outputs; shape (n, d)."""
     kinds: str = ""
     """How the kinds of the first releases differ between the data sets; empty if they do not."""
-    # Where each field begins, and what a release of fixed structure must look like.
+    # Where each field begins.
     _starts: dict[tuple[str, bool, int], tuple[int, PartShape]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
-    _expected: tuple[tuple[str, bool, tuple[int, ...]], ...] = field(
-        init=False, repr=False, compare=False, default=()
-    )
-    _asked: Array | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
         start = 0
         for one in self.fields:
             self._starts[one.path, one.is_number, len(one.shape)] = (start, one)
             start += one.columns
-        expected = tuple((one.path, one.is_number, one.shape) for one in self.fields)
-        object.__setattr__(self, "_expected", expected)
-        object.__setattr__(self, "_asked", np.array(self.points) if self.points else None)
 
     @property
     def size(self) -> int:
@@ -123,13 +114,6 @@ class ReleaseLayout:
         more = len(told) - len(shown)
         return " and ".join([*shown, f"{more} more"] if more else shown)
 
-    def take_apart(self, release: Any) -> list[ReleasePart]:
-        """The parts of a release; a model is asked on the points.
-
-        Raises MechanismError if it is no release.
-        """
-        return take_apart(release, self._asked)
-
     def fits(
         self,
         parts: Sequence[ReleasePart],
@@ -141,8 +125,8 @@ class ReleaseLayout:
         if self.varying:
             return True
         axes = int(batched)
-        found = tuple((one.path, one.is_number, one.values.shape[axes:]) for one in parts)
-        return found == self._expected
+        found = [(one.path, one.is_number, one.values.shape[axes:]) for one in parts]
+        return found == [(one.path, one.is_number, one.shape) for one in self.fields]
 
     def row(self, parts: Sequence[ReleasePart]) -> Array:
         """The row of a release that was taken apart."""
@@ -161,13 +145,6 @@ class ReleaseLayout:
             arrays = [one.values.reshape(count, -1) for one in parts]
             return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=1)
         return np.stack([self.row(one_of(parts, place)) for place in range(count)])
-
-    def encode(self, release: Any) -> Array:
-        """The row of a release, a float64 array of shape (size,).
-
-        Raises MechanismError if it is no release.
-        """
-        return self.row(self.take_apart(release))
 
     def _varying_row(self, parts: Sequence[ReleasePart]) -> Array:
         row = np.zeros(self.size)
@@ -237,7 +214,7 @@ def may_vary(structures: Sequence[ReleaseStructure]) -> bool:
 def layout_of(
     structures: Sequence[ReleaseStructure],  # What was seen on both data sets, at least one
     *,
-    points: tuple[tuple[float, ...], ...] = (),  # Records on which released models were asked
+    points: Array | None = None,  # Records on which released models were asked
 ) -> ReleaseLayout:
     """The layout for releases of these structures.
 
@@ -274,7 +251,7 @@ def _union(structures: Sequence[ReleaseStructure]) -> Iterator[PartShape]:
             )
 
 
-def points_of(pair: Neighbours) -> tuple[tuple[float, ...], ...]:
+def points_of(pair: Neighbours) -> Array:
     """The features on which models are asked: where the pair differs, and a few others."""
     one, two = pair.first.records(), pair.second.records()
     differing = [
@@ -286,4 +263,4 @@ def points_of(pair: Neighbours) -> tuple[tuple[float, ...], ...]:
     larger = pair.first if len(pair.first) >= len(pair.second) else pair.second
     places = np.unique(np.linspace(0, len(larger) - 1, _OTHER_POINTS).round().astype(int))
     rows = [*differing, *larger.features[places]]
-    return tuple(dict.fromkeys(tuple(float(value) for value in row) for row in rows))
+    return np.array(list(dict.fromkeys(tuple(row.tolist()) for row in rows)))

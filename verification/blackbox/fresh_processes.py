@@ -347,7 +347,7 @@ class NewProcesses:
         self._errors = folder / "errors.txt"
         np.savez(
             folder / "data.npz",
-            points=np.array(points_of(pair)),
+            points=points_of(pair),
             features_0=pair.first.features,
             features_1=pair.second.features,
             labels_0=pair.first.labels,
@@ -472,7 +472,7 @@ def answer_of(request: dict[str, Any]) -> dict[str, Any]:
         with np.load(request["data"], allow_pickle=False) as file:
             side = request["side"]
             dataset = LabelledData(features=file[f"features_{side}"], labels=file[f"labels_{side}"])
-            points = tuple(tuple(float(value) for value in row) for row in file["points"])
+            points = file["points"]
         part = Part(
             target=TargetReference(name=request["name"], directory=request["directory"]),
             dataset=dataset,

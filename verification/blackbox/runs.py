@@ -38,6 +38,7 @@ from rdpkit.verification.blackbox.release_parts import (
     digest,
     one_of,
     raised,
+    take_apart,
 )
 from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.targets import Mechanism, TargetReference
@@ -196,7 +197,7 @@ def _batch_of_one(
     if summary is not None:
         release = _called(part, place, summary, release)
     with _naming_run(part, place):
-        parts = part.layout.take_apart(release)
+        parts = take_apart(release, part.layout.points)
     return [replace(one, values=one.values[None]) for one in parts]
 
 
@@ -227,7 +228,7 @@ def _listed(
 def _batch_of_many(layout: ReleaseLayout, found: Any, count: int) -> list[ReleasePart]:
     parts = [
         replace(one, values=np.zeros((count, 0))) if one.is_order else one
-        for one in layout.take_apart(found)
+        for one in take_apart(found, layout.points)
     ]
     shapes = [one.values.shape for one in parts]
     if not shapes or any(shape[:1] != (count,) for shape in shapes):

@@ -60,6 +60,14 @@ class SequentialTest:
 
     Attributes
     ----------
+    log_e_value : float
+        The logarithm of the capital, which began as 1.
+    clarity : float
+        How clearly the past scores speak against the claim, for one score of either side: the
+        estimated excess of the witness over its standard deviation. It is negative as long as
+        nothing speaks against the claim, and -inf before the first lesson.
+    stop : Stop or None
+        ``REJECTED`` or ``CLEARED`` once that is certain.
     caution : float
         A witness that is clear by so many standard deviations gets half of the usual bet, one that
         is less clear gets less. It may be changed between updates.
@@ -82,23 +90,18 @@ class SequentialTest:
         self.caution = 0.0
         self._p = _Store()
         self._q = _Store()
-        self._log_capital = 0.0
+        self.log_e_value = 0.0
         self._most_capital = 0.0
         self._needed = math.log(1.0 / self._rate)
         self._witness: Witness | None = None
-        self._clarity = -math.inf
+        self.clarity = -math.inf
         # How many scores so far are in each cell of the witness.
         self._counts: tuple[Cells, Cells] | None = None
         self._bet: Bet | None = None
         self._next_bet = 0
         self._next_lesson = 0
         self._clearing_looks = 0
-        self._stop: Stop | None = None
-
-    @property
-    def log_e_value(self) -> float:
-        """The logarithm of the capital, which began as 1."""
-        return self._log_capital
+        self.stop: Stop | None = None
 
     @property
     def samples(self) -> tuple[int, int]:
@@ -109,20 +112,6 @@ class SequentialTest:
     def scores(self) -> tuple[Array, Array]:
         """All scores from both sides so far, in the order in which they came."""
         return self._p.scores, self._q.scores
-
-    @property
-    def clarity(self) -> float:
-        """How clearly the past scores speak against the claim, for one score of either side.
-
-        It is the estimated excess of the witness over its standard deviation: negative as long as
-        nothing speaks against the claim, and -inf before the first lesson.
-        """
-        return self._clarity
-
-    @property
-    def stop(self) -> Stop | None:
-        """``REJECTED`` or ``CLEARED`` once that is certain."""
-        return self._stop
 
     def aim(self, log_e_value: float) -> None:
         """Stop betting as soon as the logarithm of the capital reaches this.
@@ -172,7 +161,7 @@ class SequentialTest:
         p, q = check_scores("p_scores", p_scores), check_scores("q_scores", q_scores)
         # Both batches are cut into pieces in the same proportion.
         done = 0.0
-        while self._stop is None and done < 1.0:
+        while self.stop is None and done < 1.0:
             part = min(1.0, done + self._piece() / max(p.size, q.size))
             if (1.0 - part) * min(p.size, q.size) < 1.0:
                 part = 1.0
@@ -182,11 +171,11 @@ class SequentialTest:
                 piece = [p, q]
                 done = 1.0
             self._look_at(piece[0], piece[1])
-        return self._stop
+        return self.stop
 
     def outcome(self) -> Verdict:
         """The verdict so far."""
-        stop = self._stop or Stop.EXHAUSTED
+        stop = self.stop or Stop.EXHAUSTED
         diagnostics: tuple[Diagnostic, ...] = ()
         if stop is Stop.EXHAUSTED:
             diagnostics = diagnose(
@@ -219,14 +208,14 @@ class SequentialTest:
             bet = self._best_bet(p.size / q.size)
             p_counts, q_counts = self._witness.counts(p), self._witness.counts(q)
             if bet.share > 0.0:
-                self._log_capital += bet.log_factor(self._witness, p_counts, q_counts)
-                self._most_capital = max(self._most_capital, self._log_capital)
+                self.log_e_value += bet.log_factor(self._witness, p_counts, q_counts)
+                self._most_capital = max(self._most_capital, self.log_e_value)
             assert self._counts is not None
             self._counts = (self._counts[0] + p_counts, self._counts[1] + q_counts)
         self._p.add(p)
         self._q.add(q)
-        if self._log_capital >= self._needed:
-            self._stop = Stop.REJECTED
+        if self.log_e_value >= self._needed:
+            self.stop = Stop.REJECTED
             return
         size = min(self._p.size, self._q.size)
         if size >= max(_FIRST, self._next_lesson):
@@ -239,30 +228,26 @@ class SequentialTest:
         size = min(self._p.size, self._q.size)
         # A bet is fair only for the ratio of sizes that it was made for.
         if self._bet is None or size >= self._next_bet or self._bet.ratio != ratio:
-            boldness = self._boldness(size)
+            boldness = BOLDNESS
+            # Less where the witness may owe its clarity to chance: it is the clearest of many.
+            squared = max(0.0, self.clarity) ** 2 * size
+            if squared and self.caution:
+                boldness = BOLDNESS * squared / (squared + self.caution**2)
             self._bet = best_bet(self._witness, *self._counts, ratio=ratio, boldness=boldness)
             self._next_bet = size + _BET_AGAIN
         return self._bet
 
-    def _boldness(self, size: int) -> float:
-        """The part of the best bet to place, less where the witness may owe its clarity to chance.
-
-        A witness is the clearest of many, and so it is clear by some deviations by chance alone.
-        """
-        squared = max(0.0, self._clarity) ** 2 * size
-        if squared == 0.0 or self.caution == 0.0:
-            return BOLDNESS
-        return BOLDNESS * squared / (squared + self.caution**2)
-
     def _learn(self, size: int) -> None:
         ratio = self._p.size / self._q.size
-        self._witness, self._clarity = _best_witness(
-            self._claim, self._p.scores, self._q.scores, ratio=ratio
-        )
-        self._counts = (
-            self._witness.counts(self._p.scores),
-            self._witness.counts(self._q.scores),
-        )
+        p, q = self._p.scores, self._q.scores
+        event = best_event(self._claim, p, q, ratio=ratio)
+        self.clarity = event.clarity
+        self._witness = event_witness(event.event, epsilon=event.epsilon, delta=event.delta)
+        if isinstance(self._claim, RdpClaim):
+            divergence = best_renyi_witness(self._claim, p, q, ratio=ratio)
+            if divergence is not None and divergence[1] > self.clarity:
+                self._witness, self.clarity = divergence
+        self._counts = self._witness.counts(p), self._witness.counts(q)
         self._bet = None
         self._next_lesson = math.ceil(GROWTH * size)
         if size >= _FIRST_CLEARING:
@@ -277,22 +262,7 @@ class SequentialTest:
             self._claim, self._p.scores, self._q.scores, confidence=1.0 - failure
         )
         if excess < 0.0:
-            self._stop = Stop.CLEARED
-
-
-def _best_witness(
-    claim: PrivacyClaim, p_scores: Array, q_scores: Array, *, ratio: float
-) -> tuple[Witness, float]:
-    """The clearest event, or a divergence if that is clearer, and how clear it is.
-
-    Divergences are looked at if the claim is an RDP curve.
-    """
-    found = best_event(claim, p_scores, q_scores, ratio=ratio)
-    if isinstance(claim, RdpClaim):
-        divergence = best_renyi_witness(claim, p_scores, q_scores, ratio=ratio)
-        if divergence is not None and divergence[1] > found.clarity:
-            return divergence
-    return event_witness(found.event, epsilon=found.epsilon, delta=found.delta), found.clarity
+            self.stop = Stop.CLEARED
 
 
 class _Store:

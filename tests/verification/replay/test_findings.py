@@ -6,23 +6,13 @@ import json
 
 import pytest
 
-from rdpkit.verification import verify_by_replay
 from rdpkit.verification.outputs.tests_of_code import summary_of_tests, view_of_replay
 from rdpkit.verification.replay.findings import DifferenceKind, ReplayVerdict
-from tests.verification.replay.code_of_ones_own import BROKEN, CORRECT
+from tests.verification.replay.code_of_ones_own import replayed
 
 
-@pytest.fixture(scope="module")
-def refuted():
-    return verify_by_replay(BROKEN["number_of_records"][0], seed=5)
-
-
-@pytest.fixture(scope="module")
-def unaccounted():
-    return verify_by_replay(CORRECT["stability_histogram"], seed=5, false_alarm_rate=1e-6)
-
-
-def test_a_refutation_says_all_that_is_needed(refuted):
+def test_a_refutation_says_all_that_is_needed():
+    refuted = replayed("number_of_records")
     rows = dict(refuted.rows())
     assert rows["verdict"] == "refuted (false-alarm rate 0.05)"
     assert "D has" in rows["pair"]
@@ -32,7 +22,8 @@ def test_a_refutation_says_all_that_is_needed(refuted):
     assert "refutes nothing" not in str(rows)
 
 
-def test_what_is_unaccounted_is_no_refutation_and_says_why(unaccounted):
+def test_what_is_unaccounted_is_no_refutation_and_says_why():
+    unaccounted = replayed("stability_histogram")
     assert unaccounted.verdict is ReplayVerdict.UNACCOUNTED
     assert any("stability histogram" in text for _, text in unaccounted.rows())
     assert not view_of_replay(unaccounted).rule
@@ -40,8 +31,8 @@ def test_what_is_unaccounted_is_no_refutation_and_says_why(unaccounted):
     assert ":warning:" in summary_of_tests([view_of_replay(unaccounted)])
 
 
-def test_json_says_the_same(refuted):
-    table = json.loads(json.dumps(refuted.as_dict()))
+def test_json_says_the_same():
+    table = json.loads(json.dumps(replayed("number_of_records").as_dict()))
     assert table["verdict"] == "refuted"
     assert table["findings"][0]["differences"][0]["kind"] == "value"
     assert table["p_value"] < 0.05

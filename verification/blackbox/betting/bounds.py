@@ -31,11 +31,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import betaln, xlog1py, xlogy
 from scipy.stats import norm
 
-from rdpkit import _validate
 from rdpkit.formats.records import as_plain
 from rdpkit.verification.estimators.base import Array, Direction, EpsilonLowerBound, ThresholdEvent
 from rdpkit.verification.estimators.bets import BOLDNESS, KEPT, UNSEEN
@@ -47,7 +45,7 @@ _HALVINGS = 60
 
 
 def lowest_rate(
-    hits: ArrayLike,  # In [0, trials]; need not be whole, for plans
+    hits: Array,  # In [0, trials]; need not be whole
     trials: float,  # At least 0
     failure: float,  # In (0, 1)
 ) -> Array:
@@ -58,34 +56,19 @@ def lowest_rate(
     It is ever above the true probability with probability at most ``failure``, however often and
     whenever one looks.
     """
-    found, size, level = _checked(hits, trials, failure)
-    low, high = np.zeros_like(found), found / max(size, 1.0)
+    misses, level = trials - hits, math.log(1.0 / failure)
+    prior = betaln(hits + 0.5, misses + 0.5) - betaln(0.5, 0.5)
+    low, high = np.zeros_like(hits), hits / max(trials, 1.0)
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        outside = _log_mixture(found, size, middle) >= level
+        outside = prior - (xlogy(hits, middle) + xlog1py(misses, -middle)) >= level
         low, high = np.where(outside, middle, low), np.where(outside, high, middle)
     return low
 
 
-def highest_rate(hits: ArrayLike, trials: float, failure: float) -> Array:
+def highest_rate(hits: Array, trials: float, failure: float) -> Array:
     """An upper bound on the probability of a hit: see :func:`lowest_rate`."""
-    found, size, level = _checked(hits, trials, failure)
-    return np.asarray(1.0 - lowest_rate(size - found, size, math.exp(-level)))
-
-
-def _checked(hits: ArrayLike, trials: float, failure: float) -> tuple[Array, float, float]:
-    size = _validate.non_negative("trials", trials)
-    found = np.asarray(_validate.real_array("hits", hits, "to be in [0, trials]"))
-    if not ((found >= 0.0) & (found <= size)).all():
-        raise _validate.fail("hits", f"to be in [0, {size:g}]", hits)
-    return found, size, math.log(1.0 / _validate.open_probability("failure", failure))
-
-
-def _log_mixture(hits: Array, trials: float, probability: Array) -> Array:
-    prior = betaln(0.5, 0.5)
-    misses = trials - hits
-    likelihood = xlogy(hits, probability) + xlog1py(misses, -probability)
-    return np.asarray(betaln(hits + 0.5, misses + 0.5) - prior - likelihood)
+    return np.asarray(1.0 - lowest_rate(trials - hits, trials, failure))
 
 
 # Events are planned for bounds that fail with a probability of about exp(-9).
@@ -132,8 +115,8 @@ class CountedEvent:
         # The parts of all choices add up: sum 1 / (k (k + 1)) = 1. Half is for either side.
         part = failure / (2.0 * self.choice * (self.choice + 1.0))
         first, second = self.hits if self.event.direction is Direction.P_OVER_Q else self.hits[::-1]
-        low = lowest_rate([float(first)], self.trials, part)
-        high = highest_rate([float(second)], self.trials, part)
+        low = lowest_rate(np.array([float(first)]), self.trials, part)
+        high = highest_rate(np.array([float(second)]), self.trials, part)
         return max(0.0, float(of(low, high)[0]))
 
 
@@ -192,13 +175,9 @@ def epsilon_bound(
     The mechanism is (epsilon', delta)-DP for an epsilon' below it with probability at most
     ``failure``, whenever the counting stopped, on whichever of ``pairs`` pairs of data sets.
     """
-    found, bound = _largest(counted, epsilon_of(delta), failure / pairs)
+    bound, samples, event = _largest(counted, epsilon_of(delta), failure / pairs)
     return EpsilonLowerBound(
-        epsilon=bound,
-        delta=delta,
-        confidence=1.0 - failure,
-        samples=(0, 0) if found is None else (found.trials, found.trials),
-        event=None if found is None else found.event,
+        epsilon=bound, delta=delta, confidence=1.0 - failure, samples=samples, event=event
     )
 
 
@@ -210,21 +189,19 @@ def mu_bound(counted: list[CountedEvent], *, failure: float, pairs: int = 1) -> 
     The mechanism is mu'-GDP for a mu' below it with probability at most ``failure``, whenever the
     counting stopped, on whichever of ``pairs`` pairs of data sets.
     """
-    found, bound = _largest(counted, mu_of, failure / pairs)
-    return MuLowerBound(
-        mu=bound,
-        confidence=1.0 - failure,
-        samples=(0, 0) if found is None else (found.trials, found.trials),
-        event=None if found is None else found.event,
-    )
+    bound, samples, event = _largest(counted, mu_of, failure / pairs)
+    return MuLowerBound(mu=bound, confidence=1.0 - failure, samples=samples, event=event)
 
 
 def _largest(
     counted: list[CountedEvent], of: Bound, failure: float
-) -> tuple[CountedEvent | None, float]:
+) -> tuple[float, tuple[int, int], ThresholdEvent | None]:
     bounds = [one.bound(of, failure) for one in counted]
     best = max(bounds, default=0.0)
-    return (counted[bounds.index(best)], best) if best > 0.0 else (None, 0.0)
+    if best == 0.0:
+        return 0.0, (0, 0), None
+    found = counted[bounds.index(best)]
+    return best, (found.trials, found.trials), found.event
 
 
 _POWER = 0.95

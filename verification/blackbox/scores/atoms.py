@@ -313,7 +313,11 @@ def _of_bits(
 
 def last_bits_scores(training: TrainingOutputs) -> list[NamedScore]:
     """Scores of the bit patterns whose probabilities differ, those that differ most first."""
-    columns = _of_many_digits(training)
+    columns = training.numbers[:_MOST_BIT_COLUMNS]
+    few = training.thinned(_MOST_COMPARED)
+    ordered = np.sort(np.concatenate([few.p[:, columns], few.q[:, columns]]), axis=0)
+    # Values hardly ever repeat; the last bits of those that do are a part of them.
+    columns = columns[(ordered[1:] != ordered[:-1]).mean(axis=0) > _MOST_NEW]
     if not len(columns) or training.runs < _FEWEST:
         return []
     some = TrainingOutputs(
@@ -338,15 +342,6 @@ def last_bits_scores(training: TrainingOutputs) -> list[NamedScore]:
         )
         found.append((float(differences.max()), named))
     return [one for _, one in sorted(found, key=lambda entry: -entry[0])]
-
-
-def _of_many_digits(training: TrainingOutputs) -> NDArray[np.intp]:
-    """Columns whose values hardly ever repeat; the last bits of the others are a part of them."""
-    columns = training.numbers[:_MOST_BIT_COLUMNS]
-    some = training.thinned(_MOST_COMPARED)
-    ordered = np.sort(np.concatenate([some.p[:, columns], some.q[:, columns]]), axis=0)
-    new = (ordered[1:] != ordered[:-1]).mean(axis=0)
-    return np.asarray(columns[new > _MOST_NEW])
 
 
 def _counts(outputs: Array, pattern: BitPattern) -> Counts:

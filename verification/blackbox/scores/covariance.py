@@ -97,14 +97,12 @@ def covariance_scores(training: TrainingOutputs) -> list[NamedScore]:
     found.append(("logarithms of squares", partial(_log_squares, far, linear(p, q))))
     if len(far.columns) > 1:
         found.append(("norm", partial(_log_squares, far, None)))
-    return [_explained(name, score, training) for name, score in found]
-
-
-def _explained(name: str, score: OutputScore, training: TrainingOutputs) -> NamedScore:
-    some = training.thinned(_MOST_EXPLAINED)
-    p, q = (float(np.median(score(side))) for side in (some.p, some.q))
-    why = mistake_of(MistakeKind.COVARIANCE_OF_THE_DATA, "squares", name=name, p=p, q=q)
-    return NamedScore(name, score, family="covariance", explanation=why)
+    few, scores = training.thinned(_MOST_EXPLAINED), []
+    for name, score in found:
+        one, other = (float(np.median(score(side))) for side in (few.p, few.q))
+        why = mistake_of(MistakeKind.COVARIANCE_OF_THE_DATA, "squares", name=name, p=one, q=other)
+        scores.append(NamedScore(name, score, family="covariance", explanation=why))
+    return scores
 
 
 def _of_directions(training: TrainingOutputs, units: Standard) -> OutputScore | None:

@@ -31,11 +31,12 @@ from rdpkit.verification.blackbox.scores.named_score import (
     clearness,
     clearness_beyond,
     same_order,
+    score_of,
     standard,
 )
 from rdpkit.verification.blackbox.scores.record import difference_scores, record_scores
 from rdpkit.verification.blackbox.scores.structure import count_scores, structure_scores
-from rdpkit.verification.estimators.base import Array, OutputScore
+from rdpkit.verification.estimators.base import Array
 
 _LEAST_LEARNT = 200
 # At most this many columns and outputs of each side, so that a classifier is learnt in two seconds.
@@ -69,17 +70,17 @@ def learned_scores(
     for model in models:
         from rdpkit.verification.estimators.learned_score import learned_score  # noqa: PLC0415
 
-        columns = np.sort(order[: _MOST_COLUMNS.get(model, len(order))])
+        part = partial(_part, np.sort(order[: _MOST_COLUMNS.get(model, len(order))]))
         some = training.thinned(_MOST_ROWS)
-        p, q = some.p[:, columns], some.q[:, columns]
-        score = partial(_of_part, columns, learned_score(p, q, model=model, rng=rng))
+        learned = learned_score(part(some.p), part(some.q), model=model, rng=rng)
+        score = partial(score_of, part, learned)
         found.append(NamedScore(f"learned ({model})", score, family="learned", share=_SHARE))
     return found
 
 
-def _of_part(columns: NDArray[np.intp], score: OutputScore, outputs: Array, /) -> Array:
-    """A score of some columns of an output."""
-    return score(outputs[:, columns])
+def _part(columns: NDArray[np.intp], outputs: Array, /) -> Array:
+    """Some columns of outputs."""
+    return outputs[:, columns]
 
 
 def _clearest_columns(training: TrainingOutputs) -> NDArray[np.intp]:

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rdpkit.verification.blackbox.scores.named_score import (
     NamedScore,
-    Standard,
     TrainingOutputs,
+    score_of,
     standard,
     thinned,
 )
@@ -205,11 +205,6 @@ def _correlation(sides: _Sides, chosen: NDArray[np.intp], scale: Array) -> Array
     return np.asarray((1.0 - mixed) * found + mixed * np.eye(len(chosen)))
 
 
-def of_standard(units: Standard, score: OutputScore, outputs: Array, /) -> Array:
-    """A score of outputs in standard units."""
-    return score(units(outputs))
-
-
 def linear_scores(training: TrainingOutputs) -> list[NamedScore]:
     """A linear score of all numbers, and one that is robust against heavy tails."""
     columns = training.numbers
@@ -226,21 +221,15 @@ def linear_scores(training: TrainingOutputs) -> list[NamedScore]:
     some = training.within(_MOST_VALUES)
     clipped = standard(some, furthest=_CLIPPED)
     if len(clipped.columns) > 1:
-        robust = partial(of_standard, clipped, linear(clipped(some.p), clipped(some.q)))
+        robust = partial(score_of, clipped, linear(clipped(some.p), clipped(some.q)))
         scores.append(NamedScore("linear, of clipped outputs", robust, family="linear"))
     return scores
 
 
-def _sums_of_rows(places: NDArray[np.intp], starts: NDArray[np.intp], outputs: Array) -> Array:
+def _sums_of_rows(places: NDArray[np.intp], starts: NDArray[np.intp], outputs: Array, /) -> Array:
     """The sums of groups of rows; ``places`` are those of each row's numbers, group by group."""
     sums = np.add.reduceat(outputs[:, places], starts, axis=1)
     return np.asarray(sums.reshape(len(outputs), -1))
-
-
-def _of_row_sums(
-    places: NDArray[np.intp], starts: NDArray[np.intp], score: OutputScore, outputs: Array, /
-) -> Array:
-    return score(_sums_of_rows(places, starts, outputs))
 
 
 def row_sums(
@@ -274,8 +263,8 @@ def row_sums(
     if constant.all() or len(starts) == rows:
         return None
     varying = places[np.ix_(order, np.flatnonzero(~constant))]
-    sums = (_sums_of_rows(varying, starts, outputs) for outputs in (p_outputs, q_outputs))
-    return partial(_of_row_sums, varying, starts, linear(*sums))
+    sums = partial(_sums_of_rows, varying, starts)
+    return partial(score_of, sums, linear(sums(p_outputs), sums(q_outputs)))
 
 
 def row_scores(training: TrainingOutputs) -> list[NamedScore]:

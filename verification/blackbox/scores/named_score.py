@@ -190,6 +190,11 @@ class NamedScore:
         return found
 
 
+def score_of(make: Callable[[Array], Array], score: OutputScore, outputs: Array, /) -> Array:
+    """A score of what is made of outputs, such as outputs in standard units."""
+    return score(make(outputs))
+
+
 Counts = NDArray[np.intp]
 
 # With this many different values of a score or more, chance alone gives about the same clearness.
@@ -249,7 +254,11 @@ def clearness_beyond(
     values = np.unique(scores)
     if len(values) < 2:
         return -math.inf
-    levels = values[_spread_out(len(values))]
+    # Levels are evenly spread among the values, and closer together at both ends.
+    last = len(values) - 1
+    ends = np.unique(np.round(np.geomspace(1, last, _LEVELS)).astype(np.intp))
+    evenly = np.linspace(1, last, _LEVELS).astype(np.intp)
+    levels = values[np.unique(np.concatenate([ends, len(values) - ends, evenly]))]
     cells = np.searchsorted(levels, scores, side="right")
     shape = (len(edges) + 1, len(levels) + 1)
     places = bins * shape[1] + cells
@@ -275,13 +284,6 @@ def clearness_beyond(
     np.divide(gap, np.sqrt(variance), out=clear, where=variance > 0.0)
     chance = math.sqrt(2.0 * math.log(1.0 + min(len(values), _MOST_DIFFERENT)))
     return float(clear.max()) - 0.5 * chance
-
-
-def _spread_out(count: int) -> Counts:
-    """Places among so many ordered values: evenly spread, and closer together at both ends."""
-    ends = np.unique(np.round(np.geomspace(1, max(1, count - 1), _LEVELS)).astype(np.intp))
-    evenly = np.linspace(1, count - 1, _LEVELS).astype(np.intp)
-    return np.unique(np.concatenate([ends, count - ends, evenly]))
 
 
 def same_order(first: Array, second: Array) -> bool:
