@@ -321,6 +321,18 @@ class Event(Compared):
         return self if expanded is None else expanded.with_one_more_record()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribedEvent(Event):
+    """An event of which all is known that :class:`Event` does not take for granted.
+
+    It says what one record changes under every neighbouring relation, and nothing of how many
+    records there are or of when they take part, so that it means the same on a random sample.
+    """
+
+    of_whole_data: ClassVar[str] = ""
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+
+
 def check_samples(event: Event) -> None:
     """Raise a ValueError if an event, or a part of it, has no meaning on a random sample."""
 
