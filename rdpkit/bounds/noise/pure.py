@@ -31,12 +31,11 @@ from typing import Any
 from flint import arb
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Kind, OrderRange, RdpBound, every_order, only_without_delta
-from rdpkit.bounds.noise.formula import ball_of, moved_up, rdp_of
+from rdpkit.bounds.base import OrderRange, only_without_delta
+from rdpkit.bounds.noise.formula import moved_up, of_formula
 from rdpkit.events import (
     AboveThreshold,
     EpsilonDelta,
-    Event,
     Exponential,
     RandomizedResponse,
     ReportNoisyMax,
@@ -94,64 +93,53 @@ def _only_gumbel(event: Any, adjacency: Adjacency) -> OrderRange:
     return OrderRange() if event.noise == "gumbel" else OrderRange(highest=1.0)
 
 
-def _bound(
-    name: str,
-    event_type: type[Event],
-    title: str,
-    source: str,
-    formula: Any,
-    *,
-    adjacencies: tuple[Adjacency, ...] = tuple(Adjacency),
-    order_range: Any = every_order,
-) -> RdpBound:
-    return RdpBound(
-        id=name,
-        title=title,
-        source=source,
-        kind=Kind.UPPER,
-        event_type=event_type,
-        adjacencies=adjacencies,
-        order_range=order_range,
-        rdp=rdp_of(formula),
-        ball=ball_of(formula),
-    )
-
-
 _KAIROUZ = "Kairouz, Oh and Viswanath 2015 (arXiv 1311.0776v4)"
 _DONG = "Dong, Durfee and Rogers 2020, Lemma 3.2 (arXiv 1909.13830v2)"
 
 BOUNDS = (
-    _bound(
-        "randomized-response",
-        RandomizedResponse,
-        "Randomised response",
-        "the definition of the divergence",
+    of_formula(
         _response,
+        id="randomized-response",
+        title="Randomised response",
+        source="the definition of the divergence",
+        event_type=RandomizedResponse,
         adjacencies=(Adjacency.REPLACE_ONE,),
     ),
-    _bound(
-        "pure-dp",
-        EpsilonDelta,
-        "Pure differential privacy",
-        _KAIROUZ,
+    of_formula(
         _stated,
+        id="pure-dp",
+        title="Pure differential privacy",
+        source=_KAIROUZ,
+        event_type=EpsilonDelta,
         order_range=only_without_delta,
     ),
-    _bound("pure-dp", AboveThreshold, "Sparse vector, as pure privacy", _KAIROUZ, _sparse_vector),
-    _bound("bounded-range", Exponential, "Exponential mechanism", _DONG, _exponential),
-    _bound(
-        "bounded-range",
-        ReportNoisyMax,
-        "Noisy maximum",
-        f"{_DONG}; for Laplace noise: rdpkit, theory page: Selections",
-        _maximum,
+    of_formula(
+        _sparse_vector,
+        id="pure-dp",
+        title="Sparse vector, as pure privacy",
+        source=_KAIROUZ,
+        event_type=AboveThreshold,
     ),
-    _bound(
-        "bounded-range",
-        TopOptions,
-        "Options with Gumbel noise, one after the other",
-        _DONG,
+    of_formula(
+        _exponential,
+        id="bounded-range",
+        title="Exponential mechanism",
+        source=_DONG,
+        event_type=Exponential,
+    ),
+    of_formula(
+        _maximum,
+        id="bounded-range",
+        title="Noisy maximum",
+        source=f"{_DONG}; for Laplace noise: rdpkit, theory page: Selections",
+        event_type=ReportNoisyMax,
+    ),
+    of_formula(
         _top_options,
+        id="bounded-range",
+        title="Options with Gumbel noise, one after the other",
+        source=_DONG,
+        event_type=TopOptions,
         order_range=_only_gumbel,
     ),
 )
