@@ -19,6 +19,7 @@ from rdpkit.events.losses import (
     Dominating,
     Losses,
     NoLossDistributionError,
+    StepKind,
     attains,
     sampled_step,
 )
@@ -75,28 +76,21 @@ class PoissonSampledGaussian(DescribedEvent):
         """
         match adjacency:
             case Adjacency.ADD_OR_REMOVE_ONE | Adjacency.ZERO_OUT:
-                return Dominating(self._present(adjacency))
+                return Dominating(self._step("removed", self.noise_multiplier(adjacency)))
             case Adjacency.REPLACE_ONE:
-                return Dominating(self._replaced(*self._farthest()))
+                return Dominating(self._step("replaced", *self._farthest()))
 
     def attained(self, adjacency: Adjacency) -> Attained:
         """The same where a record is removed; where it is replaced, records x and -x."""
         match adjacency:
             case Adjacency.ADD_OR_REMOVE_ONE | Adjacency.ZERO_OUT:
-                return attains(self._present(adjacency))
+                return attains(self._step("removed", self.noise_multiplier(adjacency)))
             case Adjacency.REPLACE_ONE:
-                return attains(self._replaced(self._opposed(), -1.0))
+                return attains(self._step("replaced", self._opposed(), -1.0))
 
-    def _present(self, adjacency: Adjacency) -> Losses:
+    def _step(self, kind: StepKind, noise_multiplier: float, other: float = 0.0) -> Losses:
         return sampled_step(
-            "removed",
-            noise_multiplier=self.noise_multiplier(adjacency),
-            sampling_probability=self.sampling_probability,
-        )
-
-    def _replaced(self, noise_multiplier: float, other: float) -> Losses:
-        return sampled_step(
-            "replaced",
+            kind,
             noise_multiplier=noise_multiplier,
             sampling_probability=self.sampling_probability,
             other=other,

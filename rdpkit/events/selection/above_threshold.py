@@ -13,8 +13,8 @@ from rdpkit.events.base import DescribedEvent, Event
 from rdpkit.events.fields import count, event_class, flag, integer, noise, positive
 from rdpkit.events.losses import Attained, Dominating
 from rdpkit.events.pairs import StatedPair
+from rdpkit.events.selection.scores import SCORES
 from rdpkit.events.selection.streams import Noises, best_streams, laplace, normal
-from rdpkit.events.selection.two_options import SCORES
 
 
 @event_class

@@ -12,8 +12,7 @@ from rdpkit.events.composition import Composed, Repeated
 from rdpkit.events.fields import choice, count, declared, event_class, noise
 from rdpkit.events.gaussian import Gaussian
 from rdpkit.events.losses import Attained, Losses, Several
-from rdpkit.events.selection.scores import ReportNoisyMax
-from rdpkit.events.selection.two_options import pairs_of
+from rdpkit.events.selection.scores import ReportNoisyMax, pairs_of
 
 Noise = Literal["gaussian", "laplace"]
 # A vote that leaves one class and joins another moves the histogram by the square root of 2.
