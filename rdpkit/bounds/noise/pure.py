@@ -58,14 +58,6 @@ def _pure(epsilon: arb, order: arb) -> arb:
     return (a * grown.exp() + (1 - a) * (-grown).exp()).log() / (order - 1)
 
 
-def _stated(event: Any, order: arb, adjacency: Adjacency) -> arb:
-    return _pure(arb(event.epsilon), order)
-
-
-def _sparse_vector(event: Any, order: arb, adjacency: Adjacency) -> arb:
-    return _pure(arb(event.pure_epsilon()), order)
-
-
 def _range(epsilon: arb, order: arb) -> arb:
     k = (-(order - 1) * epsilon).exp()
     whole = -((-epsilon).expm1())
@@ -75,22 +67,9 @@ def _range(epsilon: arb, order: arb) -> arb:
     return ((order - 1) * y.log() + (a / order).log()) / (order - 1)
 
 
-def _exponential(event: Any, order: arb, adjacency: Adjacency) -> arb:
-    return _range(moved_up(event.range()), order)
-
-
-def _maximum(event: Any, order: arb, adjacency: Adjacency) -> arb:
-    return _range(moved_up(event.range(adjacency)), order)
-
-
 def _top_options(event: Any, order: arb, adjacency: Adjacency) -> arb:
     whole: arb = event.options * _range(moved_up(event.distance(adjacency)), order)
     return whole
-
-
-def _only_gumbel(event: Any, adjacency: Adjacency) -> OrderRange:
-    """No order if the noise is not Gumbel noise: options are not chosen one after the other."""
-    return OrderRange() if event.noise == "gumbel" else OrderRange(highest=1.0)
 
 
 _KAIROUZ = "Kairouz, Oh and Viswanath 2015 (arXiv 1311.0776v4)"
@@ -106,7 +85,7 @@ BOUNDS = (
         adjacencies=(Adjacency.REPLACE_ONE,),
     ),
     of_formula(
-        _stated,
+        lambda event, order, adjacency: _pure(arb(event.epsilon), order),
         id="pure-dp",
         title="Pure differential privacy",
         source=_KAIROUZ,
@@ -114,21 +93,21 @@ BOUNDS = (
         order_range=only_without_delta,
     ),
     of_formula(
-        _sparse_vector,
+        lambda event, order, adjacency: _pure(arb(event.pure_epsilon()), order),
         id="pure-dp",
         title="Sparse vector, as pure privacy",
         source=_KAIROUZ,
         event_type=AboveThreshold,
     ),
     of_formula(
-        _exponential,
+        lambda event, order, adjacency: _range(moved_up(event.range()), order),
         id="bounded-range",
         title="Exponential mechanism",
         source=_DONG,
         event_type=Exponential,
     ),
     of_formula(
-        _maximum,
+        lambda event, order, adjacency: _range(moved_up(event.range(adjacency)), order),
         id="bounded-range",
         title="Noisy maximum",
         source=f"{_DONG}; for Laplace noise: rdpkit, theory page: Selections",
@@ -140,6 +119,8 @@ BOUNDS = (
         title="Options with Gumbel noise, one after the other",
         source=_DONG,
         event_type=TopOptions,
-        order_range=_only_gumbel,
+        order_range=lambda event, adjacency: (
+            OrderRange() if event.noise == "gumbel" else OrderRange(highest=1.0)
+        ),
     ),
 )

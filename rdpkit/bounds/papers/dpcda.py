@@ -162,11 +162,6 @@ CLASS = replace(
 )
 
 
-def _corrected_range(event: Any, adjacency: Adjacency) -> OrderRange:
-    # With the exact z-score no bound is known, so the range is empty.
-    return OrderRange() if event.preprocessing == "public" else OrderRange(highest=1.0)
-
-
 CORRECTED = RdpBound(
     id="dpcda-theorem1-corrected",
     title="Theorem 1 with p = l/N_k and B(2 ceil(j/2))",
@@ -174,7 +169,10 @@ CORRECTED = RdpBound(
     kind=Kind.UPPER,
     event_type=DPCDA,
     adjacencies=(Adjacency.REPLACE_ONE, Adjacency.ADD_OR_REMOVE_ONE),
-    order_range=_corrected_range,
+    # With the exact z-score no bound is known, so the range is empty.
+    order_range=lambda event, adjacency: (
+        OrderRange() if event.preprocessing == "public" else OrderRange(highest=1.0)
+    ),
     rdp=of_event(partial(wang2019.rdp, terms="theorem27"), _for_smallest_class, _all_releases),
     ball=of_event(partial(wang2019.ball, terms="theorem27"), _for_smallest_class, _all_releases),
 )

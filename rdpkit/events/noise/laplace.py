@@ -83,10 +83,6 @@ class Laplace(DescribedEvent):
         return with_longer_records(self, size)
 
 
-def _integer_diameter(name: str, value: object, *, maximum: int) -> int:
-    return _validate.integer(name, value, maximum=2 * maximum)
-
-
 @event_class
 class DiscreteLaplace(DescribedEvent):
     """The sum of the records' integer vectors plus discrete Laplace noise, released once.
@@ -115,7 +111,7 @@ class DiscreteLaplace(DescribedEvent):
     )
     record_diameter: int | None = declared(
         "Largest L1 distance between two records' vectors. It is the sensitivity under replace-one",
-        check=_integer_diameter,
+        check=lambda name, value, *, maximum: _validate.integer(name, value, maximum=2 * maximum),
         accepted="at least 1 and at most 2 * record_norm, which is the default",
         most="record_norm",
         default=None,

@@ -107,10 +107,6 @@ class RepeatAndSelect(DescribedEvent):
             raise _validate.fail("mean", "to be at least 1 unless shape is inf", self.mean)
 
 
-def _stopping(name: str, value: object) -> float:
-    return _validate.positive(name, _validate.probability(name, value))
-
-
 @event_class
 class FirstAboveThreshold(DescribedEvent):
     """The first output of a series of runs that is good enough, by a threshold that is known.
@@ -139,7 +135,7 @@ class FirstAboveThreshold(DescribedEvent):
     event: Event = part("One run")
     stopping_probability: float = declared(
         "Probability of an end after each run that was not good enough",
-        check=_stopping,
+        check=lambda name, value: _validate.positive(name, _validate.probability(name, value)),
         accepted="in (0, 1]",
         free=number(1, highest=1.0),
     )

@@ -105,10 +105,6 @@ def listed(low: int, high: int, centres: tuple[float, ...], far: float) -> Array
 _MOST_DISTANCE = 1e5
 
 
-def _gaussian_at_most(m: int, step: DiscreteGaussianPair) -> arb:
-    return upper_tail(-m - 1, step.sigma)
-
-
 def _gaussian_threshold(loss: float, step: DiscreteGaussianPair) -> int:
     n, sigma = step.distance, step.sigma
     place = 0.5 * n - loss * sigma * (sigma / n)
@@ -135,7 +131,7 @@ def _gaussian_losses(k: Array, step: DiscreteGaussianPair) -> Array:
 
 DISCRETE_GAUSSIAN = lattice_kind(
     LatticeLaw(
-        at_most=_gaussian_at_most,
+        at_most=lambda m, step: upper_tail(-m - 1, step.sigma),
         threshold=_gaussian_threshold,
         integers=_gaussian_integers,
         losses=_gaussian_losses,
