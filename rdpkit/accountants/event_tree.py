@@ -107,10 +107,11 @@ class _NoBallError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Evaluation:
-    """Orders, the divergences that are known there, and a trace of what decided, if one is kept."""
+    """Orders, what is known there, and a trace of what decided, if one is kept."""
 
     orders: Array
-    known: dict[tuple[Event, Adjacency], Array] = field(default_factory=dict)
+    known: dict[tuple[Event, Adjacency], Array] = field(default_factory=dict)  # Divergences
+    balls: dict[tuple[Event, Adjacency], arb] = field(default_factory=dict)  # At a single order
     trace: Trace | None = None
 
 
@@ -150,9 +151,14 @@ class UpperBounds:
         """
         with ctx.workprec(128):
             try:
-                return self._ball(event, order, adjacency, {})
+                return self.certain_ball(event, order, adjacency)
             except _NoBallError:
                 return None
+
+    def certain_ball(self, event: Event, order: float, adjacency: Adjacency) -> arb:
+        """As :meth:`ball`, for a theorem that needs one: without a ball it has none itself."""
+        # Balls are of the precision that is in force, and not remembered.
+        return self._ball(event, adjacency, replace(self._at(np.array([order])), balls={}))
 
     def used(self, event: Event, order: float, adjacency: Adjacency) -> tuple[str, ...]:
         """Ids of the theorems that decide at ``order``, in order of appearance."""
@@ -285,10 +291,6 @@ class UpperBounds:
             )
         return self._inner[key]
 
-    def certain_ball(self, event: Event, order: float, adjacency: Adjacency) -> arb:
-        """As :meth:`ball`, for a theorem that needs one: without a ball it has none itself."""
-        return self._ball(event, order, adjacency, {})
-
     def _likely_theorem(
         self, event: Event, adjacency: Adjacency
     ) -> tuple[RdpBound, Event, int] | None:
@@ -305,58 +307,39 @@ class UpperBounds:
             return None
         return likely[0], event, times
 
-    def _ball(
-        self,
-        event: Event,
-        order: float,
-        adjacency: Adjacency,
-        known: dict[tuple[Event, Adjacency], arb],
-    ) -> arb:
+    def _ball(self, event: Event, adjacency: Adjacency, at: _Evaluation) -> arb:
         key = (event, adjacency)
-        if key not in known:
-            known[key] = self._compute_ball(event, order, adjacency, known)
-        return known[key]
+        if key not in at.balls:
+            at.balls[key] = self._compute_ball(event, adjacency, at)
+        return at.balls[key]
 
-    def _compute_ball(
-        self,
-        event: Event,
-        order: float,
-        adjacency: Adjacency,
-        known: dict[tuple[Event, Adjacency], arb],
-    ) -> arb:
+    def _compute_ball(self, event: Event, adjacency: Adjacency, at: _Evaluation) -> arb:
         if isinstance(event, Repeated):
-            return self._ball(event.event, order, adjacency, known) * event.count
+            return self._ball(event.event, adjacency, at) * event.count
         if isinstance(event, Composed):
-            return sum((self._ball(e, order, adjacency, known) for e in event.events), arb(0))
+            return sum((self._ball(part, adjacency, at) for part in event.events), arb(0))
         if isinstance(event, Parallel):
             event = self._needed(event, adjacency)
             if not event.record_may_move(adjacency):
                 relation = event.inside(adjacency)
-                return largest([self._ball(e, order, relation, known) for e in event.events])
-            ends = [self._ball(e, order, _BOTH_ENDS, known) for e in event.events]
+                return largest([self._ball(part, relation, at) for part in event.events])
+            ends = [self._ball(part, _BOTH_ENDS, at) for part in event.events]
             moved = [ends[i] + ends[j] for i in range(len(ends)) for j in range(i)]
             enough = max(float(ball.mid()) for ball in moved)
-            stays = [
-                self._low_enough_ball(e, order, adjacency, enough, known) for e in event.events
-            ]
+            stays = [self._low_enough_ball(part, adjacency, enough, at) for part in event.events]
             return largest([*stays, *moved])
-        chosen, expanded = self._deciding(event, adjacency, self._at(np.array([order])))
-        if chosen is not None and chosen.ball is not None:
+        chosen, expanded = self._deciding(event, adjacency, at)
+        if chosen is not None:
             inner = self._inside(chosen, event, adjacency)
-            found = chosen.enclosure(event, order, adjacency, inner)
+            found = chosen.enclosure(event, float(at.orders[0]), adjacency, inner)
             if found is not None:
                 return found
         if expanded is None:
             raise _NoBallError
-        return self._ball(expanded, order, adjacency, known)
+        return self._ball(expanded, adjacency, at)
 
     def _low_enough_ball(
-        self,
-        event: Event,
-        order: float,
-        adjacency: Adjacency,
-        enough: float,
-        known: dict[tuple[Event, Adjacency], arb],
+        self, event: Event, adjacency: Adjacency, enough: float, at: _Evaluation
     ) -> arb:
         """A ball for a part: of the best theorem, or of one that is at most ``enough``.
 
@@ -365,10 +348,10 @@ class UpperBounds:
         likely = self._likely_theorem(event, adjacency)
         if likely is not None and likely[0].ball is not None:
             bound, inner, times = likely
-            value = float(self._theorem_values(bound, inner, np.array([order]), adjacency)[0])
+            value = float(self._theorem_values(bound, inner, at.orders, adjacency)[0])
             if times * value <= enough and bound.ball is not None:
-                return bound.ball(inner, order, adjacency) * times
-        return self._ball(event, order, adjacency, known)
+                return bound.ball(inner, float(at.orders[0]), adjacency) * times
+        return self._ball(event, adjacency, at)
 
     def _deciding(
         self, event: Event, adjacency: Adjacency, at: _Evaluation

@@ -34,7 +34,7 @@ from rdpkit.accountants.losses import closed
 from rdpkit.accountants.losses.above import Above
 from rdpkit.accountants.losses.below import Below
 from rdpkit.accountants.losses.kinds import kind_of
-from rdpkit.accountants.losses.kinds.finite import has_few_sums
+from rdpkit.accountants.losses.kinds.outcomes import has_few_sums
 from rdpkit.accountants.losses.layout import ACCURACY, Layout, arrange
 from rdpkit.accountants.losses.steps import (
     Alternative,
@@ -245,7 +245,14 @@ def _worst(candidates: Sequence[DominatingReleases], target: Target) -> LossBoun
     Every candidate is either computed accurately, or has an upper bound, a rough one or the sum of
     its largest losses, that is at most what is returned.
     """
-    limits = [_limit(one, target) for one in candidates]
+    # The sum of all largest losses bounds epsilon, but only where losses that are infinite are no
+    # more probable than delta.
+    limits = [
+        math.inf
+        if target.delta is None or not _infinite_at_most(one, target.delta)
+        else largest_loss(one)
+        for one in candidates
+    ]
     rough: list[tuple[float, int]] = []
     for index in sorted(range(len(candidates)), key=limits.__getitem__, reverse=True):
         value = limits[index]
@@ -260,16 +267,6 @@ def _worst(candidates: Sequence[DominatingReleases], target: Target) -> LossBoun
         worst = found if worst is None or found.value > worst.value else worst
     assert worst is not None
     return worst
-
-
-def _limit(releases: DominatingReleases, target: Target) -> float:
-    """An upper bound without a distribution: the sum of all largest losses.
-
-    It bounds epsilon only where losses that are infinite are no more probable than delta.
-    """
-    if target.delta is None or not _infinite_at_most(releases, target.delta):
-        return math.inf
-    return largest_loss(releases)
 
 
 def lower(event: Event, target: Target) -> tuple[Guarantee, Alternative[AttainedReleases]]:
@@ -342,28 +339,28 @@ def remembered() -> Iterator[None]:
 
 
 def _above(releases: DominatingReleases, target: Target, accuracy: float = ACCURACY) -> LossBound:
-    known = _REMEMBERED.get()
-    known = {} if known is None else known
-    asked = ("above", releases, target.delta, target.epsilon, accuracy)
-    if asked not in known:
-        if target.delta is not None:
-            known[asked] = epsilon_above(releases, delta=target.delta, accuracy=accuracy)
-        else:
-            assert target.epsilon is not None
-            known[asked] = delta_above(releases, epsilon=target.epsilon, accuracy=accuracy)
-    return known[asked]
+    return _once(epsilon_above, delta_above, releases, target, accuracy=accuracy)
 
 
 def _below(releases: AttainedReleases, target: Target, rough: float) -> LossBound:
+    return _once(epsilon_below, delta_below, releases, target, rough=rough)
+
+
+def _once(
+    epsilon: Callable[..., LossBound],  # The functions that answer, of which one is asked
+    delta: Callable[..., LossBound],
+    releases: Releases,
+    target: Target,
+    **options: float,
+) -> LossBound:
+    """The answer to a question, computed once where answers are remembered."""
     known = _REMEMBERED.get()
     known = {} if known is None else known
-    asked = ("below", releases, target.delta, target.epsilon, rough)
+    ask, given = (epsilon, "delta") if target.epsilon is None else (delta, "epsilon")
+    options[given] = getattr(target, given)
+    asked = (ask, releases, *options.items())
     if asked not in known:
-        if target.delta is not None:
-            known[asked] = epsilon_below(releases, delta=target.delta, rough=rough)
-        else:
-            assert target.epsilon is not None
-            known[asked] = delta_below(releases, epsilon=target.epsilon, rough=rough)
+        known[asked] = ask(releases, **options)
     return known[asked]
 
 

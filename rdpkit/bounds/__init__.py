@@ -1,4 +1,4 @@
-"""Named theorems, one a file, in folders by what they are about; and the registry of all of them.
+"""Named theorems, in folders by what they are about, and the registry of all of them.
 
 Every folder lists its own theorems in ``BOUNDS``; this module joins the lists.
 """
@@ -14,9 +14,9 @@ from rdpkit.bounds import (
     papers,
     sampled,
     selection,
-    stated,
     synthesis,
     training,
+    zero_concentrated,
 )
 from rdpkit.bounds.base import Kind, OrderRange, RdpBound
 
@@ -26,7 +26,7 @@ _OWN: tuple[RdpBound, ...] = (
     custom_rdp.BOUND,
     *noise.BOUNDS,
     custom_profile.BOUND,
-    *stated.BOUNDS,
+    zero_concentrated.BOUND,
     *selection.BOUNDS,
     *papers.BOUNDS,
     *synthesis.BOUNDS,

@@ -72,10 +72,6 @@ class OrderRange:
             )
 
 
-def _no_assumptions(event: Any) -> tuple[str, ...]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InnerDivergences:
     """The divergences of the event inside of another one, as a theorem about the outer one asks."""
@@ -135,7 +131,7 @@ class RdpBound:
     rdp: Callable[..., Array]
     order_range: Callable[[Any, Adjacency], OrderRange]
     conversion: str = "optimal"
-    assumptions: Callable[[Any], tuple[str, ...]] = _no_assumptions
+    assumptions: Callable[[Any], tuple[str, ...]] = lambda event: ()
     grid: tuple[float, ...] | None = None
     ball: Callable[..., arb] | None = None
     inner: Callable[[Any], Event] | None = None

@@ -9,52 +9,30 @@ from typing import Any
 from rdpkit import extensions
 from rdpkit.events.base import Event
 from rdpkit.events.class_moments import ClassMoments
-from rdpkit.events.composition import Composed, Parallel, Repeated
-from rdpkit.events.custom_profile import CustomProfile
-from rdpkit.events.custom_rdp import CustomRdp
+from rdpkit.events.composition import Composed, Group, Parallel, Repeated
+from rdpkit.events.custom_tradeoff import CustomTradeoff
 from rdpkit.events.gaussian import Gaussian
-from rdpkit.events.group import Group
-from rdpkit.events.mixture_of_gaussians import MixtureOfGaussians
-from rdpkit.events.noise.bounded_laplace import BoundedLaplace
-from rdpkit.events.noise.discrete_gaussian import DiscreteGaussian
-from rdpkit.events.noise.discrete_laplace import DiscreteLaplace
-from rdpkit.events.noise.distributed_discrete_gaussian import DistributedDiscreteGaussian
-from rdpkit.events.noise.laplace import Laplace
+from rdpkit.events.noise.integers import DiscreteGaussian, DistributedDiscreteGaussian, Skellam
+from rdpkit.events.noise.laplace import BoundedLaplace, DiscreteLaplace, Laplace, TruncatedLaplace
+from rdpkit.events.noise.optimal import CanonicalNoise, Staircase
 from rdpkit.events.noise.randomized_response import RandomizedResponse
-from rdpkit.events.noise.skellam import Skellam
-from rdpkit.events.noise.staircase import Staircase
-from rdpkit.events.noise.truncated_laplace import TruncatedLaplace
-from rdpkit.events.papers.dpcda import DPCDA
 from rdpkit.events.papers.dpdc import LDPDC, NDPDC
-from rdpkit.events.papers.dpmix import ClassWiseDPMix, DPMix
-from rdpkit.events.papers.gaussian_synthesis import GaussianSynthesis
-from rdpkit.events.papers.regularised_synthesis import RegularisedSynthesis
+from rdpkit.events.papers.mixtures import DPCDA, ClassWiseDPMix, DPMix
+from rdpkit.events.papers.synthesis import GaussianSynthesis, RegularisedSynthesis
 from rdpkit.events.parameters import Parameter, build, check_given, parameters_of
-from rdpkit.events.sampled.fixed_size_sampled import FixedSizeSampled
-from rdpkit.events.sampled.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
-from rdpkit.events.sampled.poisson_sampled import PoissonSampled
-from rdpkit.events.sampled.poisson_sampled_gaussian import PoissonSampledGaussian
+from rdpkit.events.sampled.contributions import MixtureOfGaussians, UserSampledGaussian
+from rdpkit.events.sampled.fixed_size import FixedSizeSampled, FixedSizeSampledGaussian
+from rdpkit.events.sampled.poisson import PoissonSampled, PoissonSampledGaussian
 from rdpkit.events.sampled.sampled_with_replacement_gaussian import SampledWithReplacementGaussian
-from rdpkit.events.sampled.user_sampled_gaussian import UserSampledGaussian
-from rdpkit.events.selection.above_threshold import AboveThreshold
-from rdpkit.events.selection.exponential import Exponential
-from rdpkit.events.selection.first_above_threshold import FirstAboveThreshold
-from rdpkit.events.selection.gaussian_above_threshold import GaussianAboveThreshold
-from rdpkit.events.selection.partition_selection import PartitionSelection
-from rdpkit.events.selection.permute_and_flip import PermuteAndFlip
-from rdpkit.events.selection.repeat_and_select import RepeatAndSelect
-from rdpkit.events.selection.report_noisy_max import ReportNoisyMax
+from rdpkit.events.selection.above_threshold import AboveThreshold, GaussianAboveThreshold
+from rdpkit.events.selection.partitions import PartitionSelection, ThresholdedCounts
+from rdpkit.events.selection.runs import FirstAboveThreshold, RepeatAndSelect
+from rdpkit.events.selection.scores import Exponential, PermuteAndFlip, ReportNoisyMax, TopOptions
 from rdpkit.events.selection.teacher_votes import TeacherVotes
-from rdpkit.events.selection.thresholded_counts import ThresholdedCounts
-from rdpkit.events.selection.top_options import TopOptions
-from rdpkit.events.stated.canonical_noise import CanonicalNoise
-from rdpkit.events.stated.custom_tradeoff import CustomTradeoff
-from rdpkit.events.stated.epsilon_delta import EpsilonDelta
-from rdpkit.events.stated.zero_concentrated import ZeroConcentrated
+from rdpkit.events.stated import CustomProfile, CustomRdp, EpsilonDelta, ZeroConcentrated
 from rdpkit.events.training.dpsgd import DPSGD
+from rdpkit.events.training.epochs import RandomAllocationGaussian, ShuffledGaussian
 from rdpkit.events.training.matrix_factorization import MatrixFactorization
-from rdpkit.events.training.random_allocation_gaussian import RandomAllocationGaussian
-from rdpkit.events.training.shuffled_gaussian import ShuffledGaussian
 from rdpkit.events.training.tree_aggregation import TreeAggregation
 from rdpkit.events.training.truncated_poisson_gaussian import TruncatedPoissonGaussian
 

@@ -112,9 +112,9 @@ class Event(Compared):
     def __post_init__(self) -> None:
         """Check every field as it is declared, those last that another one limits."""
         kind: Any = type(self)
-        for name, default, declared in _checked(kind):
+        for name, default, declared in sorted(_declared(kind), key=lambda one: one[2].most != ""):
             value = getattr(self, name)
-            if value is None and default is None:
+            if declared.check is None or (value is None and default is None):
                 continue
             limits = {"maximum": getattr(self, declared.most)} if declared.most else {}
             object.__setattr__(self, name, declared.check(name, value, **limits))
@@ -164,7 +164,9 @@ class Event(Compared):
         """Events that this one is made of, each with its path: ``event``, ``events[0]``."""
         kind: Any = type(self)
         found: list[tuple[str, Event]] = []
-        for name in _holding_events(kind):
+        for name, _, declared in _declared(kind):
+            if not declared.holds_events:
+                continue
             value = getattr(self, name)
             if isinstance(value, tuple):
                 found += [(f"{name}[{i}]", part) for i, part in enumerate(value)]
@@ -206,8 +208,8 @@ class Event(Compared):
         bounds rest on it; see :class:`rdpkit.events.free_parameters.FreeParameter`. By default they
         are those that the fields declare.
         """
-        known = [(field.name, declared_of(field)) for field in dataclasses.fields(self)]
-        return {name: one.free(self) for name, one in known if one is not None and one.free}
+        kind: Any = type(self)
+        return {name: one.free(self) for name, _, one in _declared(kind) if one.free}
 
     def dominating(self, adjacency: Adjacency) -> Dominating:
         """The losses that bound one release from above; only called for primitive events.
@@ -321,6 +323,18 @@ class Event(Compared):
         return self if expanded is None else expanded.with_one_more_record()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribedEvent(Event):
+    """An event of which all is known that :class:`Event` does not take for granted.
+
+    It says what one record changes under every neighbouring relation, and nothing of how many
+    records there are or of when they take part, so that it means the same on a random sample.
+    """
+
+    of_whole_data: ClassVar[str] = ""
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+
+
 def check_samples(event: Event) -> None:
     """Raise a ValueError if an event, or a part of it, has no meaning on a random sample."""
 
@@ -339,18 +353,10 @@ def declared_of(field: dataclasses.Field[Any]) -> Declared | None:
 
 
 @cache
-def _checked(kind: type[Event]) -> list[tuple[str, Any, Any]]:
-    """The fields with a check: their names, defaults and declarations."""
+def _declared(kind: Any) -> list[tuple[str, Any, Declared]]:
+    """The fields that are declared: their names, defaults and what they say of themselves."""
     known = [(field.name, field.default, declared_of(field)) for field in dataclasses.fields(kind)]
-    found = [one for one in known if one[2] is not None and one[2].check]
-    return sorted(found, key=lambda one: bool(one[2].most))
-
-
-@cache
-def _holding_events(kind: type[Event]) -> list[str]:
-    """The fields whose values are events."""
-    known = [(field.name, declared_of(field)) for field in dataclasses.fields(kind)]
-    return [name for name, one in known if one is not None and one.holds_events]
+    return [(name, default, one) for name, default, one in known if one is not None]
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
-from rdpkit.events.base import Event
+from rdpkit.events.base import DescribedEvent, Event
 from rdpkit.events.data_sets import NeighbouringDataSets, one_record_changed
 from rdpkit.events.fields import declared, event_class, noise, non_negative
 from rdpkit.events.gaussian import Gaussian
@@ -23,7 +23,7 @@ def _truth(name: str, value: object) -> object:
 
 
 @event_class
-class ClassMoments(Event):
+class ClassMoments(DescribedEvent):
     """Sums and second moments of records, with and without their classes, plus Gaussian noise.
 
     Released once, side by side, each number with noise of its own from N(0, noise_std^2), for
@@ -51,8 +51,6 @@ class ClassMoments(Event):
     """
 
     mechanism: ClassVar[str] = "class_moments"
-    of_whole_data: ClassVar[str] = ""
-    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     noise_std: float = noise("Standard deviation of the noise on each released number")
     sum_weight: float = non_negative(

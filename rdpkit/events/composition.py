@@ -1,4 +1,4 @@
-"""Events made of events: several in a row, one repeated, and several on disjoint parts."""
+"""Events made of events: several in a row, one repeated, several on disjoint parts, and groups."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any, ClassVar
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events import fields
-from rdpkit.events.base import Event, composes
-from rdpkit.events.fields import count, event_class, flag, parts
+from rdpkit.events.base import DescribedEvent, Event, composes
+from rdpkit.events.fields import count, event_class, flag, integer, parts
 
 # An event may occur many times in another one; of so many it is remembered what they become.
 _REMEMBERED = 1024
 
 
 @event_class
-class Composed(Event):
+class Composed(DescribedEvent):
     """Several releases from the same data; each may depend on the outputs of earlier ones.
 
     Released: the outputs of all events. Renyi divergences and privacy losses add up. The partition
@@ -40,8 +40,6 @@ class Composed(Event):
     """
 
     mechanism: ClassVar[str] = "composed"
-    of_whole_data: ClassVar[str] = ""
-    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     events: tuple[Event, ...] = parts("What is released, in any order")
 
@@ -61,7 +59,7 @@ class Composed(Event):
 
 
 @event_class
-class Repeated(Event):
+class Repeated(DescribedEvent):
     """The same release a number of times, with fresh randomness each time.
 
     Released: ``count`` outputs of the event. Renyi divergences and privacy losses add up. If the
@@ -77,8 +75,6 @@ class Repeated(Event):
     """
 
     mechanism: ClassVar[str] = "repeated"
-    of_whole_data: ClassVar[str] = ""
-    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     event: Event = fields.part("What is released each time")
     count: int = count("Number of releases")
@@ -103,7 +99,7 @@ class Repeated(Event):
 
 
 @event_class
-class Parallel(Event):
+class Parallel(DescribedEvent):
     """Releases from disjoint parts of the data, where a record's own value decides its part.
 
     Released: the output of one event for each part. Under add-or-remove-one the change touches a
@@ -125,8 +121,6 @@ class Parallel(Event):
     """
 
     mechanism: ClassVar[str] = "parallel"
-    of_whole_data: ClassVar[str] = ""
-    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     events: tuple[Event, ...] = parts("What is released from each part")
     record_keeps_its_part: bool = flag(
@@ -288,3 +282,45 @@ def partition_is_fixed(event: Event) -> bool:
 def _made_of(event: Event) -> list[Event]:
     expanded = event.expand()
     return [part for _, part in event.parts()] + ([] if expanded is None else [expanded])
+
+
+@event_class
+class Group(DescribedEvent):
+    """The same release, for neighbours that differ in up to ``size`` records instead of one.
+
+    For a family, a household or a user with several records. The event says itself what it tells of
+    a group: noise hides a sum of records that is so many times as long, and a guarantee of
+    (epsilon, delta) is used once for every record of a chain of neighbours.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.Gaussian(noise_std=20.0, record_norm=1.0)
+    >>> group = rdpkit.Group(event=event, size=4)
+    >>> round(rdpkit.epsilon(group, delta=1e-5, adjacency="add_or_remove_one").epsilon, 3)
+    0.726
+    """
+
+    mechanism: ClassVar[str] = "group"
+
+    event: Event = fields.part("What is released")
+    size: int = integer("How many records may differ")
+
+    def _check_together(self) -> None:
+        self.expand()
+
+    def expand(self) -> Event:
+        """The event that tells as much of one record as this one does of a group."""
+        return self.event if self.size == 1 else self.event.in_groups(self.size)
+
+    def attained_expansion(self) -> Event | None:
+        """What groups attain of the event: a rule for upper bounds need not be attained."""
+        return self.event if self.size == 1 else self.event.attained_in_groups(self.size)
+
+    def attained_in_groups(self, size: int) -> Event | None:
+        """Groups of groups."""
+        return self.event.attained_in_groups(self.size * size)
+
+    def in_groups(self, size: int) -> Event:
+        """Groups of groups."""
+        return Group(event=self.event, size=self.size * size)

@@ -67,15 +67,11 @@ def declared(
     """
     first, stop, rest = text.partition(". ")
     words = f"{first}; {accepted}" if accepted else first
-    made = free if free is None or callable(free) else partial(_constant, free)
+    made = free if free is None or callable(free) else lambda _: free
     about = Declared(
         text=f"{words}{stop}{rest}.", check=check, free=made, most=most, holds_events=holds_events
     )
     return dataclasses.field(default=default, metadata={"declared": about})
-
-
-def _constant(free: FreeParameter, event: Any) -> FreeParameter:
-    return free
 
 
 def noise(

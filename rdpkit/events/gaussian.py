@@ -6,7 +6,7 @@ import math
 from typing import ClassVar
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.events.base import Event
+from rdpkit.events.base import DescribedEvent, Event
 from rdpkit.events.data_sets import NeighbouringDataSets
 from rdpkit.events.fields import diameter, event_class, noise, norm
 from rdpkit.events.geometry import opposite_records, record_move, with_longer_records
@@ -14,7 +14,7 @@ from rdpkit.events.losses import Dominating, sampled_step
 
 
 @event_class
-class Gaussian(Event):
+class Gaussian(DescribedEvent):
     """The sum of the records' vectors plus Gaussian noise, released once.
 
     Released: sum of x_i + N(0, noise_std^2 I). With s the sensitivity, ``record_norm`` under
@@ -30,8 +30,6 @@ class Gaussian(Event):
     """
 
     mechanism: ClassVar[str] = "gaussian"
-    of_whole_data: ClassVar[str] = ""
-    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     losses_are_attained = True
     # Equal records add up to one that is so many times as long.
     groups_are_attained = True

@@ -125,8 +125,12 @@ def test_names_of_what_decides():
 def test_leaves():
     event = rdpkit.Composed(
         events=(
-            rdpkit.Repeated(event=gaussian(1.0), count=2),
+            rdpkit.Repeated(event=gaussian(3.0), count=2),
             rdpkit.Parallel(events=(gaussian(1.0), sampled(2.0))),
         )
     )
-    assert {leaf for leaf, _ in leaves(event, ADD)} == {gaussian(1.0), sampled(2.0)}
+    assert {leaf for leaf, _ in leaves(event, ADD)} == {
+        gaussian(3.0),
+        gaussian(1.0),
+        sampled(2.0),
+    }

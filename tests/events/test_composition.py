@@ -25,29 +25,25 @@ def test_lists_of_events_become_tuples(make):
     assert make(events=[ONE, TWO]).events == (ONE, TWO)
 
 
-@pytest.mark.parametrize("make", [Composed, Parallel])
-@pytest.mark.parametrize("events", [(), [], None, ONE, "ab", [ONE, None], [ONE, {}], {ONE}])
-def test_parts_are_events(make, events):
-    with pytest.raises(ValueError, match="Expected events to be a non-empty sequence of events"):
-        make(events=events)
+PARTS = [(), [], None, ONE, "ab", [ONE, None], [ONE, {}], {ONE}]
 
 
-@pytest.mark.parametrize("event", [None, 1, "gaussian", {}, Gaussian, [ONE]])
-def test_only_events_are_repeated(event):
-    with pytest.raises(ValueError, match="Expected event to be Event"):
-        Repeated(event=event, count=1)
-
-
-@pytest.mark.parametrize("count", [0, -1, 1.0, "2", True, None])
-def test_counts(count):
-    with pytest.raises(ValueError, match="Expected count to be an integer >= 1"):
-        Repeated(event=ONE, count=count)
-
-
-@pytest.mark.parametrize("flag", [1, 0, "yes", None, np.bool_(True)])
-def test_the_flag_of_parallel_is_a_bool(flag):
-    with pytest.raises(ValueError, match="Expected record_keeps_its_part to be bool"):
-        Parallel(events=(ONE,), record_keeps_its_part=flag)
+@pytest.mark.parametrize(
+    ("make", "wrong", "message"),
+    [
+        *[(make, {"events": parts}, "events")
+          for make in (Composed, Parallel) for parts in PARTS],
+        *[(Repeated, {"event": event, "count": 1}, "event")
+          for event in (None, 1, "gaussian", {}, Gaussian, [ONE])],
+        *[(Repeated, {"event": ONE, "count": count}, "count")
+          for count in (0, -1, 1.0, "2", True, None)],
+        *[(Parallel, {"events": (ONE,), "record_keeps_its_part": flag}, "record_keeps_its_part")
+          for flag in (1, 0, "yes", None, np.bool_(True))],
+    ],
+)  # fmt: skip
+def test_what_is_no_part_is_named(make, wrong, message):
+    with pytest.raises(ValueError, match=f"Expected {message} to be "):
+        make(**wrong)
 
 
 def test_a_record_may_move_unless_said_otherwise():

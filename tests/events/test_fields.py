@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import pytest
 
-from rdpkit.events import MECHANISMS
+from rdpkit.events import MECHANISMS, DiscreteLaplace
 from rdpkit.events.base import Event, declared_of
 from rdpkit.events.fields import (
     batch,
@@ -156,3 +156,8 @@ def test_fields_are_declared_in_a_plain_dataclass_too():
 def test_every_field_of_every_event_is_declared(kind):
     assert [field.name for field in fields(kind) if declared_of(field) is None] == []
     assert "__post_init__" not in vars(kind), "the checks of fields would be lost"
+
+
+def test_a_diameter_of_integers_is_at_most_twice_the_norm():
+    with pytest.raises(ValueError, match=r"Expected record_diameter to be an integer in \[1, 4\]"):
+        DiscreteLaplace(noise_scale=1.0, record_norm=2, record_diameter=5)

@@ -22,20 +22,6 @@ def test_without_a_diameter_replacing_moves_the_sum_by_twice_the_norm():
     assert poisson.noise_multiplier(REPLACE) == 1.0
 
 
-@pytest.mark.parametrize(
-    ("make", "extra"),
-    [
-        (Gaussian, {}),
-        (PoissonSampledGaussian, {"sampling_probability": 0.5}),
-        (FixedSizeSampledGaussian, {"sample_size": 1, "population_size": 2, "release": "sum"}),
-    ],
-)
-def test_no_diameter_exceeds_twice_the_norm(make, extra):
-    with pytest.raises(ValueError, match=r"record_diameter to be at most 2 \* record_norm = 2.0"):
-        make(noise_std=1.0, record_norm=1.0, record_diameter=2.1, **extra)
-    make(noise_std=1.0, record_norm=1.0, record_diameter=2.0, **extra)
-
-
 @pytest.mark.parametrize("probability", [-0.1, 1.1, -1e-300])
 def test_a_sampling_probability_is_a_probability(probability):
     with pytest.raises(ValueError, match=r"Expected sampling_probability in \[0, 1\]"):

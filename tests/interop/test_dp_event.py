@@ -649,8 +649,6 @@ def test_selections_mean_the_same_under_every_relation(monkeypatch, kind, adjace
         asked = {"delta": 1e-5, "adjacency": adjacency}
         found = rdpkit.epsilon(back * 10, **asked)
         assert found.epsilon == rdpkit.epsilon(event * 10, **asked).epsilon
-        assert (
-            rdpkit.events.selection.two_options.SCORES in rdpkit.epsilon(back, **asked).assumptions
-        )
+        assert rdpkit.events.selection.scores.SCORES in rdpkit.epsilon(back, **asked).assumptions
     finally:
         _from_table.cache_clear()

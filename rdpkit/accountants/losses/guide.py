@@ -81,7 +81,9 @@ class Guide:
         """What the variance of the tilted loss gains when it is split between ends of cells."""
         exponents = self.log_masses + tilt * self.losses
         weights = np.exp(exponents - log_sum(exponents))
-        return float((weights * _gaps(self.losses, ends)).sum())
+        place = np.clip(np.searchsorted(ends, self.losses) - 1, 0, ends.size - 2)
+        gaps = (self.losses - ends[place]) * (ends[place + 1] - self.losses)
+        return float((weights * np.maximum(gaps, 0.0)).sum())
 
     def inflation(self, tilt: float, step: float) -> float:
         """What the variance of the tilted loss gains when it is split between grid points."""
@@ -90,12 +92,6 @@ class Guide:
         places = self.losses / step
         left = places - np.floor(places)
         return float(np.dot(weights, left * (1.0 - left))) * step * step
-
-
-def _gaps(losses: Array, ends: Array) -> Array:
-    """The product of the distances of losses from the two ends of their cells."""
-    place = np.clip(np.searchsorted(ends, losses) - 1, 0, ends.size - 2)
-    return np.asarray(np.maximum((losses - ends[place]) * (ends[place + 1] - losses), 0.0))
 
 
 def log_sum(exponents: Array) -> float:

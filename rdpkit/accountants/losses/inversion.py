@@ -382,15 +382,12 @@ class Inversion:
                 turns, _ = _levels(angles, self.line.count.bit_length())
             inner = _table(turns[:_INNER], 1 << min(_INNER, turns.shape[0])) + 1.0
             outer = _table(turns[_INNER:], -(-self._values.size // inner.shape[0])) + 1.0
-            found = np.einsum("ba,an->bn", self._rows(inner.shape[0]), inner)
+            # The values in rows, the last one filled up with zeros.
+            rows = np.zeros((outer.shape[0], inner.shape[0]), dtype=np.complex128)
+            rows.flat[: self._values.size] = self._values
+            found = np.einsum("ba,an->bn", rows, inner)
             sums = _folded(np.ascontiguousarray((found * outer).real.T))
             self._sums.update(zip(some, sums.tolist(), strict=True))
-
-    def _rows(self, width: int) -> Numbers:
-        """The values in rows, the last one filled up with zeros."""
-        rows = np.zeros(-(-self._values.size // width) * width, dtype=np.complex128)
-        rows[: self._values.size] = self._values
-        return rows.reshape(-1, width)
 
     def _at_in_balls(self, x: float, balls: acb_mat) -> arb:
         with ctx.workprec(_EXACT_BITS):

@@ -253,7 +253,10 @@ def _on_a_line(
             near = np.linspace(*_JUMP, fine + 1) * (at.epsilon / grid.step)
             near = near[(near > edges[0]) & (near < edges[-1])]
             edges = np.unique(np.concatenate([edges, near.astype(np.int64)]))
-        blocks.append(Block(step=step, guide=found, count=count, edges=_apart(edges)))
+        # Edges that are as good as equal to a neighbour are left out.
+        apart = np.diff(edges) >= _EQUAL
+        edges = edges[np.concatenate([[True], apart[1:] & apart[:-1], [True]])]
+        blocks.append(Block(step=step, guide=found, count=count, edges=edges))
     return Layout(
         saddle=at,
         grid=grid,
@@ -261,13 +264,6 @@ def _on_a_line(
         blocks=tuple(blocks),
         line=line,
     )
-
-
-def _apart(edges: Indices) -> Indices:
-    """Edges without those that are as good as equal to a neighbour."""
-    kept = np.ones(edges.size, dtype=bool)
-    kept[1:-1] = (np.diff(edges)[1:] >= _EQUAL) & (np.diff(edges)[:-1] >= _EQUAL)
-    return edges[kept]
 
 
 def _centred(total: Sum, at: Saddle) -> Saddle:

@@ -48,7 +48,7 @@ class FiniteSum:
     """Several releases with a handful of outcomes each, as one pair."""
 
     releases: tuple[tuple[Any, int], ...]
-    """The steps, for which :func:`rdpkit.accountants.losses.kinds.finite.has_few_sums` holds, and
+    """The steps, for which :func:`rdpkit.accountants.losses.kinds.outcomes.has_few_sums` holds, and
     how often each is taken.
     """
 
@@ -303,7 +303,10 @@ def _releases(losses: Losses) -> Releases:
     """What one primitive event says of its losses, as steps."""
     counter: Counter[AnyStep] = Counter()
     for given in losses:
-        loss, count = _single(given)
+        loss: Any = given
+        count = 1
+        while isinstance(loss, Several):
+            loss, count = loss.loss, count * loss.count
         if not isinstance(loss, ProfilePoints):
             counter[loss] += count
             continue
@@ -316,15 +319,6 @@ def _releases(losses: Losses) -> Releases:
         if profile.values[0] > 0.0:
             counter[ProfileStep(profile=profile)] += count
     return tuple(sorted(counter.items(), key=repr))
-
-
-def _single(loss: Any) -> tuple[Any, int]:
-    """A loss, and how many times it is there."""
-    count = 1
-    while isinstance(loss, Several):
-        count *= loss.count
-        loss = loss.loss
-    return loss, count
 
 
 def _undominated(found: list[Alternative[R]]) -> list[Alternative[R]]:

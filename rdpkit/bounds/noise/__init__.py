@@ -19,6 +19,7 @@ BOUNDS: tuple[RdpBound, ...] = (
     discrete_gaussian.BOUND,
     distributed_discrete_gaussian.BOUND,
     mixture_of_gaussians.BOUND,
+    mixture_of_gaussians.USERS,
     skellam.BOUND,
     *pure.BOUNDS,
 )

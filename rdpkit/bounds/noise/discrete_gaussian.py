@@ -22,8 +22,7 @@ from typing import Any
 from flint import arb
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Kind, RdpBound, every_order
-from rdpkit.bounds.noise.formula import ball_of, rdp_of
+from rdpkit.bounds.noise.formula import of_formula
 from rdpkit.events import DiscreteGaussian
 
 
@@ -32,14 +31,10 @@ def _divergence(event: Any, order: arb, adjacency: Adjacency) -> arb:
     return order * ratio * ratio / 2
 
 
-BOUND = RdpBound(
+BOUND = of_formula(
+    _divergence,
     id="discrete-gaussian",
     title="Discrete Gaussian mechanism",
     source="Canonne, Kamath and Steinke 2020, Theorem 14 (arXiv 2004.00010v5)",
-    kind=Kind.UPPER,
     event_type=DiscreteGaussian,
-    adjacencies=tuple(Adjacency),
-    order_range=every_order,
-    rdp=rdp_of(_divergence),
-    ball=ball_of(_divergence),
 )

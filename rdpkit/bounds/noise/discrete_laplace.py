@@ -25,8 +25,7 @@ from typing import Any
 from flint import arb
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Kind, RdpBound, every_order
-from rdpkit.bounds.noise.formula import ball_of, moved_up, rdp_of
+from rdpkit.bounds.noise.formula import moved_up, of_formula
 from rdpkit.events import DiscreteLaplace
 
 
@@ -41,14 +40,10 @@ def _divergence(event: Any, order: arb, adjacency: Adjacency) -> arb:
     return whole.log() / (a - 1)
 
 
-BOUND = RdpBound(
+BOUND = of_formula(
+    _divergence,
     id="discrete-laplace",
     title="Discrete Laplace mechanism",
     source="rdpkit, theory page 'Laplace noise'",
-    kind=Kind.UPPER,
     event_type=DiscreteLaplace,
-    adjacencies=tuple(Adjacency),
-    order_range=every_order,
-    rdp=rdp_of(_divergence),
-    ball=ball_of(_divergence),
 )

@@ -24,8 +24,7 @@ from typing import Any
 from flint import arb
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Kind, RdpBound, every_order
-from rdpkit.bounds.noise.formula import ball_of, rdp_of
+from rdpkit.bounds.noise.formula import of_formula
 from rdpkit.events import DistributedDiscreteGaussian
 
 
@@ -37,14 +36,10 @@ def _divergence(event: Any, order: arb, adjacency: Adjacency) -> arb:
     return apart.min(together)
 
 
-BOUND = RdpBound(
+BOUND = of_formula(
+    _divergence,
     id="distributed-discrete-gaussian",
     title="Discrete Gaussian noise of many clients",
     source="Kairouz, Liu and Steinke 2021, Theorem 1 and Proposition 14 (arXiv 2102.06387)",
-    kind=Kind.UPPER,
     event_type=DistributedDiscreteGaussian,
-    adjacencies=tuple(Adjacency),
-    order_range=every_order,
-    rdp=rdp_of(_divergence),
-    ball=ball_of(_divergence),
 )

@@ -1,4 +1,4 @@
-"""One formula in balls, and the same in floats rounded up."""
+"""Theorems by one formula in balls, whose floats are the same rounded up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from flint import arb, ctx
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Array
+from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound, every_order
 from rdpkit.numerics.balls import float_above
 
 _BITS = 192
@@ -36,14 +36,27 @@ def ball_of(formula: Formula) -> Callable[[Any, float, Adjacency], arb]:
     return ball
 
 
-def rdp_of(formula: Formula) -> Callable[[Any, Array, Adjacency], Array]:
-    """The ``rdp`` of a bound: the same balls, rounded up."""
+def of_formula(
+    formula: Formula,
+    *,
+    adjacencies: tuple[Adjacency, ...] = tuple(Adjacency),
+    order_range: Callable[[Any, Adjacency], OrderRange] = every_order,
+    **about: Any,  # The ``id``, the ``title``, the ``source`` and the ``event_type``
+) -> RdpBound:
+    """The upper bound that a formula is."""
     ball = ball_of(formula)
 
     def rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
         return np.array([float_above(ball(event, order, adjacency)) for order in orders.tolist()])
 
-    return rdp
+    return RdpBound(
+        kind=Kind.UPPER,
+        adjacencies=adjacencies,
+        order_range=order_range,
+        rdp=rdp,
+        ball=ball,
+        **about,
+    )
 
 
 def moved_up(value: float) -> arb:

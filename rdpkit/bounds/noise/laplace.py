@@ -21,14 +21,14 @@ Mironov, "Renyi differential privacy", CSF 2017, Proposition 6 (arXiv 1702.07476
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from flint import arb
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Kind, RdpBound, every_order
-from rdpkit.bounds.noise.formula import ball_of, moved_up, rdp_of
-from rdpkit.events import Event, Laplace, PermuteAndFlip, ReportNoisyMax
+from rdpkit.bounds.noise.formula import moved_up, of_formula
+from rdpkit.events import Laplace, PermuteAndFlip, ReportNoisyMax
 
 
 def _divergence(event: Any, order: arb, adjacency: Adjacency) -> arb:
@@ -37,22 +37,24 @@ def _divergence(event: Any, order: arb, adjacency: Adjacency) -> arb:
     return (whole / (2 * a - 1)).log() / (a - 1)
 
 
-def _bound(event_type: type[Event], title: str) -> RdpBound:
-    return RdpBound(
-        id="laplace",
-        title=title,
-        source="Mironov 2017, Proposition 6 (arXiv 1702.07476v3)",
-        kind=Kind.UPPER,
-        event_type=event_type,
-        adjacencies=tuple(Adjacency),
-        order_range=every_order,
-        rdp=rdp_of(_divergence),
-        ball=ball_of(_divergence),
-    )
-
+BOUND = of_formula(
+    _divergence,
+    id="laplace",
+    title="Laplace mechanism",
+    source="Mironov 2017, Proposition 6 (arXiv 1702.07476v3)",
+    event_type=Laplace,
+)
 
 BOUNDS = (
-    _bound(Laplace, "Laplace mechanism"),
-    _bound(PermuteAndFlip, "Permute-and-flip, below two Laplace distributions"),
-    _bound(ReportNoisyMax, "Noisy maximum, below two Laplace distributions"),
+    BOUND,
+    replace(
+        BOUND,
+        title="Permute-and-flip, below two Laplace distributions",
+        event_type=PermuteAndFlip,
+    ),
+    replace(
+        BOUND,
+        title="Noisy maximum, below two Laplace distributions",
+        event_type=ReportNoisyMax,
+    ),
 )

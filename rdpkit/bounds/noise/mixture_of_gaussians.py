@@ -1,4 +1,4 @@
-r"""Mixtures of Gaussians: convexity in the mixture.
+r"""Mixtures of Gaussians, and users with several records in a sample: convexity in the mixture.
 
 Guarantee
 ---------
@@ -6,11 +6,13 @@ e^((a-1) D_a) is convex in each of the two distributions, so that in both direct
 
     D_a <= log( Sum p_j e^(a (a-1) c_j^2 / (2 sigma^2)) ) / (a-1).
 
-The loss distribution is much tighter, and is what ``bound="best"`` uses.
+For a user of whose records j joined the sum moves by at most j norms, and j is binomial. The loss
+distribution is much tighter, and is what ``bound="best"`` uses.
 
 Assumes
 -------
-How much a person contributes is drawn independently of everybody else's contribution.
+How much a person contributes is drawn independently of everybody else's contribution; of one user's
+records each joins independently of the others.
 
 Source
 ------
@@ -21,17 +23,17 @@ matrix mechanisms", ICLR 2024 (arXiv 2310.15526), for the mechanism.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from flint import arb
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Kind, RdpBound, every_order
-from rdpkit.bounds.noise.formula import ball_of, rdp_of
-from rdpkit.events import MixtureOfGaussians
+from rdpkit.bounds.noise.formula import of_formula
+from rdpkit.events import MixtureOfGaussians, UserSampledGaussian
 
 
-def divergence(event: Any, order: arb, adjacency: Adjacency) -> arb:
+def _divergence(event: Any, order: arb, adjacency: Adjacency) -> arb:
     """The bound for an event with sensitivities and their probabilities."""
     total = sum((arb(weight) for weight in event.probabilities), arb(0))
     std = arb(event.noise_std)
@@ -42,14 +44,19 @@ def divergence(event: Any, order: arb, adjacency: Adjacency) -> arb:
     return whole.log() / (order - 1)
 
 
-BOUND = RdpBound(
+BOUND = of_formula(
+    _divergence,
     id="mixture-convexity",
     title="Mixture of Gaussians, by convexity",
     source="van Erven and Harremoes 2014 (arXiv 1206.2459v2)",
-    kind=Kind.UPPER,
     event_type=MixtureOfGaussians,
     adjacencies=tuple(one for one in Adjacency if one is not Adjacency.REPLACE_ONE),
-    order_range=every_order,
-    rdp=rdp_of(divergence),
-    ball=ball_of(divergence),
+)
+
+USERS = replace(
+    BOUND,
+    id="users-convexity",
+    title="Users with several records in a Poisson sample, by convexity",
+    event_type=UserSampledGaussian,
+    adjacencies=(Adjacency.ADD_OR_REMOVE_ONE, Adjacency.ZERO_OUT),
 )

@@ -31,12 +31,11 @@ from typing import Any
 from flint import arb
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Kind, OrderRange, RdpBound, every_order, only_without_delta
-from rdpkit.bounds.noise.formula import ball_of, moved_up, rdp_of
+from rdpkit.bounds.base import OrderRange, only_without_delta
+from rdpkit.bounds.noise.formula import moved_up, of_formula
 from rdpkit.events import (
     AboveThreshold,
     EpsilonDelta,
-    Event,
     Exponential,
     RandomizedResponse,
     ReportNoisyMax,
@@ -59,14 +58,6 @@ def _pure(epsilon: arb, order: arb) -> arb:
     return (a * grown.exp() + (1 - a) * (-grown).exp()).log() / (order - 1)
 
 
-def _stated(event: Any, order: arb, adjacency: Adjacency) -> arb:
-    return _pure(arb(event.epsilon), order)
-
-
-def _sparse_vector(event: Any, order: arb, adjacency: Adjacency) -> arb:
-    return _pure(arb(event.pure_epsilon()), order)
-
-
 def _range(epsilon: arb, order: arb) -> arb:
     k = (-(order - 1) * epsilon).exp()
     whole = -((-epsilon).expm1())
@@ -76,82 +67,60 @@ def _range(epsilon: arb, order: arb) -> arb:
     return ((order - 1) * y.log() + (a / order).log()) / (order - 1)
 
 
-def _exponential(event: Any, order: arb, adjacency: Adjacency) -> arb:
-    return _range(moved_up(event.range()), order)
-
-
-def _maximum(event: Any, order: arb, adjacency: Adjacency) -> arb:
-    return _range(moved_up(event.range(adjacency)), order)
-
-
 def _top_options(event: Any, order: arb, adjacency: Adjacency) -> arb:
     whole: arb = event.options * _range(moved_up(event.distance(adjacency)), order)
     return whole
-
-
-def _only_gumbel(event: Any, adjacency: Adjacency) -> OrderRange:
-    """No order if the noise is not Gumbel noise: options are not chosen one after the other."""
-    return OrderRange() if event.noise == "gumbel" else OrderRange(highest=1.0)
-
-
-def _bound(
-    name: str,
-    event_type: type[Event],
-    title: str,
-    source: str,
-    formula: Any,
-    *,
-    adjacencies: tuple[Adjacency, ...] = tuple(Adjacency),
-    order_range: Any = every_order,
-) -> RdpBound:
-    return RdpBound(
-        id=name,
-        title=title,
-        source=source,
-        kind=Kind.UPPER,
-        event_type=event_type,
-        adjacencies=adjacencies,
-        order_range=order_range,
-        rdp=rdp_of(formula),
-        ball=ball_of(formula),
-    )
 
 
 _KAIROUZ = "Kairouz, Oh and Viswanath 2015 (arXiv 1311.0776v4)"
 _DONG = "Dong, Durfee and Rogers 2020, Lemma 3.2 (arXiv 1909.13830v2)"
 
 BOUNDS = (
-    _bound(
-        "randomized-response",
-        RandomizedResponse,
-        "Randomised response",
-        "the definition of the divergence",
+    of_formula(
         _response,
+        id="randomized-response",
+        title="Randomised response",
+        source="the definition of the divergence",
+        event_type=RandomizedResponse,
         adjacencies=(Adjacency.REPLACE_ONE,),
     ),
-    _bound(
-        "pure-dp",
-        EpsilonDelta,
-        "Pure differential privacy",
-        _KAIROUZ,
-        _stated,
+    of_formula(
+        lambda event, order, adjacency: _pure(arb(event.epsilon), order),
+        id="pure-dp",
+        title="Pure differential privacy",
+        source=_KAIROUZ,
+        event_type=EpsilonDelta,
         order_range=only_without_delta,
     ),
-    _bound("pure-dp", AboveThreshold, "Sparse vector, as pure privacy", _KAIROUZ, _sparse_vector),
-    _bound("bounded-range", Exponential, "Exponential mechanism", _DONG, _exponential),
-    _bound(
-        "bounded-range",
-        ReportNoisyMax,
-        "Noisy maximum",
-        f"{_DONG}; for Laplace noise: rdpkit, theory page: Selections",
-        _maximum,
+    of_formula(
+        lambda event, order, adjacency: _pure(arb(event.pure_epsilon()), order),
+        id="pure-dp",
+        title="Sparse vector, as pure privacy",
+        source=_KAIROUZ,
+        event_type=AboveThreshold,
     ),
-    _bound(
-        "bounded-range",
-        TopOptions,
-        "Options with Gumbel noise, one after the other",
-        _DONG,
+    of_formula(
+        lambda event, order, adjacency: _range(moved_up(event.range()), order),
+        id="bounded-range",
+        title="Exponential mechanism",
+        source=_DONG,
+        event_type=Exponential,
+    ),
+    of_formula(
+        lambda event, order, adjacency: _range(moved_up(event.range(adjacency)), order),
+        id="bounded-range",
+        title="Noisy maximum",
+        source=f"{_DONG}; for Laplace noise: rdpkit, theory page: Selections",
+        event_type=ReportNoisyMax,
+    ),
+    of_formula(
         _top_options,
-        order_range=_only_gumbel,
+        id="bounded-range",
+        title="Options with Gumbel noise, one after the other",
+        source=_DONG,
+        event_type=TopOptions,
+        order_range=lambda event, adjacency: (
+            OrderRange() if event.noise == "gumbel" else OrderRange(highest=1.0)
+        ),
     ),
 )

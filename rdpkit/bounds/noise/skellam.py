@@ -28,8 +28,7 @@ from typing import Any
 from flint import arb
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Kind, RdpBound, every_order
-from rdpkit.bounds.noise.formula import ball_of, moved_up, rdp_of
+from rdpkit.bounds.noise.formula import moved_up, of_formula
 from rdpkit.events import Skellam
 
 
@@ -49,14 +48,10 @@ def _at_integer(event: Any, order: arb, adjacency: Adjacency) -> arb:
     return order * square / (2 * v) + more
 
 
-BOUND = RdpBound(
+BOUND = of_formula(
+    _divergence,
     id="skellam",
     title="Skellam noise",
     source="Agarwal, Kairouz and Liu 2021, Theorem 3.5 (arXiv 2110.04995)",
-    kind=Kind.UPPER,
     event_type=Skellam,
-    adjacencies=tuple(Adjacency),
-    order_range=every_order,
-    rdp=rdp_of(_divergence),
-    ball=ball_of(_divergence),
 )

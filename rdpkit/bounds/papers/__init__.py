@@ -6,19 +6,14 @@ What is printed is there for comparison, and is never part of an upper bound.
 from __future__ import annotations
 
 from rdpkit.bounds.base import RdpBound
-from rdpkit.bounds.papers import (
-    dpcda_corrected,
-    dpcda_theorem1,
-    dpdc_published,
-    dpmix_published,
-)
+from rdpkit.bounds.papers import dpcda, dpdc_published, dpmix_published
 
 BOUNDS: tuple[RdpBound, ...] = (
     dpmix_published.BOUND,
     dpmix_published.CLASS_WISE,
-    dpcda_theorem1.BOUND,
-    dpcda_theorem1.CLASS,
-    dpcda_corrected.BOUND,
+    dpcda.BOUND,
+    dpcda.CLASS,
+    dpcda.CORRECTED,
     dpdc_published.LINEAR,
     dpdc_published.NONLINEAR,
 )

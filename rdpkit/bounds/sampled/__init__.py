@@ -12,9 +12,6 @@ from rdpkit.bounds.sampled import (
     profile_sampling,
     swap_coupling,
     wang2019,
-    wang2019_thm9,
-    wang2019_thm27,
-    wang2019_zcdp,
 )
 
 BOUNDS: tuple[RdpBound, ...] = (
@@ -23,10 +20,10 @@ BOUNDS: tuple[RdpBound, ...] = (
     poisson_renyi.BOUND,
     profile_sampling.POISSON,
     no_amplification.POISSON,
-    wang2019_thm9.BOUND,
-    wang2019_thm27.BOUND,
+    wang2019.THEOREM_9,
+    wang2019.THEOREM_27,
     wang2019.BOUND,
-    wang2019_zcdp.BOUND,
+    wang2019.CONCENTRATED,
     birrell2024.BOUND,
     profile_sampling.FIXED_SIZE,
     swap_coupling.BOUND,

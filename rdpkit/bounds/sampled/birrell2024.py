@@ -42,8 +42,7 @@ from numpy.typing import NDArray
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound, of_event
-from rdpkit.bounds.sampled.wang2019 import fixed_size_arguments
-from rdpkit.bounds.sampled.wang2019_ball import even_moments
+from rdpkit.bounds.sampled.wang2019 import even_moments, fixed_size_arguments
 from rdpkit.events import FixedSizeSampledGaussian
 from rdpkit.numerics import pearson_vajda
 from rdpkit.numerics.balls import to_relative_accuracy

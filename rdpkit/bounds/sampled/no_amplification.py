@@ -28,13 +28,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from flint import arb
-
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds import gaussian
 from rdpkit.bounds.base import (
-    Array,
-    InnerDivergences,
     Kind,
     OrderRange,
     RdpBound,
@@ -87,16 +83,6 @@ FIXED_SIZE = replace(
 )
 
 
-def _rdp_of_inner(
-    event: Any, orders: Array, adjacency: Adjacency, inner: InnerDivergences
-) -> Array:
-    return inner.rdp(orders)
-
-
-def _ball_of_inner(event: Any, order: float, adjacency: Adjacency, inner: InnerDivergences) -> arb:
-    return inner.ball(order)
-
-
 ANY_POISSON = RdpBound(
     id="no-amplification-of-any",
     title="any release without sampling",
@@ -105,8 +91,8 @@ ANY_POISSON = RdpBound(
     event_type=PoissonSampled,
     adjacencies=(Adjacency.REPLACE_ONE, Adjacency.ZERO_OUT),
     order_range=every_order,
-    rdp=_rdp_of_inner,
-    ball=_ball_of_inner,
+    rdp=lambda event, orders, adjacency, inner: inner.rdp(orders),
+    ball=lambda event, order, adjacency, inner: inner.ball(order),
     inner=lambda event: event.event,
 )
 

@@ -135,10 +135,6 @@ def _ball(event: Any, order: float, adjacency: Adjacency, inner: InnerDivergence
         return chord / (arb(order) - 1)
 
 
-def _inner(event: Any) -> Any:
-    return event.event
-
-
 BOUND = RdpBound(
     id="poisson-sampled-rdp",
     title="any release on a Poisson sample, from its Renyi divergences",
@@ -149,5 +145,5 @@ BOUND = RdpBound(
     order_range=every_order,
     rdp=_rdp,
     ball=_ball,
-    inner=_inner,
+    inner=lambda event: event.event,
 )

@@ -85,11 +85,6 @@ def _poisson(event: Any, adjacency: Adjacency) -> tuple[float, float]:
     return z, event.sampling_probability
 
 
-def _poisson_range(event: Any, adjacency: Adjacency) -> OrderRange:
-    # With probability 0 no record is ever drawn; the bound without amplification covers that case.
-    return OrderRange() if event.sampling_probability > 0.0 else OrderRange(highest=1.0)
-
-
 FIXED_SIZE = RdpBound(
     id="profile-sampling",
     title="privacy profile of sampling without replacement, as RDP",
@@ -107,7 +102,10 @@ POISSON = replace(
     title="privacy profile of Poisson sampling, as RDP",
     event_type=PoissonSampledGaussian,
     adjacencies=(Adjacency.REPLACE_ONE,),
-    order_range=_poisson_range,
+    # With probability 0 no record is ever drawn; the bound without amplification covers that case.
+    order_range=lambda event, adjacency: (
+        OrderRange() if event.sampling_probability > 0.0 else OrderRange(highest=1.0)
+    ),
     rdp=of_event(rdp, _poisson),
     ball=of_event(ball, _poisson),
 )

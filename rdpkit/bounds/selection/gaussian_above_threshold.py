@@ -39,8 +39,8 @@ import numpy as np
 from flint import arb, ctx
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Array, Kind, RdpBound, every_order
-from rdpkit.bounds.noise.formula import ball_of, rdp_of
+from rdpkit.bounds.base import Array
+from rdpkit.bounds.noise.formula import of_formula
 from rdpkit.events import GaussianAboveThreshold
 from rdpkit.numerics.balls import float_above
 
@@ -273,14 +273,10 @@ def _jointly(event: Any) -> arb:
     return longest / (z * z)
 
 
-BOUND = RdpBound(
+BOUND = of_formula(
+    _divergence,
     id="gaussian-above-threshold",
     title="Sparse vector with Gaussian noise",
     source="Zhu and Wang 2020, Theorem 8, for several answers: rdpkit, theory page: Selections",
-    kind=Kind.UPPER,
     event_type=GaussianAboveThreshold,
-    adjacencies=tuple(Adjacency),
-    order_range=every_order,
-    rdp=rdp_of(_divergence),
-    ball=ball_of(_divergence),
 )

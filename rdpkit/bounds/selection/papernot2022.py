@@ -37,6 +37,7 @@ theory page "The best of several runs".
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -276,24 +277,6 @@ def _ball(event: Any, order: float, adjacency: Adjacency, inner: InnerDivergence
         return (shift + ((-shift).exp() + scaled).log()) / a
 
 
-def _inner(event: Any) -> Any:
-    return event.event
-
-
-UNTIL = RdpBound(
-    id="first-above-threshold",
-    title="the first of several runs that is good enough",
-    source="Liu and Talwar 2019 for pure privacy; Renyi divergences: rdpkit, theory page: The best "
-    "of several runs",
-    kind=Kind.UPPER,
-    event_type=FirstAboveThreshold,
-    adjacencies=tuple(Adjacency),
-    order_range=every_order,
-    rdp=_rdp,
-    ball=_ball,
-    inner=_inner,
-)
-
 BOUND = RdpBound(
     id="papernot2022",
     title="the best of a random number of runs",
@@ -305,5 +288,14 @@ BOUND = RdpBound(
     order_range=every_order,
     rdp=_rdp,
     ball=_ball,
-    inner=_inner,
+    inner=lambda event: event.event,
+)
+
+UNTIL = replace(
+    BOUND,
+    id="first-above-threshold",
+    title="the first of several runs that is good enough",
+    source="Liu and Talwar 2019 for pure privacy; Renyi divergences: rdpkit, theory page: The best "
+    "of several runs",
+    event_type=FirstAboveThreshold,
 )

@@ -178,10 +178,6 @@ def _ball_one_output(order: float, n: int, d: int, min_eigenvalue: float) -> arb
         return smaller.max(larger)
 
 
-def _limit_for_both_pairs(n: int, d: int, min_eigenvalue: float) -> float:
-    return min(limit(m, d, min_eigenvalue) for m in (n - 1, n))
-
-
 def arguments(event: Any, adjacency: Adjacency) -> tuple[int, int, float]:
     """Number of records n, number of coordinates d, and smallest eigenvalue sigma."""
     return event.records, event.dimension, event.min_eigenvalue
@@ -194,7 +190,9 @@ BOUND = RdpBound(
     kind=Kind.UPPER,
     event_type=GaussianSynthesis,
     adjacencies=(Adjacency.ADD_OR_REMOVE_ONE,),
-    order_range=orders_below(_limit_for_both_pairs, arguments),
+    order_range=orders_below(
+        lambda n, d, min_eigenvalue: min(limit(m, d, min_eigenvalue) for m in (n - 1, n)), arguments
+    ),
     rdp=of_event(rdp_one_output, arguments, attrgetter("outputs")),
     ball=of_event(_ball_one_output, arguments, attrgetter("outputs")),
 )

@@ -45,7 +45,7 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, Kind, RdpBound, of_event, orders_below
 from rdpkit.bounds.synthesis import direct
 from rdpkit.bounds.synthesis.exact import NUDGE, log_part, log_part_ball
-from rdpkit.events.papers.regularised_synthesis import RegularisedSynthesis
+from rdpkit.events.papers.synthesis import RegularisedSynthesis
 from rdpkit.numerics.balls import rational, to_relative_accuracy
 
 SOURCE = "rdpkit, theory page 'Synthesis: regularised'"

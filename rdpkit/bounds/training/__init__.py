@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from rdpkit.bounds.base import RdpBound
-from rdpkit.bounds.training import (
-    correlated_noise,
-    random_allocation,
-    shuffled,
-    truncated_poisson,
-    user_sampled,
-)
+from rdpkit.bounds.training import correlated_noise, epochs, truncated_poisson
 
 BOUNDS: tuple[RdpBound, ...] = (
-    shuffled.BOUND,
-    random_allocation.BOUND,
+    epochs.SHUFFLED,
+    epochs.ALLOCATED,
     truncated_poisson.BOUND,
-    user_sampled.BOUND,
     correlated_noise.TREE,
     correlated_noise.MATRIX,
 )

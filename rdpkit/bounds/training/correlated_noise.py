@@ -23,19 +23,16 @@ theory page "Matrix factorisation".
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from flint import arb
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound, every_order, of_event
-from rdpkit.bounds.gaussian import ball, rdp
+from rdpkit.bounds import gaussian
+from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound
 from rdpkit.bounds.sampled import mironov2019
 from rdpkit.events import MatrixFactorization, TreeAggregation
-
-
-def _arguments(event: Any, adjacency: Adjacency) -> tuple[float]:
-    return (event.noise_multiplier(adjacency),)
 
 
 def _range(event: Any, adjacency: Adjacency) -> OrderRange:
@@ -53,28 +50,25 @@ def _sampled(event: Any, adjacency: Adjacency) -> tuple[float, float]:
 
 def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
     if event.sampling_probability is None:
-        return rdp(orders, *_arguments(event, adjacency))
+        return gaussian.rdp(orders, event.noise_multiplier(adjacency))
     turns: int = event.turns
     return mironov2019.rdp(orders, *_sampled(event, adjacency)) * turns
 
 
 def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:
     if event.sampling_probability is None:
-        return ball(order, *_arguments(event, adjacency))
+        return gaussian.ball(order, event.noise_multiplier(adjacency))
     turns: int = event.turns
     return mironov2019.ball(order, *_sampled(event, adjacency)) * turns
 
 
-TREE = RdpBound(
+TREE = replace(
+    gaussian.BOUND,
     id="tree-aggregation",
     title="Binary trees over the steps of one epoch",
     source="Kairouz et al. 2021, Appendix D (arXiv 2103.00039v3)",
-    kind=Kind.UPPER,
     event_type=TreeAggregation,
     adjacencies=TreeAggregation.adjacencies,
-    order_range=every_order,
-    rdp=of_event(rdp, _arguments),
-    ball=of_event(ball, _arguments),
 )
 
 MATRIX = RdpBound(

@@ -13,7 +13,7 @@ from rdpkit.events.data_sets import NeighbouringDataSets, one_record_of_a_class_
 from rdpkit.events.fields import coordinates, count, declared, event_class, noise, positive, sizes
 from rdpkit.events.free_parameters import FreeParameter, number
 from rdpkit.events.mixing import Mixing
-from rdpkit.events.sampled.poisson_sampled_gaussian import PoissonSampledGaussian
+from rdpkit.events.sampled.poisson import PoissonSampledGaussian
 
 
 def _check_group(event: LDPDC | NDPDC) -> None:

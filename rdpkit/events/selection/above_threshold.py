@@ -9,16 +9,16 @@ from fractions import Fraction
 from typing import ClassVar
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.events.base import Event
-from rdpkit.events.fields import event_class, flag, integer, noise, positive
+from rdpkit.events.base import DescribedEvent, Event
+from rdpkit.events.fields import count, event_class, flag, integer, noise, positive
 from rdpkit.events.losses import Attained, Dominating
 from rdpkit.events.pairs import StatedPair
-from rdpkit.events.selection.streams import Noises, best_streams, laplace
-from rdpkit.events.selection.two_options import SCORES
+from rdpkit.events.selection.scores import SCORES
+from rdpkit.events.selection.streams import Noises, best_streams, laplace, normal
 
 
 @event_class
-class AboveThreshold(Event):
+class AboveThreshold(DescribedEvent):
     """For each query whether it is above a threshold, until so many were: the sparse vector.
 
     Released: "below" or "above" for one query after the other, each with Laplace noise of
@@ -39,8 +39,6 @@ class AboveThreshold(Event):
     """
 
     mechanism: ClassVar[str] = "above_threshold"
-    of_whole_data: ClassVar[str] = ""
-    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     assumed = (SCORES.replace("scores", "queries"),)
     # Every record of a group may move the queries as far, in one direction.
     groups_are_attained = True
@@ -83,6 +81,66 @@ class AboveThreshold(Event):
             both_ways=not self.monotone_queries,
         )
         return best_streams(noises, self.most_above)
+
+    def in_groups(self, size: int) -> Event:
+        """Queries that change by so many times their sensitivity."""
+        return replace(self, sensitivity=size * self.sensitivity)
+
+
+@event_class
+class GaussianAboveThreshold(DescribedEvent):
+    """For each query whether it is above a threshold, until so many were, with Gaussian noise.
+
+    Released: "below" or "above" for at most ``queries`` queries, one after the other, each with
+    noise of its own compared with a threshold whose noise is drawn once; it ends with the last of
+    ``most_above`` answers "above". Unlike with Laplace noise the number of queries matters, if only
+    by its logarithm. With noise of the threshold that is drawn again after each answer "above" it
+    is this event for one answer, so many times.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.GaussianAboveThreshold(
+    ...     threshold_noise_std=10.0, query_noise_std=20.0, sensitivity=1.0, queries=1000
+    ... )
+    >>> round(rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one").epsilon, 3)
+    0.702
+    """
+
+    mechanism: ClassVar[str] = "gaussian_above_threshold"
+    assumed = (SCORES.replace("scores", "queries"),)
+    # Every record of a group may move the queries as far, in one direction.
+    groups_are_attained = True
+
+    threshold_noise_std: float = noise(
+        "Standard deviation of the noise of the threshold, in the units of the queries"
+    )
+    query_noise_std: float = noise(
+        "Standard deviation of the noise of each query, in the units of the queries"
+    )
+    sensitivity: float = positive(
+        "Largest change of one query between neighbours, in the units of the queries"
+    )
+    queries: int = count("How many queries are answered at most")
+    most_above: int = integer('How many answers "above" are given at most', default=1)
+    monotone_queries: bool = flag(
+        "Whether between neighbours either no query falls or no query rises", default=False
+    )
+
+    def moved(self) -> float:
+        """How far a query falls at most, if the threshold falls with all that rise."""
+        return self.sensitivity if self.monotone_queries else 2.0 * self.sensitivity
+
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """A stream of queries that move as far as they may, and whether it is answered as told."""
+        noises = Noises(
+            threshold=normal,
+            query=normal,
+            ratio=self.query_noise_std / self.threshold_noise_std,
+            moved=self.sensitivity / self.threshold_noise_std * (1.0 - 1e-12),
+            both_ways=not self.monotone_queries,
+        )
+        return best_streams(noises, self.most_above, min(self.queries, 10**6))
 
     def in_groups(self, size: int) -> Event:
         """Queries that change by so many times their sensitivity."""

@@ -7,13 +7,12 @@ from typing import ClassVar, Literal
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
-from rdpkit.events.base import Event
+from rdpkit.events.base import DescribedEvent, Event
 from rdpkit.events.composition import Composed, Repeated
 from rdpkit.events.fields import choice, count, declared, event_class, noise
 from rdpkit.events.gaussian import Gaussian
 from rdpkit.events.losses import Attained, Losses, Several
-from rdpkit.events.selection.report_noisy_max import ReportNoisyMax
-from rdpkit.events.selection.two_options import pairs_of
+from rdpkit.events.selection.scores import ReportNoisyMax, pairs_of
 
 Noise = Literal["gaussian", "laplace"]
 # A vote that leaves one class and joins another moves the histogram by the square root of 2.
@@ -22,7 +21,7 @@ _PLACES = (0.5, 0.0, 1.0, 1.5, -1.0, 2.0)
 
 
 @event_class
-class TeacherVotes(Event):
+class TeacherVotes(DescribedEvent):
     """Labels by the noisy votes of teachers, each trained on its own part of the data: PATE.
 
     Released: for each of ``queries`` inputs the class with the most votes after noise was added to
@@ -41,8 +40,6 @@ class TeacherVotes(Event):
     """
 
     mechanism: ClassVar[str] = "teacher_votes"
-    of_whole_data: ClassVar[str] = ""
-    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     assumed = ("which records a teacher is trained on does not depend on other records",)
 
     noise_scale: float = noise(

@@ -14,11 +14,10 @@ from rdpkit.events.base import Event
 from rdpkit.events.composition import Repeated
 from rdpkit.events.fields import choice, declared, event_class, integer, noise, positive
 from rdpkit.events.free_parameters import COUNT, NOISE, FreeParameter, number
-from rdpkit.events.sampled.fixed_size_sampled_gaussian import FixedSizeSampledGaussian
-from rdpkit.events.sampled.poisson_sampled_gaussian import PoissonSampledGaussian
-from rdpkit.events.sampled.user_sampled_gaussian import UserSampledGaussian
-from rdpkit.events.training.random_allocation_gaussian import RandomAllocationGaussian
-from rdpkit.events.training.shuffled_gaussian import ShuffledGaussian
+from rdpkit.events.sampled.contributions import UserSampledGaussian
+from rdpkit.events.sampled.fixed_size import FixedSizeSampledGaussian
+from rdpkit.events.sampled.poisson import PoissonSampledGaussian
+from rdpkit.events.training.epochs import RandomAllocationGaussian, ShuffledGaussian
 from rdpkit.events.training.truncated_poisson_gaussian import TruncatedPoissonGaussian
 
 Sampling = Literal["poisson", "fixed-size", "shuffle", "truncated-poisson", "random-allocation"]

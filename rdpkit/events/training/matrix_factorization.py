@@ -31,7 +31,7 @@ from rdpkit.events.losses import (
     attains,
     sampled_step,
 )
-from rdpkit.events.sampled.poisson_sampled_gaussian import PoissonSampledGaussian
+from rdpkit.events.sampled.poisson import PoissonSampledGaussian
 from rdpkit.events.training import strategies
 from rdpkit.events.training.strategies import Distance, Pattern
 

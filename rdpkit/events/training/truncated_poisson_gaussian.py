@@ -13,7 +13,7 @@ from rdpkit.events.fields import diameter, event_class, integer, noise, norm, pr
 from rdpkit.events.geometry import diameter_of, record_move
 from rdpkit.events.losses import Attained, Dominating, Step, StepKind
 from rdpkit.events.pairs import BranchedPair, LeastOf
-from rdpkit.events.sampled.poisson_sampled_gaussian import PoissonSampledGaussian
+from rdpkit.events.sampled.poisson import PoissonSampledGaussian
 from rdpkit.numerics.binomial import binomial_tail
 
 _CUT = (

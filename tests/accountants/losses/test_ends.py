@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rdpkit.accountants import loss_distributions as losses
 from rdpkit.accountants.losses.kinds import _KINDS, kind_of
-from rdpkit.accountants.losses.kinds.response import _response, _two
+from rdpkit.accountants.losses.kinds.outcomes import _response, _two
 from rdpkit.accountants.losses.steps import FiniteSum, ProfileStep
 from rdpkit.bounds.custom_profile import envelope
 from rdpkit.events import pairs

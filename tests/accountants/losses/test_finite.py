@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import rdpkit
 from rdpkit.accountants import loss_distributions as losses
-from rdpkit.accountants.losses.kinds.finite import has_few_sums
+from rdpkit.accountants.losses.kinds.outcomes import has_few_sums
 from rdpkit.accountants.losses.steps import FiniteSum
 from rdpkit.events.pairs import LaplacePair, ResponsePair, SampledPair, StatedPair, TwoOutcomes
 

@@ -140,15 +140,6 @@ def test_swap_coupling_is_the_poisson_formula(order, z, sizes):
     assert found == poisson
 
 
-def test_swap_distance_of_sums_and_means():
-    """A mean of l records moves by diameter / l; the noise is in the units of what is released."""
-    common = {"record_norm": 1.0, "sample_size": 10, "population_size": 100}
-    total = rdpkit.FixedSizeSampledGaussian(noise_std=6.0, release="sum", **common)
-    mean = rdpkit.FixedSizeSampledGaussian(noise_std=0.6, release="mean", **common)
-    assert total.noise_multiplier == pytest.approx(3.0, rel=1e-15)
-    assert mean.noise_multiplier == pytest.approx(3.0, rel=1e-15)
-
-
 # Exact pairs. The sums and rules on both sides carry 1e-12; nothing else is forgiven.
 _SLACK = 1.0 - 1e-10
 

@@ -5,7 +5,7 @@ import pytest
 from flint import arb, ctx
 
 from rdpkit.bounds.sampled import wang2019
-from rdpkit.bounds.sampled.wang2019_ball import even_moments, rdp_ball
+from rdpkit.bounds.sampled.wang2019 import even_moments, rdp_ball
 from rdpkit.numerics import pearson_vajda
 from rdpkit.numerics.balls import float_above, float_below
 from tests.oracles import fixed_size

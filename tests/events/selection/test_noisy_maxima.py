@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import rdpkit
 from rdpkit import Adjacency
 from rdpkit.bounds.noise import pure
-from rdpkit.events.selection import two_options
+from rdpkit.events.selection import scores as options
 from tests.bounds.strategies import log_uniform
 
 REPLACED = Adjacency.REPLACE_ONE
@@ -88,11 +88,11 @@ def largest(x, ours, others):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.floats(-75.0, 40.0), st.sampled_from(two_options._KINDS))
+@given(st.floats(-75.0, 40.0), st.sampled_from(options._KINDS))
 def test_two_kinds_of_options_with_laplace_noise(x, kinds):
     with mp.workdps(40):
         exact = largest(x, *kinds)
-        assert abs(two_options._largest(x, *kinds) / exact - 1) < 2.0**-46
+        assert abs(options._largest(x, *kinds) / exact - 1) < 2.0**-46
 
 
 @pytest.mark.parametrize(

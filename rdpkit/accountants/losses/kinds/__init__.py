@@ -10,19 +10,25 @@ from rdpkit.accountants.losses.kinds.allocation.moves import ALLOCATED_MOVES
 from rdpkit.accountants.losses.kinds.base import LossKind
 from rdpkit.accountants.losses.kinds.bounded_range import BOUNDED_RANGE
 from rdpkit.accountants.losses.kinds.branched import branched, largest_branch, least_branch
-from rdpkit.accountants.losses.kinds.discrete_gaussian import DISCRETE_GAUSSIAN
-from rdpkit.accountants.losses.kinds.discrete_laplace import DISCRETE_LAPLACE
-from rdpkit.accountants.losses.kinds.finite import finite_sum
 from rdpkit.accountants.losses.kinds.gaussian_mixture import GAUSSIAN_MIXTURE
-from rdpkit.accountants.losses.kinds.laplace import LAPLACE, OPPOSED_LAPLACE
-from rdpkit.accountants.losses.kinds.outcomes import OUTCOMES
+from rdpkit.accountants.losses.kinds.laplace import (
+    DISCRETE_LAPLACE,
+    LAPLACE,
+    OPPOSED_LAPLACE,
+    TRUNCATED_LAPLACE,
+)
+from rdpkit.accountants.losses.kinds.lattice import DISCRETE_GAUSSIAN, SKELLAM
+from rdpkit.accountants.losses.kinds.outcomes import (
+    OUTCOMES,
+    RESPONSE,
+    STATED,
+    TWO_OUTCOMES,
+    finite_sum,
+)
 from rdpkit.accountants.losses.kinds.profile import PROFILE
-from rdpkit.accountants.losses.kinds.response import RESPONSE, STATED, TWO_OUTCOMES
 from rdpkit.accountants.losses.kinds.sampled import replacement, sampled
 from rdpkit.accountants.losses.kinds.sampled_gaussian import SAMPLED_GAUSSIAN
 from rdpkit.accountants.losses.kinds.shuffled_maximum import SHUFFLED_MAXIMUM
-from rdpkit.accountants.losses.kinds.skellam import SKELLAM
-from rdpkit.accountants.losses.kinds.truncated_laplace import TRUNCATED_LAPLACE
 from rdpkit.accountants.losses.steps import FiniteSum, ProfileStep
 from rdpkit.events import pairs
 from rdpkit.events.losses import Step

@@ -22,21 +22,6 @@ MARGIN = 8 * math.ulp(1.0)
 """Parameters that are quotients of what users gave are moved by this, relative to them."""
 
 
-def no_infinite(step: Any) -> arb:
-    """No loss is infinite."""
-    return arb(0)
-
-
-def no_atoms(step: Any) -> Array:
-    """No loss has a probability of its own."""
-    return np.empty(0)
-
-
-def unbounded(step: Any, leaks_more: bool) -> arb | None:
-    """Losses have no largest value."""
-    return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossKind:
     """One kind of pair: its numbers in balls, and about where its losses are.
@@ -56,10 +41,11 @@ class LossKind:
     this place" (or below it), for places of the guide. Each event contains those of larger places.
     None where there is no pair.
     """
-    largest: Callable[[Any, bool], arb | None] = unbounded
+    largest: Callable[[Any, bool], arb | None] = lambda step, leaks_more: None
     """``largest(step, leaks_more)``: the largest finite loss; None where there is none."""
-    infinite: Callable[[Any], arb] = no_infinite  # Probability of an infinite loss, at most
-    atoms: Callable[[Any], Array] = no_atoms
+    infinite: Callable[[Any], arb] = lambda step: arb(0)
+    """Probability of an infinite loss, at most."""
+    atoms: Callable[[Any], Array] = lambda step: np.empty(0)
     """Losses that have a probability of their own, in floats; those near them are told apart."""
 
 

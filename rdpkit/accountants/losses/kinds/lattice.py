@@ -1,13 +1,21 @@
-r"""Two shifts of one distribution on the integers, between which the loss falls along the integers.
+r"""Two shifts of one distribution on the integers: discrete Gaussians, and symmetric Skellam noise.
 
-With P at 0 and Q at n the curve is the largest over m of P(k <= m) - e^l P(k <= m - n), and the
-best m is the largest integer with a loss above l.
+With P at 0 and Q at n the curve is the largest over m of P(k <= m) - e^l P(k <= m - n). Where the
+loss falls along the integers, as it does for log-concave probabilities, the best m is the largest
+integer with a loss above l.
+
+* Discrete Gaussians, probabilities of the integers in e^(-k^2 / (2 sigma^2)): the loss at k is
+  n (n - 2k) / (2 sigma^2), and tails are sums in balls (:mod:`rdpkit.numerics.discrete_gaussian`).
+* Skellam (:mod:`rdpkit.numerics.skellam`): probabilities are listed as far as they are above
+  e^-720, and tails beyond that are no smaller than 0.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +24,9 @@ from flint import arb
 from rdpkit.accountants.losses.guide import Array, Guide
 from rdpkit.accountants.losses.kinds.base import Curve, LossKind, Tails, largest_of, normalised
 from rdpkit.events.losses import NoLossDistributionError
+from rdpkit.events.pairs import DiscreteGaussianPair, SkellamPair
+from rdpkit.numerics import skellam
+from rdpkit.numerics.discrete_gaussian import upper_tail
 
 # Losses have probabilities of their own where at most so many integers matter.
 _FEW = 3000
@@ -89,3 +100,110 @@ def listed(low: int, high: int, centres: tuple[float, ...], far: float) -> Array
     pieces = [np.linspace(c - far, c + far, _FEW) for c in centres]
     found: Array = np.unique(np.round(np.concatenate(pieces)))
     return found
+
+
+_MOST_DISTANCE = 1e5
+
+
+def _gaussian_threshold(loss: float, step: DiscreteGaussianPair) -> int:
+    n, sigma = step.distance, step.sigma
+    place = 0.5 * n - loss * sigma * (sigma / n)
+    if not math.isfinite(place):
+        raise NoLossDistributionError("The noise is too large for floats.")
+    return math.ceil(place) - 1
+
+
+def _gaussian_integers(step: DiscreteGaussianPair, reach: float) -> Array:
+    n, sigma = step.distance, step.sigma
+    if n / sigma > _MOST_DISTANCE or sigma / n > 1e7:
+        raise NoLossDistributionError(
+            "Privacy loss distributions of discrete Gaussians are computed for sigma over the "
+            f"sensitivity in [1e-5, 1e7], got {sigma / n!r}."
+        )
+    far = sigma * (math.sqrt(2.0 * reach) + 2.0)
+    return listed(math.floor(-far), math.ceil(n + far), (0.0, float(n)), far)
+
+
+def _gaussian_losses(k: Array, step: DiscreteGaussianPair) -> Array:
+    n, sigma = step.distance, step.sigma
+    return (n / sigma) * ((n - 2.0 * k) / (2.0 * sigma))
+
+
+DISCRETE_GAUSSIAN = lattice_kind(
+    LatticeLaw(
+        at_most=lambda m, step: upper_tail(-m - 1, step.sigma),
+        threshold=_gaussian_threshold,
+        integers=_gaussian_integers,
+        losses=_gaussian_losses,
+        log_densities=lambda k, step: -0.5 * (k / step.sigma) ** 2,
+    )
+)
+
+
+def _skellam_at_most(m: int, step: SkellamPair) -> arb:
+    return skellam.upper_tail(-m - 1, step.variance)
+
+
+@lru_cache(maxsize=16)
+def _all_losses(step: SkellamPair) -> tuple[int, Array]:
+    """The first integer that is listed, and the losses from there on, which fall."""
+    logs = skellam.log_masses(step.variance)
+    last = logs.size - 1
+    k = np.arange(step.distance - last, last + 1)
+    if k.size < 2:
+        raise NoLossDistributionError("The noise is too small for the distance.")
+    return int(k[0]), logs[np.abs(k)] - logs[np.abs(k - step.distance)]
+
+
+def _skellam_threshold(loss: float, step: SkellamPair) -> int:
+    first, losses = _all_losses(step)
+    return first + int(np.searchsorted(-losses, -loss)) - 1
+
+
+def _skellam_integers(step: SkellamPair, reach: float) -> Array:
+    first, losses = _all_losses(step)
+    logs = skellam.log_masses(step.variance)
+    far = int(np.searchsorted(-logs, reach + 2.0)) + 1
+    low, high = max(-far, first), min(step.distance + far, first + losses.size - 1)
+    found = listed(low, high, (0.0, float(step.distance)), float(far))
+    return found[(found >= low) & (found <= high)]
+
+
+def _skellam_losses(k: Array, step: SkellamPair) -> Array:
+    first, losses = _all_losses(step)
+    return losses[k.astype(np.int64) - first]
+
+
+def _log_densities(k: Array, step: SkellamPair) -> Array:
+    return skellam.log_masses(step.variance)[np.abs(k).astype(np.int64)]
+
+
+_SKELLAM_LAW = LatticeLaw(
+    at_most=_skellam_at_most,
+    threshold=_skellam_threshold,
+    integers=_skellam_integers,
+    losses=_skellam_losses,
+    log_densities=_log_densities,
+)
+_LISTED = lattice_kind(_SKELLAM_LAW)
+
+
+def _skellam_curve(step: SkellamPair, leaks_more: bool) -> Curve:
+    inside = _LISTED.curve(step, leaks_more)
+    first, losses = _all_losses(step)
+
+    def height(loss: arb) -> arb:
+        if losses[-1] < float(loss.mid()) < losses[0]:
+            return inside(loss)
+        # Only integers that are not listed have a larger loss, or a smaller one.
+        end, sign = (first, 1) if loss > 0 else (first + losses.size - 1, -1)
+        here, further = (height_at(_SKELLAM_LAW, step, loss, m) for m in (end, end + sign))
+        if further > here:
+            raise NoLossDistributionError("Floats do not say where a loss is exceeded.")
+        beyond = arb(0).union(_skellam_at_most(first, step))
+        return beyond if loss > 0 else loss.exp() * beyond - loss.expm1()
+
+    return height
+
+
+SKELLAM = replace(_LISTED, curve=_skellam_curve)

@@ -1,4 +1,4 @@
-r"""DP-CDA's Theorem 1, as printed, under its two readings of p.
+r"""DP-CDA's Theorem 1: as printed, under its two readings of p, and with its two errors corrected.
 
 Guarantee
 ---------
@@ -22,20 +22,40 @@ The theorem does not define p. Its proof samples l of all N records (``dpcda-the
 Algorithm 1 samples l records of one class (``dpcda-theorem1-class``, p = l / N_k for the smallest
 class).
 
+*Corrected* in two places the theorem is a sound upper bound: the moments are B(2 ceil(j/2)) as in
+Wang et al., and p = l / N_k for the smallest class. It is about Algorithm 1 with T = sum_k T_k
+releases, under replace-one and under add-or-remove-one, and holds at integer orders
+a >= 2, and between them by the chord of Wang et al.'s Corollary 10. The changed record may be
+
+* replaced within its class: it touches the T_k <= T releases of that class, and Theorem 27 bounds
+  each of them;
+* replaced by a record with another label: it leaves one class and joins another, and touches
+  T_j + T_k <= T releases. With q = l / N_k and L the likelihood ratio of the swap coupling, each
+  is at most E[(1 + q (L - 1))^a] = 1 + sum_{j>=2} C(a,j) q^j E[(L-1)^j], and by Cauchy-Schwarz
+  E[(L-1)^j] <= sqrt(B(2 floor(j/2)) B(2 ceil(j/2))), a quarter of the theorem's weight. (At j = 2
+  this is B(2) = e^{r(2)} - 1, which is at most the theorem's minimum.)
+* added or removed: it touches one class.
+
+The label noise in r(a) only makes the bound larger.
+
 Assumes
 -------
-Rows are clipped to norm c. The theorem ignores the z-score of Algorithm 1.
+Rows are clipped to norm c. The theorem as printed ignores the z-score of Algorithm 1; corrected, it
+is for features that are scaled with public constants, or not at all, before clipping, and for
+samples per class that are fixed in advance.
 
 Source
 ------
 Saha, Tonoy and Imtiaz, "DP-CDA: an algorithm for enhanced privacy preservation in dataset synthesis
-through randomized mixing", Theorem 1.
+through randomized mixing", Theorem 1; Wang, Balle and Kasiviswanathan 2019, Theorem 27 (arXiv
+1808.00087v2); correction: rdpkit, theory page "DP-CDA".
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,6 +63,7 @@ from flint import arb
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound, of_event
+from rdpkit.bounds.sampled import wang2019
 from rdpkit.events import DPCDA
 from rdpkit.numerics.balls import over_rounded_inputs
 from rdpkit.numerics.pearson_vajda import log_even_moments, moment_ball
@@ -61,16 +82,16 @@ def _noise_multiplier(event: Any) -> float:
     return float(event.order_of_mixture / math.sqrt(2.0 * rate))
 
 
-def _arguments_for_all_records(event: Any, adjacency: Adjacency) -> tuple[float, int, int]:
+def _for_all_records(event: Any, adjacency: Adjacency) -> tuple[float, int, int]:
     return _noise_multiplier(event), event.order_of_mixture, sum(event.class_sizes)
 
 
-def arguments_for_smallest_class(event: Any, adjacency: Adjacency) -> tuple[float, int, int]:
+def _for_smallest_class(event: Any, adjacency: Adjacency) -> tuple[float, int, int]:
     """Noise multiplier, order of mixture and size of the smallest class."""
     return _noise_multiplier(event), event.order_of_mixture, min(event.class_sizes)
 
 
-def all_releases(event: Any) -> int:
+def _all_releases(event: Any) -> int:
     """The number T of releases of all classes."""
     return sum(event.samples)
 
@@ -126,8 +147,8 @@ BOUND = RdpBound(
     event_type=DPCDA,
     adjacencies=(Adjacency.REPLACE_ONE,),
     order_range=_range,
-    rdp=of_event(_rdp, _arguments_for_all_records, all_releases),
-    ball=of_event(_ball, _arguments_for_all_records, all_releases),
+    rdp=of_event(_rdp, _for_all_records, _all_releases),
+    ball=of_event(_ball, _for_all_records, _all_releases),
     conversion="mironov2017",
     assumptions=_assumptions,
 )
@@ -136,6 +157,22 @@ CLASS = replace(
     BOUND,
     id="dpcda-theorem1-class",
     title="Theorem 1 as printed, p = l/N_k as Algorithm 1 samples",
-    rdp=of_event(_rdp, arguments_for_smallest_class, all_releases),
-    ball=of_event(_ball, arguments_for_smallest_class, all_releases),
+    rdp=of_event(_rdp, _for_smallest_class, _all_releases),
+    ball=of_event(_ball, _for_smallest_class, _all_releases),
+)
+
+
+CORRECTED = RdpBound(
+    id="dpcda-theorem1-corrected",
+    title="Theorem 1 with p = l/N_k and B(2 ceil(j/2))",
+    source="DP-CDA, Theorem 1; Wang et al. 2019, Theorem 27 (arXiv 1808.00087v2)",
+    kind=Kind.UPPER,
+    event_type=DPCDA,
+    adjacencies=(Adjacency.REPLACE_ONE, Adjacency.ADD_OR_REMOVE_ONE),
+    # With the exact z-score no bound is known, so the range is empty.
+    order_range=lambda event, adjacency: (
+        OrderRange() if event.preprocessing == "public" else OrderRange(highest=1.0)
+    ),
+    rdp=of_event(partial(wang2019.rdp, terms="theorem27"), _for_smallest_class, _all_releases),
+    ball=of_event(partial(wang2019.ball, terms="theorem27"), _for_smallest_class, _all_releases),
 )

@@ -1,4 +1,4 @@
-"""A number with staircase noise."""
+"""A number with noise that is made for an epsilon: staircase and canonical noise."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
-from rdpkit.events.base import Event
+from rdpkit.events.base import DescribedEvent
 from rdpkit.events.fields import declared, event_class, positive
 from rdpkit.events.losses import Attained, Dominating, attains
 from rdpkit.events.pairs import Outcomes, StatedPair
@@ -17,7 +17,7 @@ _LARGEST = 20.0
 
 
 @event_class
-class Staircase(Event):
+class Staircase(DescribedEvent):
     """A number plus staircase noise: the least noise for a large epsilon.
 
     Released: the number plus noise whose density falls by e^-epsilon at every step. Steps are as
@@ -34,8 +34,6 @@ class Staircase(Event):
     """
 
     mechanism: ClassVar[str] = "staircase"
-    of_whole_data: ClassVar[str] = ""
-    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     assumed = (
         "the noise is made for the sensitivity of the number under the adjacency that is asked "
         "about",
@@ -83,3 +81,40 @@ class Staircase(Event):
     def attained(self, adjacency: Adjacency) -> Attained:
         """Two numbers that are the sensitivity apart."""
         return attains((self._outcomes(),) if self.epsilon <= _LARGEST else ())
+
+
+@event_class
+class CanonicalNoise(DescribedEvent):
+    """A number plus canonical noise for (epsilon, delta): Tulap noise, truncated or not.
+
+    Released: the number plus noise for which the best tests between two numbers at the distance of
+    the sensitivity are those of the worst (epsilon, delta)-DP mechanism, and no better. For counts,
+    rounded up, it is two-sided geometric noise, truncated if delta is above 0.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.CanonicalNoise(epsilon=0.1, delta=1e-8)
+    >>> hundred = rdpkit.Repeated(event=event, count=100)
+    >>> round(rdpkit.epsilon(hundred, delta=1e-5, adjacency="add_or_remove_one").epsilon, 3)
+    4.33
+    """
+
+    mechanism: ClassVar[str] = "canonical_noise"
+    assumed = (
+        "the noise is made for the sensitivity of the number under the adjacency that is asked "
+        "about",
+    )
+    losses_are_attained = True
+
+    epsilon: float = positive("Of the noise, in nats", private=-1)
+    delta: float = declared(
+        "Of the noise",
+        check=_validate.target_delta,
+        accepted="in [0, 1)",
+        default=0.0,
+    )
+
+    def dominating(self, adjacency: Adjacency) -> Dominating:
+        """The worst mechanism that has the guarantee."""
+        return Dominating((StatedPair(epsilon=self.epsilon, delta=self.delta),))

@@ -11,7 +11,7 @@ import numpy as np
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
-from rdpkit.events.base import Event
+from rdpkit.events.base import DescribedEvent
 from rdpkit.events.fields import declared, event_class, relation
 from rdpkit.events.losses import Attained, Dominating, Losses, attains
 from rdpkit.events.pairs import Outcomes
@@ -22,7 +22,7 @@ _SHARES = [Fraction(0), *[Fraction(1, 2**k) for k in (40, 30, 20, 10)]]
 
 
 @event_class
-class CustomTradeoff(Event):
+class CustomTradeoff(DescribedEvent):
     """A mechanism of which points of a trade-off curve are known, and nothing else.
 
     Whoever is to tell which of two neighbours was used, and takes the first one for the second with
@@ -44,8 +44,6 @@ class CustomTradeoff(Event):
     """
 
     mechanism: ClassVar[str] = "custom_tradeoff"
-    of_whole_data: ClassVar[str] = ""
-    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     false_positive_rates: tuple[float, ...] = declared(
         "Probabilities in [0, 1], strictly increasing"

@@ -1,1 +1,0 @@
-"""Events of which somebody states a guarantee, and nothing else is known."""
