@@ -36,6 +36,13 @@ def run(*arguments, answers=None):
     return done
 
 
+def printed_by(script, *arguments, status=0):
+    """What the command of a script prints, which is no command of the program."""
+    done = CliRunner().invoke(script, [str(argument) for argument in arguments])
+    assert done.exit_code == status, done.output
+    return done.output
+
+
 def answer(*arguments):
     """The JSON that a command prints, read as strictly as any parser may."""
 

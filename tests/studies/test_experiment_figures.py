@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 
 from rdpkit.mechanisms.experiments.rows import Summary
-from tests.mechanisms.cli.test_synthesize import NOISELESS, run
+from tests.cli.commands import printed_by
+from tests.mechanisms.cli.test_synthesize import NOISELESS
 from tests.mechanisms.conftest import digits  # noqa: F401 - a fixture
 
 pytest.importorskip("matplotlib", reason="pictures need matplotlib")
@@ -76,9 +77,9 @@ def test_samples_are_drawn_row_by_row(tmp_path, channels):
 def test_the_command_draws_what_an_experiment_measured_and_its_samples(digits, tmp_path):  # noqa: F811
     path, common = digits(*NOISELESS), ("--results", tmp_path / "r", "--device", "cpu")
     for kind in ("accuracy", "samples"):
-        run(figures.experiment_figures, kind, path, *common, "-o", tmp_path / f"{kind}.png")
+        printed_by(figures.experiment_figures, kind, path, *common, "-o", tmp_path / f"{kind}.png")
         assert (tmp_path / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
-    refused = run(figures.experiment_figures, "samples", path, "-o", "x.pdf", status=2)
+    refused = printed_by(figures.experiment_figures, "samples", path, "-o", "x.pdf", status=2)
     assert "to end in .svg or .png" in refused
-    refused = run(figures.experiment_figures, "accuracy", path, status=2)
+    refused = printed_by(figures.experiment_figures, "accuracy", path, status=2)
     assert "Expected --output: the SVG or PNG file" in refused

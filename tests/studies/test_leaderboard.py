@@ -7,27 +7,28 @@ import pytest
 from leaderboard import leaderboard
 
 from rdpkit.mechanisms.cli.evaluate import evaluate
-from tests.mechanisms.cli.test_synthesize import NOISELESS, run
+from tests.cli.commands import printed_by
+from tests.mechanisms.cli.test_synthesize import NOISELESS
 from tests.mechanisms.conftest import digits  # noqa: F401 - a fixture
 
 
 @pytest.mark.thorough
 def test_what_was_measured_is_ranked(digits, tmp_path):  # noqa: F811
-    run(evaluate, digits(*NOISELESS), "--results", tmp_path / "r", "--device", "cpu")
-    ranked = json.loads(run(leaderboard, tmp_path / "r", "--format", "json"))
+    printed_by(evaluate, digits(*NOISELESS), "--results", tmp_path / "r", "--device", "cpu")
+    ranked = json.loads(printed_by(leaderboard, tmp_path / "r", "--format", "json"))
     means = [entry["mean_accuracy"] for entry in ranked]
     assert means == sorted(means, reverse=True)
     assert len(means) == 2
-    markdown = run(leaderboard, tmp_path / "r", "--markdown").splitlines()
+    markdown = printed_by(leaderboard, tmp_path / "r", "--markdown").splitlines()
     assert len(markdown) == 4
     assert len({line.count("|") for line in markdown}) == 1
-    assert "no guarantee" in run(leaderboard, tmp_path / "r")
+    assert "no guarantee" in printed_by(leaderboard, tmp_path / "r")
     rows = sorted((tmp_path / "r").rglob("rows/*.json"))
     for path in rows:
         row = json.loads(path.read_text())
         row["varied"] = {"model.name": "<img src=x>|`a` [b](c)"} | row["varied"]
         path.write_text(json.dumps(row))
-    escaped = run(leaderboard, tmp_path / "r", "--markdown").splitlines()
+    escaped = printed_by(leaderboard, tmp_path / "r", "--markdown").splitlines()
     assert len(escaped) == 4
     assert {line.count("|") for line in escaped} == {13}
     assert not any(c in "".join(escaped[2:]) for c in "<>`[(")
@@ -36,12 +37,12 @@ def test_what_was_measured_is_ranked(digits, tmp_path):  # noqa: F811
         if value is None:
             del row[key]
         rows[number].write_text(json.dumps(row))
-    short = run(leaderboard, tmp_path / "r")
+    short = printed_by(leaderboard, tmp_path / "r")
     assert f"left out: {rows[0]}: the row of results lacks the key 'dataset'." in short
     assert "expected epsilon to be an integer or a number or null, got 'x'" in short
     assert "expected varied to be a table, got 1" in short
     rows[3].write_text("{}")
-    assert "got none of 0" in run(leaderboard, tmp_path / "r", status=2)
+    assert "got none of 0" in printed_by(leaderboard, tmp_path / "r", status=2)
 
 
 def _row(**changes):
@@ -70,7 +71,7 @@ def test_ceilings_stand_beside_releases_with_what_is_private(tmp_path):
         (folder / f"{number}.json").write_text(json.dumps(_row(**changes)))
     lines = [
         [html.unescape(cell.strip()) for cell in line.strip("|").split("|")]
-        for line in run(leaderboard, tmp_path / "r", "--markdown").splitlines()
+        for line in printed_by(leaderboard, tmp_path / "r", "--markdown").splitlines()
     ]
     table = [dict(zip(lines[0], line, strict=True)) for line in lines[2:]]
     found = [(e["mechanism"], e["adjacency"], e["private"], e["accuracy"]) for e in table]
@@ -84,12 +85,12 @@ def test_ceilings_stand_beside_releases_with_what_is_private(tmp_path):
     ]
     assert [e["releases"] for e in table][:2] == ["real records", "classifier"]
     # A ceiling stays beside what an option admits, and is not admitted by it.
-    some = run(leaderboard, tmp_path / "r", "--markdown", "--epsilon", 1).splitlines()
+    some = printed_by(leaderboard, tmp_path / "r", "--markdown", "--epsilon", 1).splitlines()
     assert len(some) == 7
-    assert len(json.loads(run(leaderboard, tmp_path / "r", "--format", "json"))) == 5
-    text = run(leaderboard, tmp_path / "r")
+    assert len(json.loads(printed_by(leaderboard, tmp_path / "r", "--format", "json"))) == 5
+    text = printed_by(leaderboard, tmp_path / "r")
     assert text.count("original") == 2
-    table = run(leaderboard, tmp_path / "r", "--overview").splitlines()
+    table = printed_by(leaderboard, tmp_path / "r", "--overview").splitlines()
     assert table[0] == "**digits**"
     found = [[html.unescape(cell.strip()) for cell in row.split("|")[1:-1]] for row in table[2:]]
     assert found[0][-2:] == ["add or remove, 1", "replace, 1"]
@@ -100,4 +101,6 @@ def test_ceilings_stand_beside_releases_with_what_is_private(tmp_path):
 
 
 def test_no_results():
-    assert "to have results of rdpkit evaluate, got none" in run(leaderboard, "no-folder", status=2)
+    assert "to have results of rdpkit evaluate, got none" in printed_by(
+        leaderboard, "no-folder", status=2
+    )

@@ -363,7 +363,7 @@ def test_the_command_and_an_audit_choose_the_same_pairs(tmp_path, monkeypatch):
         run_code(claim)
     words = [f"{name}:release", "--event", "event.toml", "--adjacency", "replace_one"]
     words += ["--seed", "7", "--classes", "3"]
-    with pytest.raises(SystemExit):
+    with pytest.raises(EnoughError):
         verify_command.main(words)
     one, two = seen
     assert len(one) == len(two) == MOST_PAIRS
