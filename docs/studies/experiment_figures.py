@@ -13,6 +13,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from rdpkit.cli.output import one_line_errors
 from rdpkit.formats.files import write_whole
 from rdpkit.mechanisms.cli.options import (
     chosen_experiment,
@@ -294,6 +295,7 @@ def sample_rows(
 @click.option("--seeds", type=click.IntRange(min=1), help="Only so many of the seeds.")
 @click.option("--where", "conditions", multiple=True, metavar="KEY=VALUE", help="Only these.")
 @experiment_options
+@one_line_errors
 def experiment_figures(
     *,
     kind: str,
