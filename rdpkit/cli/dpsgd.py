@@ -295,7 +295,7 @@ def _text(
         said = max(said, upper.epsilon)  # A claim may be proven to within a rounding.
     lines += _entry(
         "epsilon",
-        f"<= {_shown(upper, said)} at delta = {upper.delta:g} (certified upper "
+        f"<= {_shown(upper, said)} at delta = {as_given(upper.delta)} (certified upper "
         f"bound, {upper.adjacency.dashed})",
     )
     if report.lower is None:
@@ -329,7 +329,7 @@ def _text(
 def _judged(report: TrainingReport, verdict: str, claim: Decimal) -> str:
     last = "" if verdict == "sound" else "".join(about_last_digit(report.upper.epsilon, claim))
     words = _VERDICTS[verdict] + (last and f"; {last}")
-    return f"epsilon {claim} at delta = {report.upper.delta:g} is {words}"
+    return f"epsilon {claim} at delta = {as_given(report.upper.delta)} is {words}"
 
 
 def _in_words(report: TrainingReport) -> str:
@@ -348,7 +348,8 @@ def _page(
     upper = report.upper
     answer = [
         f"Proven: {_in_words(report)}.",
-        f"That is epsilon <= {_shown(upper)} at delta = {upper.delta:g}, {upper.adjacency.dashed}.",
+        f"That is epsilon <= {_shown(upper)} at delta = {as_given(upper.delta)}, "
+        f"{upper.adjacency.dashed}.",
     ]
     if verdict is not None and claim is not None:
         answer.insert(0, f"Claim: {_judged(report, verdict, claim)}.")
@@ -375,7 +376,7 @@ def _comparison(rows: tuple[SamplingBounds, ...], claim: Decimal | None) -> list
         return []
     relation = rows[0].upper.adjacency.dashed
     said = rounded_up(rows[0].upper.epsilon) if claim is None else claim
-    lines = ["", f"How batches are made, {relation}, delta = {rows[0].upper.delta:g}:"]
+    lines = ["", f"How batches are made, {relation}, delta = {as_given(rows[0].upper.delta)}:"]
     lines.append(f"    {'sampling':18} {'attained':>10} {'certified':>10}  a claim of {said}")
     for row in rows:
         low = "-" if row.lower is None else _shown(row.lower)

@@ -24,6 +24,7 @@ from rdpkit.cli.event_commands import (
 from rdpkit.cli.option_types import NUMBER, ListType
 from rdpkit.cli.output import OUT_OF_REACH, format_choice, format_option, to_file_option
 from rdpkit.formats.columns import as_csv, as_tex
+from rdpkit.formats.numbers import as_given
 from rdpkit.formats.screen import aligned, entry
 from rdpkit.formats.text import as_json, guarantee_lines, printable, rounded_down, rounded_up
 from rdpkit.guarantee import Guarantee
@@ -139,8 +140,8 @@ def epsilon(
         lines += [] if claim is None else claim_lines(claim)
         click.echo("\n".join(map(printable, lines)))
     else:
-        columns = dict(zip(_HEADINGS, zip(*_rows(found), strict=True), strict=True))
-        shown = as_csv(columns) if output_format == "csv" else as_tex(columns, "llrrl")
+        columns = _columns_of_bounds(found)
+        shown = as_csv(columns) if output_format == "csv" else as_tex(columns, "llrrlrl")
         click.echo(shown, nl=False)
         if claim is not None:
             click.echo("\n".join(claim_lines(claim)), err=True)
@@ -164,8 +165,19 @@ def _rows(found: Sequence[Guarantee]) -> list[tuple[str, ...]]:
     ]
 
 
+def _columns_of_bounds(found: Sequence[Guarantee]) -> dict[str, tuple[str, ...]]:
+    """Of a table that stands alone, where every epsilon has its delta and relation beside it."""
+    columns = dict(zip(_HEADINGS, zip(*_rows(found), strict=True), strict=True))
+    about = {
+        "delta": tuple(as_given(g.delta) for g in found),
+        "adjacency": tuple(g.adjacency.dashed for g in found),
+    }
+    first = {name: columns.pop(name) for name in ("bound", "kind", "epsilon")}
+    return {**first, **about, **columns}
+
+
 def _table_lines(found: Sequence[Guarantee]) -> list[str]:
-    about = f"epsilon at delta = {found[0].delta:g}, {found[0].adjacency.dashed}"
+    about = f"epsilon at delta = {as_given(found[0].delta)}, {found[0].adjacency.dashed}"
     table = aligned(_HEADINGS, _rows(found), left=("bound", "kind", "conversion"))
     assumed = dict.fromkeys(text for g in found for text in g.assumptions)
     notes = [line for text in assumed for line in ("", *entry("assumes", text, 9))]

@@ -103,6 +103,7 @@ def test_a_table_of_all_bounds_rounds_to_the_safe_side_and_judges_a_claim():
     for row in rows:
         sign = -1 if row["kind"] == "lower" else 1
         assert sign * float(row["epsilon"]) >= sign * exact[row["bound"]]["epsilon"]
+        assert (row["delta"], row["adjacency"]) == ("1e-05", "add-or-remove-one")
     refuted = run(*question, "--claimed-epsilon", "0.7")
     assert (refuted.exit_code, done.stderr in refuted.stdout) == (1, True)
 

@@ -17,6 +17,7 @@ from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, option
 from rdpkit.cli.output import format_option, to_file_option
 from rdpkit.events import MECHANISMS, parameters_of
 from rdpkit.formats.files import write_whole
+from rdpkit.formats.numbers import as_given
 from rdpkit.formats.printed_precision import agrees
 from rdpkit.formats.records import as_plain, did_you_mean
 from rdpkit.formats.text import as_json, how_many, printable, rounded_up
@@ -128,7 +129,7 @@ def new(
         claimed = {"file": str(path), "claimed_epsilon": as_plain(float(epsilon)), "delta": delta}
         click.echo(as_json({**claimed, "upper": best.as_dict(), "is_best": is_best}))
         return
-    click.echo(f"{printable(str(path))}: epsilon {epsilon} at delta {delta:g}")
+    click.echo(f"{printable(str(path))}: epsilon {epsilon} at delta {as_given(delta)}")
     click.echo(f"the best upper bound is {rounded_up(best.epsilon)}, by {best.bound}")
     if not is_best:
         click.echo(
