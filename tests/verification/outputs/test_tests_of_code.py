@@ -13,7 +13,6 @@ from tests.cli import commands
 MODULE = """
 import numpy as np
 import rdpkit
-from tests.cli import commands
 
 
 class Described:
