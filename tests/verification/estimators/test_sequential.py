@@ -6,9 +6,10 @@ import pytest
 from rdpkit.verification.estimators import sequential
 from rdpkit.verification.estimators.base import DiagnosticKind, Stop
 from rdpkit.verification.estimators.bets import best_bet
-from rdpkit.verification.estimators.event_search import best_allocation
+from rdpkit.verification.estimators.event_search import best_allocation, best_event
 from rdpkit.verification.estimators.privacy_claims import DpClaim, ProfileClaim, RdpClaim
 from rdpkit.verification.estimators.sequential import SequentialTest
+from rdpkit.verification.estimators.witness import event_witness
 
 ORDERS = np.array([1.5, 2.0, 4.0, 8.0, 16.0])
 # A Gaussian mechanism with noise 2 and sensitivity 1: (1, 0.0071)-DP by its closed form.
@@ -38,6 +39,18 @@ def test_a_violation_is_rejected_in_either_direction(name, sign):
     assert outcome.stop is Stop.REJECTED
     assert outcome.log_e_value >= math.log(100.0)
     assert outcome.witness
+    assert test.clarity > 0.0
+
+
+@pytest.mark.parametrize("clarity", [1e6, -1e6])
+def test_of_two_witnesses_the_clearer_is_bet_on(monkeypatch, clarity):
+    def another(claim, p, q, *, ratio):
+        found = best_event(claim, p, q, ratio=ratio)
+        return event_witness(found.event, epsilon=found.epsilon, delta=found.delta), clarity
+
+    monkeypatch.setattr(sequential, "best_renyi_witness", another)
+    test = _run(TRUE["rdp"], 1, shift=0.5, most=4000)
+    assert (test.clarity == clarity) == (clarity > 0.0)
 
 
 @pytest.mark.parametrize("name", TRUE)
@@ -49,7 +62,9 @@ def test_the_truth_is_not_rejected(name, seed):
 
 
 def test_a_claim_far_from_false_is_cleared():
-    outcome = _run(DpClaim(epsilon=1.0, delta=0.1), 3, shift=0.1, most=200_000).outcome()
+    test = _run(DpClaim(epsilon=1.0, delta=0.1), 3, shift=0.1, most=200_000)
+    assert test.clarity < 0.0
+    outcome = test.outcome()
     assert outcome.stop is Stop.CLEARED
     assert not outcome.rejected
     assert outcome.diagnostics == ()
