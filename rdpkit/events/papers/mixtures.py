@@ -113,7 +113,7 @@ class DPMix(Event):
     """
 
     mechanism: ClassVar[str] = "dpmix"
-    of_whole_data: ClassVar[str] = "it states how many records there are of each class"
+    of_whole_data: ClassVar[str] = "it states how many records there are"
     adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     mixing: ClassVar[Mixing | None] = Mixing(
         mixed="order_of_mixture",
