@@ -129,7 +129,8 @@ def new(
         claimed = {"file": str(path), "claimed_epsilon": as_plain(float(epsilon)), "delta": delta}
         click.echo(as_json({**claimed, "upper": best.as_dict(), "is_best": is_best}))
         return
-    click.echo(f"{printable(str(path))}: epsilon {epsilon} at delta {as_given(delta)}")
+    about = f"epsilon {epsilon} at delta {as_given(delta)}, {best.adjacency.dashed}"
+    click.echo(f"{printable(str(path))}: {about}")
     click.echo(f"the best upper bound is {rounded_up(best.epsilon)}, by {best.bound}")
     if not is_best:
         click.echo(
