@@ -14,7 +14,7 @@ from rdpkit.events.fields import count, event_class, flag, integer, noise, posit
 from rdpkit.events.losses import Attained, Dominating
 from rdpkit.events.pairs import StatedPair
 from rdpkit.events.selection.scores import SCORES
-from rdpkit.events.selection.streams import Noises, best_streams, laplace, normal
+from rdpkit.events.selection.streams import Noises, Tail, best_streams, laplace, normal
 
 
 @event_class
@@ -73,13 +73,7 @@ class AboveThreshold(DescribedEvent):
 
     def attained(self, adjacency: Adjacency) -> Attained:
         """A stream of queries that move as far as they may, and whether it is answered as told."""
-        noises = Noises(
-            threshold=laplace,
-            query=laplace,
-            ratio=self.query_noise_scale / self.threshold_noise_scale,
-            moved=self.sensitivity / self.threshold_noise_scale * (1.0 - 1e-12),
-            both_ways=not self.monotone_queries,
-        )
+        noises = _noises(self, laplace, self.threshold_noise_scale, self.query_noise_scale)
         return best_streams(noises, self.most_above)
 
     def in_groups(self, size: int) -> Event:
@@ -133,15 +127,21 @@ class GaussianAboveThreshold(DescribedEvent):
 
     def attained(self, adjacency: Adjacency) -> Attained:
         """A stream of queries that move as far as they may, and whether it is answered as told."""
-        noises = Noises(
-            threshold=normal,
-            query=normal,
-            ratio=self.query_noise_std / self.threshold_noise_std,
-            moved=self.sensitivity / self.threshold_noise_std * (1.0 - 1e-12),
-            both_ways=not self.monotone_queries,
-        )
+        noises = _noises(self, normal, self.threshold_noise_std, self.query_noise_std)
         return best_streams(noises, self.most_above, min(self.queries, 10**6))
 
     def in_groups(self, size: int) -> Event:
         """Queries that change by so many times their sensitivity."""
         return replace(self, sensitivity=size * self.sensitivity)
+
+
+def _noises(
+    event: AboveThreshold | GaussianAboveThreshold, law: Tail, threshold: float, query: float
+) -> Noises:
+    """Those of the event, whose queries move less by more than is rounded."""
+    return Noises(
+        law=law,
+        ratio=query / threshold,
+        moved=event.sensitivity / threshold * (1.0 - 1e-12),
+        both_ways=not event.monotone_queries,
+    )

@@ -63,8 +63,7 @@ _MOST = 200
 class Noises:
     """A noisy threshold and noisy queries."""
 
-    threshold: Tail
-    query: Tail
+    law: Tail  # Of the threshold's noise and the queries'
     ratio: float  # The scale of the queries' noise, in that of the threshold's
     moved: float  # How far a query moves, in the scale of the threshold's noise
     both_ways: bool  # Whether one query may rise while another one falls
@@ -107,14 +106,13 @@ def _chance(tail: Array, stream: Stream) -> Array:
     return found
 
 
-def _below(noises: Noises, edges: Array, stream: Stream) -> Array:
+def _below(noises: Noises, edges: Array, first: int, centre: float) -> Array:
     """F(t - u)^n at the edges."""
-    if not stream.first:
+    if not first:
         return np.ones_like(edges)
-    low = _lowest(noises.query, stream.first)
-    tails = noises.query((edges - stream.centre) / noises.ratio + low)
+    tails = noises.law((edges - centre) / noises.ratio + _lowest(noises.law, first))
     with np.errstate(divide="ignore"):
-        found: Array = np.exp(stream.first * np.log1p(-tails))
+        found: Array = np.exp(first * np.log1p(-tails))
     return found
 
 
@@ -131,23 +129,36 @@ def _lowest(query: Tail, first: int) -> float:
 
 def _masses(noises: Noises, edges: Array) -> Array:
     """Probabilities between edges, and beyond both ends."""
-    above, below = noises.threshold(edges), noises.threshold(-edges)
+    above, below = noises.law(edges), noises.law(-edges)
     right = edges[:-1] >= 0.0
     inside = np.where(right, above[:-1] - above[1:], below[1:] - below[:-1])
     found: Array = np.concatenate([[below[0]], inside, [above[-1]]])
     return found
 
 
+@lru_cache(maxsize=4)
+def _cells(noises: Noises, count: int) -> tuple[Array, Array, Array]:
+    """The edges of cells of the threshold's noise, and its masses in them on either data set."""
+    edges = np.linspace(-14.0, 25.0, count)
+    return edges, _masses(noises, edges), _masses(noises, edges + noises.moved)
+
+
+@lru_cache(maxsize=64)
+def _first_answers(noises: Noises, count: int, first: int, centre: float) -> Array:
+    """The chance that all of the first queries are below, at the edges of cells and far beyond."""
+    edges = _cells(noises, count)[0]
+    return np.concatenate([[0.0], _below(noises, edges, first, centre), [1.0]])
+
+
 def _both_sides(noises: Noises, stream: Stream, count: int) -> Array:
     """The least and the largest probability on either data set, by so many cells."""
-    edges = np.linspace(-14.0, 25.0, count)
+    edges, *masses_of = _cells(noises, count)
     far = noises.moved * (2.0 if noises.both_ways else 1.0)
-    first = np.concatenate([[0.0], _below(noises, edges, stream), [1.0]])
+    first = _first_answers(noises, count, stream.first, stream.centre)
     sides = []
-    for shift, lower in ((0.0, 0.0), (noises.moved, far)):
-        tails = noises.query((edges - stream.place + lower) / noises.ratio)
+    for masses, lower in zip(masses_of, (0.0, far), strict=True):
+        tails = noises.law((edges - stream.place + lower) / noises.ratio)
         others = np.concatenate([[1.0], _chance(tails, stream), [0.0]])
-        masses = _masses(noises, edges + shift)
         least = float(masses @ (first[:-1] * others[1:]))
         most = float(masses @ (first[1:] * others[:-1]))
         sides.append((least, most))
@@ -185,7 +196,7 @@ def _nodes(noises: Noises, stream: Stream, half: float, count: int) -> tuple[Arr
     far = noises.moved * (2.0 if noises.both_ways else 1.0)
     kinks = [0.0, -noises.moved, stream.place, stream.place - far]
     kinks.append(stream.place + (stream.gap or 0.0))
-    kinks.append(stream.centre - noises.ratio * _lowest(noises.query, stream.first))
+    kinks.append(stream.centre - noises.ratio * _lowest(noises.law, stream.first))
     # The noise of the threshold is around 0 on one data set, and around -moved on the other one.
     low = -_REACH - noises.moved
     ends = sorted({low, *[x for x in kinks if low < x < _REACH], _REACH})
@@ -220,14 +231,14 @@ def _of_ways(
     """The probabilities of ways to the last answer on both data sets."""
     powers, logs = ways
     at, weights = _nodes(noises, stream, half, count)
-    weights = weights * _below(noises, at, stream)
+    weights = weights * _below(noises, at, stream.first, stream.centre)
     place = stream.place + (stream.gap or 0.0)
-    theirs = [noises.query(sign * (at - place) / noises.ratio) for sign in (1.0, -1.0)]
+    theirs = [noises.law(sign * (at - place) / noises.ratio) for sign in (1.0, -1.0)]
     far = noises.moved * (2.0 if noises.both_ways else 1.0)
     sides = []
     for shift, lower in ((0.0, 0.0), (noises.moved, far)):
         place = stream.place - lower
-        ours = [noises.query(sign * (at - place) / noises.ratio) for sign in (1.0, -1.0)]
+        ours = [noises.law(sign * (at - place) / noises.ratio) for sign in (1.0, -1.0)]
         # Powers of chances that are nearly 0 are nearly 0.
         chances = np.log(np.maximum([*ours, *theirs], 1e-300))
         masses = weights * 0.5 * np.exp(-np.abs(at + shift))
@@ -280,32 +291,19 @@ def _candidates(noises: Noises, most_above: int, queries: int) -> list[Stream]:
         centres = (-2, -1, 0, 1, 2, 4, 8) if left else ()
         firsts = [(0, 0), *product({min(1, left), left}, centres)]
         for first, centre in firsts:
-            one = Stream(
-                first=first,
-                centre=centre * unit,
-                place=(centre + place) * unit,
-                above=above,
-                missed=j,
-            )
-            found.append(one)
+            u, v = centre * unit, (centre + place) * unit
+            found.append(Stream(first=first, centre=u, place=v, above=above, missed=j))
     return found
 
 
 def _races(noises: Noises, most_above: int) -> list[Stream]:
     # The narrower the queries' noise is, the more cells there are.
     most = int(_MOST_OF_RACE * min(1.0, math.sqrt(noises.ratio / 10.0)))
-    above, few = min(most_above, most), most_above <= _FEW
+    above, few, r = min(most_above, most), most_above <= _FEW, noises.ratio
     firsts = [(0, 0.0), *(product((3, 1000), (0.5, 2.5)) if few else ())]
     gaps = (-0.35, 0.0, 0.35)
     return [
-        Stream(
-            first=n,
-            centre=centre * noises.ratio,
-            place=place * noises.ratio,
-            above=above,
-            gap=gap * noises.ratio,
-            each=each,
-        )
+        Stream(first=n, centre=r * centre, place=r * place, above=above, gap=r * gap, each=each)
         for (n, centre), place, gap, each in product(firsts, (-0.5, 0.0), gaps, (0, 1, 2, 3))
     ]
 
@@ -313,7 +311,7 @@ def _races(noises: Noises, most_above: int) -> list[Stream]:
 @lru_cache(maxsize=64)
 def best_streams(noises: Noises, most_above: int, queries: int = _MANY) -> Attained:
     """The pairs of the streams that tell most at each of some deltas."""
-    if noises.threshold is laplace and noises.ratio >= _NARROWEST and noises.moved <= _FARTHEST:
+    if noises.law is laplace and noises.ratio >= _NARROWEST and noises.moved <= _FARTHEST:
         streams = _refined(
             noises, _races(noises, most_above), lambda one: _race(noises, one, closely=False)
         )
