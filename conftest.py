@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import random
+import re
 import sys
+import zlib
 from collections.abc import Generator
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,6 +47,25 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.enable()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let CI run a part of the tests."""
+    parser.addoption(
+        "--share", default="1/1", metavar="K/N", help="run the K-th of N shares of the tests"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep one share of the tests; to which one a test belongs follows from its name alone."""
+    asked = config.getoption("--share")
+    share, shares = map(int, asked.split("/")) if re.fullmatch(r"\d+/\d+", asked) else (0, 0)
+    if not 1 <= share <= shares:
+        raise pytest.UsageError(f"Expected --share to be K/N with 1 <= K <= N, got {asked!r}")
+    other = [one for one in items if zlib.crc32(one.nodeid.encode()) % shares != share - 1]
+    config.hook.pytest_deselected(items=other)
+    left_out = set(other)
+    items[:] = [one for one in items if one not in left_out]
 
 
 _drawn = random.Random()  # noqa: S311 - for tests, to be drawn again

@@ -281,6 +281,7 @@ class TestComposition:
         # Chords 0.0075 wide cost 1e-3; both come from grids refined to 1e-3.
         assert exact * (1.0 - 1e-3) <= found.epsilon <= exact * (1.0 + 5e-3)
 
+    @pytest.mark.thorough
     @settings(max_examples=6)
     @given(pairs_with_points(), st.integers(1, 4), st.floats(0.0, 4.0))
     def test_it_is_never_below_the_composed_pair(self, example, count, epsilon):

@@ -117,6 +117,7 @@ def test_truncated_batches_need_their_size():
     assert "max_batch_size" in found.output
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("delta", "warned"), [("1e-3", True), ("2e-5", True), ("1e-5", False)])
 def test_a_delta_that_promises_nothing_is_warned_of(delta, warned):
     told = run(*BASIC, *NOISE, "--delta", delta)
@@ -256,6 +257,7 @@ def test_a_missing_option_is_explained():
     assert "Missing option '--dataset-size': number of training examples" in run().output
 
 
+@pytest.mark.thorough
 def test_a_claim_is_a_number_with_the_digits_that_were_typed():
     found = run(*BASIC, *NOISE, "--claimed-epsilon", "nan")
     assert found.exit_code == 2

@@ -326,6 +326,7 @@ def test_the_command_says_what_the_library_says():
     assert closer["gdp"] == expected.as_dict()
 
 
+@pytest.mark.thorough
 def test_the_mu_of_an_event_that_leaks_very_little_is_for_smaller_deltas():
     words = ("poisson-sampled-gaussian", "--noise-std", 10, "--record-norm", 1)
     found = answer("tradeoff", *words, "--sampling-probability", "1e-7", *ADD)
@@ -363,6 +364,7 @@ def test_drawings_are_the_same_each_time(tmp_path, suffix):
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("ending", "begins"),
     [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("tex", b"\\begin{tabular}")],

@@ -287,6 +287,7 @@ def test_bad_input_is_status_2():
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [(), ("--format", "json")])
 def test_a_pipe_gets_no_progress_and_no_colour(claims, options):
     done = rdpkit("audit", claims, *options)

@@ -170,6 +170,7 @@ def test_other_mechanisms_in_one_go(mechanism, adjacency, bound):
     assert_allclose(found[0]["epsilon"], alone.epsilon, rtol=1e-4)
 
 
+@pytest.mark.thorough
 def test_mechanisms_row_by_row_and_in_processes():
     arguments = [
         "sweep",

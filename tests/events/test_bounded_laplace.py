@@ -35,6 +35,7 @@ def excess(one, other, b, width, epsilon):
     return float(mp.fsum(max(mp.quad(value, [u, v]), 0) for u, v in pairwise(cuts)))
 
 
+@pytest.mark.thorough
 @settings(max_examples=20, deadline=None)
 @given(
     log_uniform(0.3, 8.0),

@@ -71,6 +71,7 @@ def test_linear_maps_that_make_nothing_longer_change_nothing(data, chosen, d):
     assert np.linalg.norm(ends[0] - ends[1]) <= event.sensitivity(REPLACE) * (1 + 1e-14)
 
 
+@pytest.mark.thorough
 @given(weights, st.booleans(), st.sampled_from([ADD, REPLACE, ZERO]), st.integers(2, 5))
 def test_the_neighbours_of_the_worst_pair_attain_the_sensitivity(chosen, flag, adjacency, d):
     event = ClassMoments(noise_std=1.0, nonnegative=flag, **chosen)

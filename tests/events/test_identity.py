@@ -232,6 +232,7 @@ def test_events_of_strangers():
     assert one != 1.0
 
 
+@pytest.mark.thorough
 def test_nothing_is_kept_of_events_that_are_gone():
     gc.collect()
     before = len(identity._KNOWN)

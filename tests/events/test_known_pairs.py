@@ -258,6 +258,7 @@ SMALL = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("q", [1e-300, 1e-40, 1.0 - 1e-16])
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 def test_hardly_any_sample_and_nearly_all_records(q, relation):

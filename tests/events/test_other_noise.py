@@ -42,6 +42,7 @@ def staircase_excess(epsilon, gamma, moved, at, reach=40):
     return float(found / total)
 
 
+@pytest.mark.thorough
 @settings(max_examples=10, deadline=None)
 @given(log_uniform(0.7, 6.0), st.floats(0.0, 1.0), st.floats(0.05, 1.0))
 def test_staircase(epsilon, gamma, moved):
@@ -241,6 +242,7 @@ def test_trade_off_curves_that_no_mechanism_has():
     assert rdpkit.epsilon(ends, delta=0.1, adjacency=ADDED).epsilon == math.inf
 
 
+@pytest.mark.thorough
 @settings(max_examples=8, deadline=None)
 @given(
     st.lists(st.floats(-1.0, 1.0), min_size=4, max_size=4),

@@ -56,6 +56,7 @@ def test_one_coordinate_is_exact(variance, norm, epsilon):
 VECTORS = st.lists(st.integers(-2, 2), min_size=2, max_size=3).filter(any)
 
 
+@pytest.mark.thorough
 @settings(max_examples=12, deadline=None)
 @given(log_uniform(0.5, 6.0), VECTORS, st.sampled_from([0.1, 1.0, 3.0]))
 def test_vectors_leak_no_more_than_the_theorem_says(variance, vector, epsilon):
@@ -117,6 +118,7 @@ def test_a_vector_shorter_than_one_is_no_record():
     assert rdpkit.delta(event, epsilon=0.0, adjacency=ADDED).delta == 0.0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("variance", [1e5, 1e6, 2e6, 5e6, 1e7])
 @pytest.mark.parametrize("norm", [1.0, 30.0])
 def test_large_noise_is_nearly_gaussian(variance, norm):

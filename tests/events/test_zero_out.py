@@ -73,6 +73,7 @@ def hockey_stick(first, second, std, ratio):
     return float(trapezoid(np.maximum(p - ratio * q, 0.0), x[:, 0]))
 
 
+@pytest.mark.thorough
 @settings(max_examples=25)
 @given(
     st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=3),
@@ -111,6 +112,7 @@ def test_the_bound_is_attained_where_three_points_are_apart_as_far_as_allowed(di
     assert found == pytest.approx(bound, rel=1e-6)
 
 
+@pytest.mark.thorough
 def test_fixed_size_is_a_bound_of_its_own():
     many = rdpkit.Repeated(event=FIXED, count=100)
     found = {b: rdpkit.epsilon(many, delta=1e-5, adjacency=b).epsilon for b in Adjacency}

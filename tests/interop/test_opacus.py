@@ -95,6 +95,7 @@ def accountant(*history):
 
 
 class TestTraining:
+    @pytest.mark.thorough
     def test_the_engine_knows_it_and_counts_every_step(self):
         engine, *training = private()
         assert isinstance(engine.accountant, bridge.OpacusAccountant)
@@ -123,6 +124,7 @@ class TestTraining:
         assert_allclose(engine.accountant.history, expected, rtol=1e-12)
         assert_allclose(engine.get_epsilon(DELTA), ours(*expected), rtol=2e-3)
 
+    @pytest.mark.thorough
     def test_batches_split_to_fit_into_memory_are_one_step(self):
         engine, model, optimizer, loader = private()
         with BatchMemoryManager(

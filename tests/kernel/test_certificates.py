@@ -673,6 +673,7 @@ def costly() -> dict[str, str]:
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", costly())
 def test_what_a_certificate_costs_is_counted_before_it_is_computed(name):
     content = costly()[name].encode()

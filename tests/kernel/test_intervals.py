@@ -56,6 +56,7 @@ def test_exponentials_tails_logarithms_and_roots(value, bits):
             assert encloses(place.root(), mpmath.sqrt(x))
 
 
+@pytest.mark.thorough
 @settings(max_examples=60, deadline=None)
 @given(value=NUMBERS, width=st.integers(0, 30), bits=BITS)
 def test_functions_of_wide_enclosures_hold_those_of_both_ends(value, width, bits):

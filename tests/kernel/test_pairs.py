@@ -64,7 +64,9 @@ PAIRS = {
 }
 
 
-@pytest.mark.parametrize("rate", [F(1), F(1, 3), F(1, 1000)])
+@pytest.mark.parametrize(
+    "rate", [F(1), F(1, 3), pytest.param(F(1, 1000), marks=pytest.mark.thorough)]
+)
 @pytest.mark.parametrize("name", PAIRS)
 def test_curves_enclose_the_exact_ones_closely(name, rate):
     intervals.LEFT[0] = 10**9
@@ -72,7 +74,7 @@ def test_curves_enclose_the_exact_ones_closely(name, rate):
     side = pair.side if rate == 1 else 1
     with mpmath.workdps(110):
         q = mpmath.mpf(rate.numerator) / rate.denominator
-        for loss in (F(-3), F(-1, 3), F(-1, 10**4), F(0), F(1, 10**4), F(1, 3), F(1), F(4)):
+        for loss in (F(-3), F(-1, 10**4), F(0), F(1, 3), F(4)):
             t = of(loss, bits).exp()
             exact_t = mpmath.exp(mpmath.mpf(loss.numerator) / loss.denominator)
             forward = height(pair, q, exact_t)

@@ -71,6 +71,7 @@ def test_dpcda_is_refuted_where_noise_is_small_and_loose_where_it_is_large(budge
     assert [point.x for _, _, point in budgets.refuted()] == [0.02]
 
 
+@pytest.mark.thorough
 def test_dpcda_numbers_are_those_of_the_library(budgets):
     event = of_papers.dpcda([6000] * 10, 1000, 256, noise=0.1, label_noise=0.1)
     point = at(budgets, 1, 0, 0.1)

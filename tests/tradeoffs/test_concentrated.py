@@ -50,6 +50,7 @@ def test_pure_differential_privacy(epsilon):
     assert found.rho <= epsilon**2 / 2 * (1 + 1e-15)
 
 
+@pytest.mark.thorough
 def test_stated_zcdp_and_sums():
     stated = rdpkit.ZeroConcentrated(rho=0.1, xi=0.05, adjacency=REPLACE)
     assert rdpkit.zcdp(stated, adjacency=REPLACE).rho == pytest.approx(0.15)

@@ -150,6 +150,7 @@ def test_code_does_not_run_unless_it_is_allowed(run, pytester):
     run("-m", "not statistical", content=GOOD + CODE).assert_outcomes(passed=1, deselected=1)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("std", "outcome"), [(5.0, "passed"), (1.0, "failed")])
 def test_code_is_held_against_its_claim(run, pytester, monkeypatch, std, outcome):
     """Seeded; the honest mechanism is rejected at the rate 0.001 over seeds."""

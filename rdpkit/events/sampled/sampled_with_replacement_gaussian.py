@@ -43,9 +43,8 @@ class SampledWithReplacementGaussian(Event):
     >>> event = rdpkit.SampledWithReplacementGaussian(
     ...     noise_std=2.0, record_norm=1.0, draws=256, largest_share=2e-5
     ... )
-    >>> steps = rdpkit.Repeated(event=event, count=10)
-    >>> round(rdpkit.epsilon(steps, delta=1e-5, adjacency="replace_one").epsilon, 3)
-    0.302
+    >>> round(rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one").epsilon, 3)
+    0.094
     """
 
     mechanism: ClassVar[str] = "sampled_with_replacement_gaussian"

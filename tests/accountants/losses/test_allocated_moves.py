@@ -92,6 +92,7 @@ def test_two_sums_are_what_an_integral_says(name, noise, epsilon):
     assert exact - 1e-8 <= found <= exact * 1.02 + 1e-8
 
 
+@pytest.mark.thorough
 @settings(max_examples=40)
 @given(
     st.sampled_from(["zeroed", "restored", "replaced", "opposite"]),
@@ -181,6 +182,7 @@ def test_no_simulated_adversary_attains_more(name, noise, batches, presence):
     assert best > (0.95 if name == "opposite" else 0.5)
 
 
+@pytest.mark.thorough
 def test_a_record_that_comes_or_goes_attains_its_bound():
     event = rdpkit.ShuffledGaussian(
         noise_std=1.1, record_norm=1.0, batch_size=256, dataset_size=60_000
@@ -191,6 +193,7 @@ def test_a_record_that_comes_or_goes_attains_its_bound():
         assert below <= above <= 1.002 * below
 
 
+@pytest.mark.thorough
 def test_one_epoch_leaks_little_more_than_is_attained():
     event = rdpkit.ShuffledGaussian(
         noise_std=1.1, record_norm=1.0, batch_size=256, dataset_size=60_000
@@ -201,6 +204,7 @@ def test_one_epoch_leaks_little_more_than_is_attained():
         assert below <= above <= room * below
 
 
+@pytest.mark.thorough
 def test_a_replaced_record_that_is_allocated_attains_its_bound():
     event = rdpkit.RandomAllocationGaussian(noise_std=2.0, record_norm=1.0, batches=10) * 100
     above = rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one").epsilon

@@ -106,6 +106,7 @@ def test_the_bounds_are_near_each_other(noise, batches, shares, delta, factor):
         assert 0.0 < below <= above <= factor * below
 
 
+@pytest.mark.thorough
 def test_one_batch_and_all_batches_are_what_they_were():
     for adjacency in (ADD, REPLACE, ZERO):
         plain = rdpkit.Repeated(event=rdpkit.Gaussian(noise_std=2.0, record_norm=1.0), count=7)

@@ -29,6 +29,7 @@ def until(run, good, stop):
     return released / released.sum()
 
 
+@pytest.mark.thorough
 @settings(max_examples=40, deadline=None)
 @given(CHANCES, CHANCES, STOP, st.integers(1, 3))
 def test_divergences_of_exact_laws_stay_below(one, two, stop, good):
@@ -67,6 +68,7 @@ RUNS = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("run", RUNS, ids=repr)
 @pytest.mark.parametrize("stop", [0.001, 0.1])
 def test_two_data_sets_attain_much_of_it(run, stop):

@@ -64,6 +64,7 @@ def gaussian_or_everything(rho, delta, epsilon, count):
         return float(1 - kept + kept * rest)
 
 
+@pytest.mark.thorough
 @settings(max_examples=12, deadline=None)
 @given(log_uniform(1e-3, 2.0), log_uniform(1e-12, 0.3), log_uniform(0.01, 5.0), st.integers(1, 5))
 def test_what_is_left_out_with_a_delta(rho, delta, epsilon, count):
@@ -105,6 +106,7 @@ def test_no_rho_is_stated_dp():
     assert rdpkit.lower_bound(event, delta=0.01, adjacency=ADD)[0].epsilon > 0.38
 
 
+@pytest.mark.thorough
 def test_a_delta_is_not_forgotten_elsewhere():
     event = rdpkit.ZeroConcentrated(rho=0.1, adjacency="replace_one", delta=1e-3)
     assert rdpkit.zcdp(event, adjacency="replace_one").rho == math.inf

@@ -15,6 +15,7 @@ ADD = Adjacency.ADD_OR_REMOVE_ONE
 BY_ID = {bound.id: bound for bound in BOUNDS}
 
 
+@pytest.mark.thorough
 @settings(max_examples=10)
 @given(
     st.floats(0.3, 10),

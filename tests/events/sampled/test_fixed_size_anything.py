@@ -183,6 +183,7 @@ def test_a_part_that_a_record_joins_is_sampled_from_one_record_more():
     assert gaussian.with_one_more_record() == gaussian.expand().with_one_more_record()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scale", [1e300, 1e160, 1e-300])
 def test_noise_that_floats_hardly_hold(scale):
     event = rdpkit.PoissonSampled(

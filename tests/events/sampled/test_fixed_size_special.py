@@ -24,6 +24,7 @@ def excess(q, z, first, second, epsilon):
     return float(np.maximum(p - math.exp(epsilon) * other, 0.0).sum() * (x[1] - x[0]))
 
 
+@pytest.mark.thorough
 @settings(max_examples=5, deadline=None)
 @given(
     log_uniform(0.3, 4.0), st.integers(1, 9), st.floats(1.05, 2.0), st.sampled_from([0.0, 0.2, 1.0])
@@ -47,6 +48,7 @@ def test_the_record_the_special_one_and_all_others_on_a_line(z, size, diameter, 
     assert below >= 0.97 * max(truth, back) - 1e-6
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("release", ["sum", "mean"])
 def test_both_bounds_are_near_each_other(release):
     event = rdpkit.FixedSizeSampledGaussian(

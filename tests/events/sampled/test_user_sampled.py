@@ -23,6 +23,7 @@ def epsilon(event, count=200, adjacency=ADD, **options):
     return rdpkit.epsilon(many, delta=1e-5, adjacency=adjacency, **options).epsilon
 
 
+@pytest.mark.thorough
 @settings(max_examples=20)
 @given(st.floats(1e-6, 1.0, exclude_max=True), st.integers(2, 1000))
 def test_probabilities_lean_to_more_records_and_add_up(q, records):

@@ -36,6 +36,7 @@ def largest(outcomes, epsilon):
     return max(hockey_stick(outcomes, epsilon), hockey_stick(exchanged, epsilon))
 
 
+@pytest.mark.thorough
 @settings(max_examples=8, deadline=None)
 @given(log_uniform(0.05, 4.0), log_uniform(1e-9, 0.3))
 def test_no_number_of_people_leaks_more_in_one_partition(epsilon, delta):

@@ -86,6 +86,7 @@ def test_laplace_noise_of_few_options(scores, moves, scale, count, monotone):
             assert excess(one, two, epsilon) <= above + 1e-5
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("noise", ["gumbel", "laplace"])
 def test_many_options_of_two_kinds_are_what_lower_bounds_say(noise, count):

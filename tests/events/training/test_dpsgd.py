@@ -32,6 +32,7 @@ def test_epochs_are_exact_where_a_float_product_would_round_up():
     assert event.updates == 10**14
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("adjacency", list(rdpkit.Adjacency))
 @pytest.mark.parametrize("sampling", ["poisson", "fixed-size"])
 def test_the_settings_and_the_steps_written_out_have_the_same_epsilon(sampling, adjacency):
@@ -51,6 +52,7 @@ def test_noise_is_relative_to_the_clipping_norm_under_both_relations():
         assert epsilon(event, adjacency) == pytest.approx(epsilon(gaussian), rel=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sampling", ["poisson", "fixed-size", "shuffle"])
 def test_microbatches_double_the_sensitivity_of_add_or_remove(sampling):
     event = rdpkit.DPSGD(**MNIST, epochs=2, sampling=sampling, microbatch_size=4)
@@ -69,6 +71,7 @@ def test_accumulated_batches_are_one_batch():
     assert parts.expand() == rdpkit.DPSGD(**MNIST, epochs=3).expand()
 
 
+@pytest.mark.thorough
 def test_a_shuffled_epoch_uses_every_example_once():
     event = rdpkit.DPSGD(**MNIST | {"noise_multiplier": 20.0}, epochs=60, sampling="shuffle")
     assert event.updates == 60 * 234
@@ -139,6 +142,7 @@ def test_bad_settings_are_named(change, message):
         rdpkit.DPSGD(**MNIST | change)
 
 
+@pytest.mark.thorough
 @settings(max_examples=4)
 @given(
     noise=st.floats(0.5, 20),

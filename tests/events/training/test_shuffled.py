@@ -115,6 +115,7 @@ def test_without_left_over_records_the_neighbour_has_one_more():
     assert one == two
 
 
+@pytest.mark.thorough
 def test_little_noise_takes_no_long_lattice():
     event = rdpkit.ShuffledGaussian(
         noise_std=0.1, record_norm=1.0, batch_size=256, dataset_size=60_000

@@ -116,6 +116,7 @@ def test_batches_that_never_overflow_are_poisson_samples():
         assert found == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("sampling", "noise", "count", "delta", "theirs"),
     [
@@ -163,6 +164,7 @@ def test_the_curve_of_branches_is_their_mean():
         assert sum(one.second or (1.0,)) == pytest.approx(1.0, abs=1e-9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("adjacency", [*Adjacency])
 @pytest.mark.parametrize("largest", [5, 8])
 def test_the_least_curve_is_convex_and_below_all(adjacency, largest):
@@ -185,6 +187,7 @@ def test_the_least_curve_is_convex_and_below_all(adjacency, largest):
                 assert height <= min(known) * 1.5 + arb(10) ** -12
 
 
+@pytest.mark.thorough
 def test_a_few_full_samples_cost_little():
     """Above by 8% where one sample in 250 is cut; with which it is known, it was four times."""
     event = rdpkit.TruncatedPoissonGaussian(

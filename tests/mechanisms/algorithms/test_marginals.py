@@ -136,6 +136,7 @@ def test_all_that_is_measured_moves_no_further_than_the_event_says(count, parts)
         assert 0.8 / 4.0**2 < moved <= most / 4.0**2 * (1.0 + 1e-9)
 
 
+@pytest.mark.thorough
 def test_ordered_codes_are_near_where_most_are_small():
     """Of 10,000 codes most records have one of the first hundred, and some have the last one."""
     private = _with_skewed(_table(20_000), 10_000)

@@ -125,6 +125,7 @@ def seen(monkeypatch):
     return found
 
 
+@pytest.mark.thorough
 def test_samples_are_poisson_with_the_accounted_probability(seen):
     _synthesize(*_data(60), iterations=60, operations=(), noise=NoiseSource.seeded(5))
     # 180 samples of 20 records at q = 1/5: 720 expected, standard deviation 24.

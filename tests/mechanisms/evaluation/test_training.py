@@ -32,6 +32,7 @@ def trained(images, labels, seed=0, augment=None, **changes):
     return model, done
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "changes",
     [

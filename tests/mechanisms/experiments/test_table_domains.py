@@ -54,6 +54,7 @@ class _Middle:
         return np.full(size, 0.5)
 
 
+@pytest.mark.thorough
 @given(
     st.integers(0, 4),
     st.integers(-(10**6), 10**6),

@@ -326,6 +326,7 @@ def histogram(dataset, rng):
     return {name: count for name, count in counts.items() if count > 0.5}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mechanism", [noisy, histogram, Vectorised()])
 def test_rows_do_not_depend_on_the_number_of_processes(mechanism, monkeypatch):
     monkeypatch.setattr(runs, "_WORTH_SHARING", 0.0)

@@ -141,6 +141,7 @@ def test_an_epsilon_and_a_delta(epsilon, delta, rejected):
     assert run(Vectorised(2.0), claim=claim).rejected is rejected
 
 
+@pytest.mark.thorough
 def test_an_rdp_curve():
     claim = event_claim(EVENT, adjacency=ADD, view="rdp")
     assert claim.part.describe().startswith("RDP")

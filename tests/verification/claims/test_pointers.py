@@ -344,6 +344,7 @@ def test_code_is_held_against_its_claim(module, tmp_path, name, status):
         assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "status"), [("good", 0), ("weak", 1)])
 def test_code_on_its_own_data_sets(module, tmp_path, name, status):
     source = tmp_path / f"{module}.py"

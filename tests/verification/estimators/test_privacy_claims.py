@@ -51,6 +51,7 @@ def test_curve_becomes_a_claim_and_infinite_values_are_left_out():
         RdpClaim(orders=[2.0], values=[math.inf])
 
 
+@pytest.mark.thorough
 def test_supporting_lines_are_computed_once_and_cannot_be_changed():
     claim = RdpClaim(orders=[2.0], values=[0.5])
     first, second = claim.supporting_lines(), claim.supporting_lines()

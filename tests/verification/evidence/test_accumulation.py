@@ -221,6 +221,7 @@ def test_an_audit_adds_to_the_same_claim_as_verify(module, tmp_path):
     assert any("in 3 tests" in note for note in audit("--evidence", FILE)["notes"])
 
 
+@pytest.mark.thorough
 def test_an_audit_refutes_by_the_evidence_on_record(module, tmp_path, runs):
     claims(tmp_path, f"{module}:weak")
     first = audit("--evidence", FILE)

@@ -112,6 +112,7 @@ def test_values_may_refer_to_each_other_and_to_themselves():
     assert digest != contents_of(holding(values)).digest
 
 
+@pytest.mark.thorough
 def test_it_is_the_same_in_another_process():
     code = (
         "from rdpkit.verification.evidence.code_digest import contents_of\n"
@@ -137,6 +138,7 @@ def test_what_cannot_be_recognised_is_an_error_that_says_where_it_is():
         contents_of(holding(threading.Lock()))
 
 
+@pytest.mark.thorough
 def test_values_that_are_nested_without_end_are_an_error():
     value = ()
     for _ in range(100_000):
@@ -217,6 +219,7 @@ def test_other_files_make_no_difference(project, monkeypatch):
     assert digest(project).digest == before
 
 
+@pytest.mark.thorough
 def test_a_module_that_imports_by_computed_names_depends_on_all_that_is_loaded(
     project, monkeypatch
 ):

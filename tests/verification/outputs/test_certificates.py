@@ -88,6 +88,7 @@ def test_a_button_checks_a_certificate_without_a_network(browser, opened):
     assert "not accepted: it is not shown by these hints" in press(browser)
 
 
+@pytest.mark.thorough
 def test_pages_of_the_explorer_have_the_button(browser, tmp_path):
     explorer = explorer_of(text(id='"certified"', epsilon="8.0"))
     event = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
@@ -174,6 +175,7 @@ def of_many_kinds() -> list[str]:
     return found
 
 
+@pytest.mark.thorough
 def test_both_checkers_agree_on_what_is_odd_or_costly(browser, opened):
     event = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
     true = json.loads(certified(event, 4.378, 1e-5))

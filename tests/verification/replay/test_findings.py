@@ -22,6 +22,7 @@ def test_a_refutation_says_all_that_is_needed():
     assert "refutes nothing" not in str(rows)
 
 
+@pytest.mark.thorough
 def test_what_is_unaccounted_is_no_refutation_and_says_why():
     unaccounted = replayed("stability_histogram")
     assert unaccounted.verdict is ReplayVerdict.UNACCOUNTED

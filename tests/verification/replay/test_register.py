@@ -45,6 +45,7 @@ def test_a_library_is_summed_up_in_a_line():
     assert on_record(entries, "other") == ""
 
 
+@pytest.mark.thorough
 def test_the_shipped_register_is_of_libraries_and_targets_that_are_there():
     entries = read_register()
     assert entries

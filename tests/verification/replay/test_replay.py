@@ -49,6 +49,7 @@ def test_the_same_seed_gives_the_same_result():
     assert replay_of("number_of_records").as_dict() == replayed("number_of_records").as_dict()
 
 
+@pytest.mark.thorough
 def test_a_stop_that_only_large_data_sets_reach_is_found_along_a_chain():
     result = verify_by_replay(
         _stopping_above_150, adjacency="add_or_remove_one", epsilon=1.0, delta=0.0, seed=1,
@@ -125,6 +126,7 @@ def test_a_target_that_always_raises_was_not_examined():
     assert "not today" in dict(result.rows())["tried"]
 
 
+@pytest.mark.thorough
 def test_values_beyond_the_named_ranges_refute_nothing_unless_they_are_claimed():
     def unclipped(data, rng):
         return data.features[:, 0].sum() + rng.laplace(scale=1.0)
@@ -138,6 +140,7 @@ def test_values_beyond_the_named_ranges_refute_nothing_unless_they_are_claimed()
     assert claimed.verdict is ReplayVerdict.REFUTED
 
 
+@pytest.mark.thorough
 def test_all_records_of_a_user_differ_together():
     def by_records(data, rng):
         return len(data) + rng.laplace(scale=1.0)
@@ -176,6 +179,7 @@ class _Closed:
         self.total = total
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "release",
     [
@@ -206,6 +210,7 @@ def test_a_space_without_values_is_refused(space):
         verify_by_replay(lambda d, rng: 0, adjacency="replace_one", epsilon=1.0, delta=0.0, **space)
 
 
+@pytest.mark.thorough
 def test_a_replay_that_is_short_of_time_says_so():
     claim = dp_claim(epsilon=1.0, delta=0.0, adjacency=Adjacency.ADD_OR_REMOVE_ONE)
     result = replay(

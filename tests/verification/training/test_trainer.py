@@ -108,6 +108,7 @@ def test_a_check_cannot_spend_more_than_it_has():
         CheckResult(name="step", false_alarm_rate=0.01, spent={"one": 0.006, "two": 0.006})
 
 
+@pytest.mark.thorough
 def test_a_seed_in_an_imported_module_is_run_again(tmp_path, monkeypatch):
     (tmp_path / "own_seeds.py").write_text("import torch\ntorch.manual_seed(42)\n")
     (tmp_path / "own_training.py").write_text(

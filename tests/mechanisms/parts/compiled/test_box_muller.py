@@ -48,6 +48,7 @@ def drawn(seed, half):
     return rng.integers(0, 2**64, (2, 4, half), dtype=np.uint64)
 
 
+@pytest.mark.thorough
 @given(st.lists(WORDS, min_size=8, max_size=8))
 def test_a_number_is_as_near_to_the_exact_one_as_documented(chosen):
     words = np.array(chosen, np.uint64).reshape(2, 4, 1)

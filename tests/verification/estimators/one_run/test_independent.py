@@ -20,6 +20,7 @@ def _test(seed, mu, inside=200, others=1000, told=1.0):
     return RankTest(*scores, seed=seed, weights=MU, told=told)
 
 
+@pytest.mark.thorough
 def test_bound_is_below_the_truth_and_grows_with_it():
     found = [_test(1, mu).lower_bound(MU, failure=0.05, most=8.0) for mu in (0.0, 0.5, 1.0, 2.0)]
     assert found == sorted(found)

@@ -23,6 +23,7 @@ def total(data):
     return np.clip(np.nan_to_num(data.features[:, 0]), 0.0, 1.0).sum()
 
 
+@pytest.mark.thorough
 def test_a_correct_use_is_seen_to_spend_what_is_claimed():
     result = verify_by_replay(lambda data, rng: noisy(total(data), 1.0, 1.0, rng), **CLAIM, **SPACE)
     assert result.verdict is ReplayVerdict.NOTHING_FOUND
@@ -30,6 +31,7 @@ def test_a_correct_use_is_seen_to_spend_what_is_claimed():
     assert not result.unseen
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("release", "kind"),
     [

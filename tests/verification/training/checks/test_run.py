@@ -116,6 +116,7 @@ def test_canaries_change_nothing_but_their_coordinates():
     assert "clip_and_accumulate" not in after
 
 
+@pytest.mark.thorough
 def test_replace_one_canaries_have_two_signs():
     event = rdpkit.Repeated(
         event=rdpkit.Gaussian(noise_std=8.0, record_norm=1.0, record_diameter=2.0), count=STEPS
