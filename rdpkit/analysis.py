@@ -501,6 +501,10 @@ def _profile(event: Event, adjacency: Adjacency, around: float) -> Points:
 class NoSuchBoundError(ValueError):
     """A bound was asked for by a name that none has for this event and relation."""
 
+    def __init__(self, bound: str, names: tuple[str, ...]) -> None:
+        super().__init__(str(_validate.no_such("bound", bound, names)))
+        self.names = names  #: Those that are accepted
+
 
 def _no_such_bound(event: Event, adjacency: Adjacency, identifier: str) -> NoSuchBoundError:
     names = (
@@ -511,7 +515,7 @@ def _no_such_bound(event: Event, adjacency: Adjacency, identifier: str) -> NoSuc
         UPPER_ID,
         LOWER_ID,
     )
-    return NoSuchBoundError(str(_validate.no_such("bound", identifier, names)))
+    return NoSuchBoundError(identifier, names)
 
 
 def _answer(event: Event, target: Target, bound: str, options: RenyiOptions) -> Guarantee:

@@ -123,7 +123,10 @@ def epsilon(
     event = event_of(source, given, adjacency)
     if bound != _ALL:
         how = {"bound": bound, **values}
-        found = [analysis.epsilon(event, delta=delta, adjacency=adjacency, **how)]
+        try:
+            found = [analysis.epsilon(event, delta=delta, adjacency=adjacency, **how)]
+        except analysis.NoSuchBoundError as error:
+            raise analysis.NoSuchBoundError(bound, (*error.names, _ALL)) from None
     elif values["conversion"] or values["lower"]:
         raise ValueError("Expected no --conversion and no --lower with --bound all.")
     else:

@@ -32,6 +32,10 @@ from tests.cli.commands import ADD, GAUSSIAN, options, run
             ["epsilon", *GAUSSIAN, "--delta", "0.1", *ADD, "--bound", "[red]"],
             "Expected bound to be one of 'best', ",
         ),
+        (
+            ["epsilon", *GAUSSIAN, "--delta", "0.1", *ADD, "--bound", "al"],
+            "'pair-lower', 'all', got 'al'. Did you mean 'all'?",
+        ),
         (["epsilon", "no.toml", "--delta", "0.1", *ADD], "No such file or directory: 'no.toml'"),
     ],
 )
