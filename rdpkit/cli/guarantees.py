@@ -143,8 +143,9 @@ def epsilon(
         lines += [] if claim is None else claim_lines(claim)
         click.echo("\n".join(map(printable, lines)))
     else:
-        columns = _columns_of_bounds(found)
-        shown = as_csv(columns) if output_format == "csv" else as_tex(columns, "llrrlrl")
+        rows = list(map(_row, found))
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        shown = as_csv(columns) if output_format == "csv" else as_tex(columns, "llrrlrll")
         click.echo(shown, nl=False)
         if claim is not None:
             click.echo("\n".join(claim_lines(claim)), err=True)
@@ -152,36 +153,27 @@ def epsilon(
         click.get_current_context().exit(OUT_OF_REACH)
 
 
-_HEADINGS = ("bound", "kind", "epsilon", "order", "conversion")
-
-
-def _rows(found: Sequence[Guarantee]) -> list[tuple[str, ...]]:
-    return [
-        (
-            g.bound,
-            g.kind.value,
-            rounded_down(g.epsilon) if g.kind is Kind.LOWER else rounded_up(g.epsilon),
-            "" if g.order is None else f"{g.order:.5g}",
-            g.conversion or "",
-        )
-        for g in found
-    ]
-
-
-def _columns_of_bounds(found: Sequence[Guarantee]) -> dict[str, tuple[str, ...]]:
-    """Of a table that stands alone, where every epsilon has its delta and relation beside it."""
-    columns = dict(zip(_HEADINGS, zip(*_rows(found), strict=True), strict=True))
-    about = {
-        "delta": tuple(as_given(g.delta) for g in found),
-        "adjacency": tuple(g.adjacency.dashed for g in found),
+def _row(g: Guarantee) -> dict[str, str]:
+    """A bound in a table that stands alone: its delta, relation and assumptions are beside it."""
+    return {
+        "bound": g.bound,
+        "kind": g.kind.value,
+        "epsilon": (rounded_down if g.kind is Kind.LOWER else rounded_up)(g.epsilon),
+        "delta": as_given(g.delta),
+        "adjacency": g.adjacency.dashed,
+        "order": "" if g.order is None else f"{g.order:.5g}",
+        "conversion": g.conversion or "",
+        "assumes": "; ".join(g.assumptions),
     }
-    first = {name: columns.pop(name) for name in ("bound", "kind", "epsilon")}
-    return {**first, **about, **columns}
+
+
+_ON_A_SCREEN = ("bound", "kind", "epsilon", "order", "conversion")
 
 
 def _table_lines(found: Sequence[Guarantee]) -> list[str]:
     about = f"epsilon at delta = {as_given(found[0].delta)}, {found[0].adjacency.dashed}"
-    table = aligned(_HEADINGS, _rows(found), left=("bound", "kind", "conversion"))
+    rows = [[row[name] for name in _ON_A_SCREEN] for row in map(_row, found)]
+    table = aligned(_ON_A_SCREEN, rows, left=("bound", "kind", "conversion"))
     assumed = dict.fromkeys(text for g in found for text in g.assumptions)
     notes = [line for text in assumed for line in ("", *entry("assumes", text, 9))]
     return [about, "", *table, *notes]

@@ -144,14 +144,16 @@ def written_to(
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise ValueError(f"Expected --output to be a file in a folder, got {str(path)!r}.")
     text = io.StringIO()
+    failed: SystemExit | click.exceptions.Exit | None = None
     try:
         with redirect_stdout(text):
             yield
-    except (SystemExit, click.exceptions.Exit):
-        write_whole(path, text.getvalue())
-        raise
+    except (SystemExit, click.exceptions.Exit) as check:
+        failed = check
     write_whole(path, text.getvalue())
     click.echo(f"wrote {printable(str(path))}", err=True)
+    if failed is not None:
+        raise failed
 
 
 class CommandError(click.ClickException):
