@@ -120,7 +120,7 @@ def to_file_option(
 
 
 def _choose_format(path: Path, values: dict[str, Any], others: Iterable[str]) -> None:
-    """Print in the format that the name of the file asks for, if no other was named."""
+    """Print in the format that the name of the file asks for."""
     ctx = click.get_current_context()
     wanted = path.suffix.lower().removeprefix(".")
     source = ctx.get_parameter_source("output_format")
@@ -128,8 +128,15 @@ def _choose_format(path: Path, values: dict[str, Any], others: Iterable[str]) ->
     known = [name for one in formats if isinstance(one, NameType) for name in one.names]
     # A command without a choice prints JSON alone.
     known = known or ["json"]
-    if formats and wanted in known and source is ParameterSource.DEFAULT:
-        values["output_format"] = wanted
+    asked = "text" if wanted == "txt" else wanted
+    if formats and asked in known:
+        named = asked if source is ParameterSource.DEFAULT else values["output_format"]
+        if named != asked:
+            end = "txt" if named == "text" else named
+            raise ValueError(
+                f"Expected --output to end in .{end} with --format {named}, got {str(path)!r}."
+            )
+        values["output_format"] = asked
     if wanted not in {"", "txt", *known}:
         endings = [".txt", *(f".{name}" for name in known if name != "text"), *others]
         accepted = ", ".join(endings[:-1]) + f" or {endings[-1]}" if endings[1:] else endings[0]

@@ -37,6 +37,14 @@ from tests.cli.commands import ADD, GAUSSIAN, options, run
             "'pair-lower', 'all', got 'al'. Did you mean 'all'?",
         ),
         (["epsilon", "no.toml", "--delta", "0.1", *ADD], "No such file or directory: 'no.toml'"),
+        (
+            ["epsilon", *GAUSSIAN, "--delta", "0.1", *ADD, "-o", "a.tex", "--format", "csv"],
+            "Expected --output to end in .csv with --format csv, got 'a.tex'.",
+        ),
+        (
+            ["delta", *GAUSSIAN, "--epsilon", "1", *ADD, "-o", "a.json", "--format", "text"],
+            "Expected --output to end in .txt with --format text, got 'a.json'.",
+        ),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(arguments, message):
