@@ -79,6 +79,8 @@ def test_bad_input_is_one_line_and_status_2(arguments, message):
         (["nothing"], "No such command 'nothing'"),
         (["compare", *GAUSSIAN], "rdpkit compare is now 'rdpkit epsilon EVENT --bound all'."),
         (["fix", "a.toml"], "rdpkit fix is now 'rdpkit claims fix'."),
+        (["claims", "compare"], "rdpkit compare is now 'rdpkit epsilon EVENT --bound all'."),
+        (["claims", "inti"], "Did you mean 'init'?\nNames that are known:\n"),
     ],
 )
 def test_bad_usage_is_status_2(arguments, message):
