@@ -46,11 +46,12 @@ def checked_claim(event: Event, claimed: str, *, delta: float, adjacency: str) -
     return check(event, epsilon=number, delta=delta, adjacency=adjacency)
 
 
-def claim_lines(claim: ClaimCheck, width: int = 10) -> list[str]:
-    """The verdict in one line, and the reasons below it."""
-    reasons = [f"{'because':{width}} {text}" for text in claim.refutation]
-    notes = [f"{'note':{width}} {text}" for text in claim.notes]
-    return [printable(line) for line in (f"{'claim':{width}} {claim}", *reasons, *notes)]
+def claim_lines(claim: ClaimCheck) -> list[str]:
+    """The verdict, and the reasons below it, each of them wrapped."""
+    reasons = [("because", text) for text in claim.refutation]
+    notes = [("note", text) for text in claim.notes]
+    rows = [("claim", str(claim)), *reasons, *notes]
+    return [line for name, text in rows for line in entry(name, printable(text), 11)]
 
 
 _BOUND = (
@@ -140,7 +141,7 @@ def epsilon(
         click.echo(as_json({**({"bounds": tables} if bound == _ALL else tables[0]), **about_claim}))
     elif output_format == "text":
         lines = _table_lines(found) if bound == _ALL else guarantee_lines(found[0])
-        lines += [] if claim is None else claim_lines(claim)
+        lines += [] if claim is None else ["", *claim_lines(claim)]
         click.echo("\n".join(map(printable, lines)))
     else:
         rows = list(map(_row, found))

@@ -6,7 +6,6 @@ import functools
 import io
 import os
 import re
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
@@ -19,6 +18,7 @@ from rdpkit.cli.option_types import NameType
 from rdpkit.extensions import ExtensionError, declared, install_line
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import each_of
+from rdpkit.formats.screen import entry
 from rdpkit.formats.text import printable
 
 P = ParamSpec("P")
@@ -320,7 +320,6 @@ def _extra_with(library: str, command: str) -> str | None:
 
 def _advice(error: click.UsageError) -> list[str]:
     """Every name that would have been accepted, if one was not, and where to read on."""
-    lines = textwrap.wrap(", ".join(getattr(error, "names", ())), 78, break_on_hyphens=False)
-    if lines:
-        lines = ["Names that are known:", *(f"  {line}" for line in lines)]
+    names = entry("", ", ".join(getattr(error, "names", ())), 2)
+    lines = ["Names that are known:", *names] if names else []
     return lines + ([f"Try '{error.ctx.command_path} --help' for help."] if error.ctx else [])

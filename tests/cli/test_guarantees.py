@@ -282,6 +282,14 @@ def test_a_refuted_claim_is_status_1_with_its_reasons(tmp_path):
     assert found["bound"] == "pld-upper"
 
 
+def test_a_verdict_is_wrapped_and_stands_apart(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    _, verdict = run(*QUESTION, "0.7").stdout.split("\n\n")
+    assert verdict.startswith("claim      refuted: epsilon = 0.7 at")
+    assert max(map(len, verdict.splitlines())) <= 40
+    assert max(map(len, run("epsilon", "gausian").stderr.splitlines()[1:-1])) <= 40
+
+
 @pytest.mark.parametrize("value", ["x", "-1", "nan"])
 def test_a_claim_is_a_number(value):
     done = run(*QUESTION, value)
