@@ -175,9 +175,13 @@ def _table_lines(found: Sequence[Guarantee]) -> list[str]:
     about = f"epsilon at delta = {as_given(found[0].delta)}, {found[0].adjacency.dashed}"
     rows = [[row[name] for name in _ON_A_SCREEN] for row in map(_row, found)]
     table = aligned(_ON_A_SCREEN, rows, left=("bound", "kind", "conversion"))
-    assumed = dict.fromkeys(text for g in found for text in g.assumptions)
-    notes = [line for text in assumed for line in ("", *entry("assumes", text, 9))]
-    return [about, "", *table, *notes]
+    infinite = [g for g in found if g.kind is Kind.UPPER and math.isinf(g.epsilon)]
+    texts = dict.fromkeys([
+        *(("assumes", text) for g in found for text in g.assumptions),
+        *(("note", text) for g in infinite for text in g.notes),
+    ])  # fmt: skip
+    below = [line for name, text in texts for line in ("", *entry(name, text, 9))]
+    return [about, "", *table, *below]
 
 
 _DRAWN = (".svg", ".png", ".pdf")

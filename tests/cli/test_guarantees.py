@@ -109,6 +109,19 @@ def test_a_table_of_all_bounds_rounds_to_the_safe_side_and_judges_a_claim():
     assert (refuted.exit_code, done.stderr in refuted.stdout) == (1, True)
 
 
+def test_a_table_of_all_bounds_has_an_infinite_one_only_if_no_other_is_known():
+    pure = options("randomized_response")
+    question = ["epsilon", *pure, "--delta", 0, "--adjacency", "replace", "--bound", "all"]
+    assert [one["bound"] for one in answer(*question)["bounds"]] == ["pld-upper", "pair-lower"]
+    question[-1] = "best-rdp"
+    assert answer(*question)["notes"] == ["this bound gives no finite epsilon at this delta"]
+    nothing = ["--delta", 0, *ADD, "--bound", "all"]
+    first, _ = answer("epsilon", *GAUSSIAN, *nothing)["bounds"]
+    assert (first["epsilon"], "conversion" in first) == ("inf", False)
+    shown = run("epsilon", *GAUSSIAN, *nothing).stdout
+    assert "note     no epsilon is known to hold with delta = 0" in shown
+
+
 @pytest.mark.parametrize("name", NESTED)
 def test_events_made_of_events_come_from_files(tmp_path, name):
     path = tmp_path / "event.toml"
