@@ -36,7 +36,6 @@ BEST_RDP = "best-rdp"
 _POINTS, _SECONDS = 3, 1.5
 # Epsilons beyond this are as good as infinite.
 _FAR = 1e12
-_NONE_AT_ZERO = "no epsilon is known to hold with delta = 0"
 # Where a divergence is known at any order, it is known at one of these.
 _ORDERS = np.array([1.0 + 1e-6, 1.01, 2.0, 32.0])
 
@@ -240,7 +239,7 @@ def _deltas(
     """Deltas from distributions that they share, and from their own where these do not do."""
     _validate.one_of_a_kind("event", event, Event)
     check_adjacency(event, adjacency)
-    by_losses = bound == UPPER_ID or (bound == BEST and options.conversion is None)
+    by_losses = bound == UPPER_ID or _of_all(bound, options)
     shared = (
         loss_distributions.deltas(event, adjacency, epsilons)
         if by_losses
@@ -326,9 +325,9 @@ def compare(event: Event, *, delta: float, adjacency: Adjacency | str) -> Compar
 
     Guarantee
     ---------
-    Each entry states its kind. Published bounds come first, then upper bounds from the smallest
-    epsilon on, then the attained lower bound; the first upper bound is the one that
-    :func:`epsilon` returns.
+    Each entry states its kind. Published bounds come first, then finite upper bounds from the
+    smallest epsilon on, then the attained lower bound; the first upper bound is the one that
+    :func:`epsilon` returns, and if it is infinite the only one.
 
     Assumes
     -------
@@ -378,10 +377,12 @@ def compare(event: Event, *, delta: float, adjacency: Adjacency | str) -> Compar
             found = epsilon(event, delta=delta, adjacency=relation, bound=name)
         except NoLossDistributionError:
             continue
-        group = lowers if name == LOWER_ID else uppers
-        known = {g.bound for g in group}
-        if not group or (found.bound not in known and math.isfinite(found.epsilon)):
-            group.append(found)
+        if name == LOWER_ID:
+            lowers.append(found)
+        elif math.isfinite(found.epsilon) and found.bound not in {g.bound for g in uppers}:
+            uppers.append(found)
+    if not uppers:
+        uppers.append(epsilon(event, delta=delta, adjacency=relation))
     check_sandwich(uppers, lowers)
     return Comparison((*published, *sorted(uppers, key=lambda g: g.epsilon), *lowers))
 
@@ -501,6 +502,10 @@ def _profile(event: Event, adjacency: Adjacency, around: float) -> Points:
 class NoSuchBoundError(ValueError):
     """A bound was asked for by a name that none has for this event and relation."""
 
+    def __init__(self, bound: str, names: tuple[str, ...]) -> None:
+        super().__init__(str(_validate.no_such("bound", bound, names)))
+        self.names = names  #: Those that are accepted
+
 
 def _no_such_bound(event: Event, adjacency: Adjacency, identifier: str) -> NoSuchBoundError:
     names = (
@@ -511,7 +516,7 @@ def _no_such_bound(event: Event, adjacency: Adjacency, identifier: str) -> NoSuc
         UPPER_ID,
         LOWER_ID,
     )
-    return NoSuchBoundError(str(_validate.no_such("bound", identifier, names)))
+    return NoSuchBoundError(identifier, names)
 
 
 def _answer(event: Event, target: Target, bound: str, options: RenyiOptions) -> Guarantee:
@@ -525,9 +530,9 @@ def _answer(event: Event, target: Target, bound: str, options: RenyiOptions) -> 
         found = _computed(event, target, bound, options)
     except (OverflowError, ZeroDivisionError, FloatingPointError) as error:
         raise _too_extreme(event) from error
-    if math.isfinite(found.epsilon) or found.kind is not Kind.UPPER:
+    if math.isfinite(found.epsilon) or found.kind is Kind.LOWER:
         return found
-    notes = dict.fromkeys((*found.notes, *_why_infinite(event, target)))
+    notes = dict.fromkeys((*found.notes, *_why_infinite(event, target, _of_all(bound, options))))
     return replace(found, notes=tuple(notes))
 
 
@@ -537,17 +542,24 @@ def _too_extreme(event: Event) -> NoLossDistributionError:
     )
 
 
-def _why_infinite(event: Event, target: Target) -> Iterator[str]:
+def _of_all(bound: str, options: RenyiOptions) -> bool:
+    """Whether the best of all bounds is asked for, those of Renyi divergences and others."""
+    return bound == BEST and options.conversion is None
+
+
+def _why_infinite(event: Event, target: Target, of_all: bool) -> Iterator[str]:
     """Why no epsilon is finite: what nothing is known about, or else what is unbounded."""
+    other = "this bound gives no finite epsilon at this delta"
     if target.delta == 0.0:
-        yield _NONE_AT_ZERO
+        yield "no epsilon is known to hold with delta = 0" if of_all else other
         return
     unknown = [
         f"nothing is known about {type(leaf).__name__} under {relation.value}"
         for leaf, relation in leaves(event, target.adjacency)
         if leaf.expand() is None and _is_unknown(leaf, relation)
     ]
-    yield from unknown or ["no finite epsilon is known to hold at this delta"]
+    none = "no finite epsilon is known to hold at this delta"
+    yield from unknown or [none if of_all else other]
 
 
 def _is_unknown(leaf: Event, relation: Adjacency) -> bool:
@@ -559,7 +571,7 @@ def _is_unknown(leaf: Event, relation: Adjacency) -> bool:
 
 
 def _computed(event: Event, target: Target, bound: str, options: RenyiOptions) -> Guarantee:
-    if bound == BEST and options.conversion is None:
+    if _of_all(bound, options):
         return _best(event, target, options)
     if bound == UPPER_ID:
         return loss_distributions.upper(event, target)[0]
@@ -579,13 +591,7 @@ def _computed(event: Event, target: Target, bound: str, options: RenyiOptions) -
 
 def _nothing_known(event: Event, target: Target, bound: str, kind: Kind) -> Guarantee:
     """Epsilon at delta = 0 where there is none: Renyi divergences say nothing there."""
-    return target.answer(
-        math.inf,
-        bound=bound,
-        kind=kind,
-        assumptions=event.assumptions(),
-        notes=(_NONE_AT_ZERO,),
-    )
+    return target.answer(math.inf, bound=bound, kind=kind, assumptions=event.assumptions())
 
 
 def _best(event: Event, target: Target, options: RenyiOptions) -> Guarantee:

@@ -205,7 +205,7 @@ def _guarantee(
         bound=bound.name(best.order),
         kind=bound.kind,
         order=best.order,
-        conversion=bound.conversion,
+        conversion=None if best.order is None else bound.conversion,
         computed=enclosure,
         assumptions=bound.assumptions(),
         notes=(best.note,) if best.note else (),

@@ -68,7 +68,27 @@ _MOVED = {
 }
 
 
-class Commands(click.Group):
+class CommandsByName(click.Group):
+    """Commands whose error about an unknown name says what is near, or where it is now."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As in click, with the nearest name, and all, where there is no command of that name."""
+        unknown = args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None
+        if unknown and not ctx.resilient_parsing:
+            from rdpkit._validate import did_you_mean  # noqa: PLC0415 - only for errors
+            from rdpkit.cli.option_types import UnknownName  # noqa: PLC0415
+
+            known = self.list_commands(ctx)
+            if args[0] in _MOVED:
+                raise click.UsageError(f"rdpkit {args[0]} is now 'rdpkit {_MOVED[args[0]]}'.")
+            hint = did_you_mean(args[0], known)
+            raise UnknownName(f"No such command {args[0]!r}.{hint}", known, ctx)
+        return super().resolve_command(ctx, args)
+
+
+class Commands(CommandsByName):
     """Commands that are imported when they are asked for; every error has the same form."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -102,22 +122,6 @@ class Commands(click.Group):
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As in click, with the nearest name where there is no command of that name."""
-        unknown = args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None
-        if unknown and not ctx.resilient_parsing:
-            from rdpkit._validate import did_you_mean  # noqa: PLC0415 - only for errors
-            from rdpkit.cli.option_types import UnknownName  # noqa: PLC0415
-
-            known = self.list_commands(ctx)
-            if args[0] in _MOVED:
-                raise click.UsageError(f"rdpkit {args[0]} is now 'rdpkit {_MOVED[args[0]]}'.")
-            hint = did_you_mean(args[0], known)
-            raise UnknownName(f"No such command {args[0]!r}.{hint}", known, ctx)
-        return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The names of commands, of which none is imported, and options."""

@@ -46,11 +46,12 @@ def checked_claim(event: Event, claimed: str, *, delta: float, adjacency: str) -
     return check(event, epsilon=number, delta=delta, adjacency=adjacency)
 
 
-def claim_lines(claim: ClaimCheck, width: int = 10) -> list[str]:
-    """The verdict in one line, and the reasons below it."""
-    reasons = [f"{'because':{width}} {text}" for text in claim.refutation]
-    notes = [f"{'note':{width}} {text}" for text in claim.notes]
-    return [printable(line) for line in (f"{'claim':{width}} {claim}", *reasons, *notes)]
+def claim_lines(claim: ClaimCheck) -> list[str]:
+    """The verdict, and the reasons below it, each of them wrapped."""
+    reasons = [("because", text) for text in claim.refutation]
+    notes = [("note", text) for text in claim.notes]
+    rows = [("claim", str(claim)), *reasons, *notes]
+    return [line for name, text in rows for line in entry(name, printable(text), 11)]
 
 
 _BOUND = (
@@ -123,7 +124,10 @@ def epsilon(
     event = event_of(source, given, adjacency)
     if bound != _ALL:
         how = {"bound": bound, **values}
-        found = [analysis.epsilon(event, delta=delta, adjacency=adjacency, **how)]
+        try:
+            found = [analysis.epsilon(event, delta=delta, adjacency=adjacency, **how)]
+        except analysis.NoSuchBoundError as error:
+            raise analysis.NoSuchBoundError(bound, (*error.names, _ALL)) from None
     elif values["conversion"] or values["lower"]:
         raise ValueError("Expected no --conversion and no --lower with --bound all.")
     else:
@@ -137,11 +141,12 @@ def epsilon(
         click.echo(as_json({**({"bounds": tables} if bound == _ALL else tables[0]), **about_claim}))
     elif output_format == "text":
         lines = _table_lines(found) if bound == _ALL else guarantee_lines(found[0])
-        lines += [] if claim is None else claim_lines(claim)
+        lines += [] if claim is None else ["", *claim_lines(claim)]
         click.echo("\n".join(map(printable, lines)))
     else:
-        columns = _columns_of_bounds(found)
-        shown = as_csv(columns) if output_format == "csv" else as_tex(columns, "llrrlrl")
+        rows = list(map(_row, found))
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        shown = as_csv(columns) if output_format == "csv" else as_tex(columns, "llrrlrll")
         click.echo(shown, nl=False)
         if claim is not None:
             click.echo("\n".join(claim_lines(claim)), err=True)
@@ -149,39 +154,34 @@ def epsilon(
         click.get_current_context().exit(OUT_OF_REACH)
 
 
-_HEADINGS = ("bound", "kind", "epsilon", "order", "conversion")
-
-
-def _rows(found: Sequence[Guarantee]) -> list[tuple[str, ...]]:
-    return [
-        (
-            g.bound,
-            g.kind.value,
-            rounded_down(g.epsilon) if g.kind is Kind.LOWER else rounded_up(g.epsilon),
-            "" if g.order is None else f"{g.order:.5g}",
-            g.conversion or "",
-        )
-        for g in found
-    ]
-
-
-def _columns_of_bounds(found: Sequence[Guarantee]) -> dict[str, tuple[str, ...]]:
-    """Of a table that stands alone, where every epsilon has its delta and relation beside it."""
-    columns = dict(zip(_HEADINGS, zip(*_rows(found), strict=True), strict=True))
-    about = {
-        "delta": tuple(as_given(g.delta) for g in found),
-        "adjacency": tuple(g.adjacency.dashed for g in found),
+def _row(g: Guarantee) -> dict[str, str]:
+    """A bound in a table that stands alone: its delta, relation and assumptions are beside it."""
+    return {
+        "bound": g.bound,
+        "kind": g.kind.value,
+        "epsilon": (rounded_down if g.kind is Kind.LOWER else rounded_up)(g.epsilon),
+        "delta": as_given(g.delta),
+        "adjacency": g.adjacency.dashed,
+        "order": "" if g.order is None else f"{g.order:.5g}",
+        "conversion": g.conversion or "",
+        "assumes": "; ".join(g.assumptions),
     }
-    first = {name: columns.pop(name) for name in ("bound", "kind", "epsilon")}
-    return {**first, **about, **columns}
+
+
+_ON_A_SCREEN = ("bound", "kind", "epsilon", "order", "conversion")
 
 
 def _table_lines(found: Sequence[Guarantee]) -> list[str]:
     about = f"epsilon at delta = {as_given(found[0].delta)}, {found[0].adjacency.dashed}"
-    table = aligned(_HEADINGS, _rows(found), left=("bound", "kind", "conversion"))
-    assumed = dict.fromkeys(text for g in found for text in g.assumptions)
-    notes = [line for text in assumed for line in ("", *entry("assumes", text, 9))]
-    return [about, "", *table, *notes]
+    rows = [[row[name] for name in _ON_A_SCREEN] for row in map(_row, found)]
+    table = aligned(_ON_A_SCREEN, rows, left=("bound", "kind", "conversion"))
+    infinite = [g for g in found if g.kind is Kind.UPPER and math.isinf(g.epsilon)]
+    texts = dict.fromkeys([
+        *(("assumes", text) for g in found for text in g.assumptions),
+        *(("note", text) for g in infinite for text in g.notes),
+    ])  # fmt: skip
+    below = [line for name, text in texts for line in ("", *entry(name, text, 9))]
+    return [about, "", *table, *below]
 
 
 _DRAWN = (".svg", ".png", ".pdf")

@@ -6,7 +6,6 @@ import functools
 import io
 import os
 import re
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
@@ -19,6 +18,7 @@ from rdpkit.cli.option_types import NameType
 from rdpkit.extensions import ExtensionError, declared, install_line
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import each_of
+from rdpkit.formats.screen import entry
 from rdpkit.formats.text import printable
 
 P = ParamSpec("P")
@@ -120,7 +120,7 @@ def to_file_option(
 
 
 def _choose_format(path: Path, values: dict[str, Any], others: Iterable[str]) -> None:
-    """Print in the format that the name of the file asks for, if no other was named."""
+    """Print in the format that the name of the file asks for."""
     ctx = click.get_current_context()
     wanted = path.suffix.lower().removeprefix(".")
     source = ctx.get_parameter_source("output_format")
@@ -128,8 +128,15 @@ def _choose_format(path: Path, values: dict[str, Any], others: Iterable[str]) ->
     known = [name for one in formats if isinstance(one, NameType) for name in one.names]
     # A command without a choice prints JSON alone.
     known = known or ["json"]
-    if formats and wanted in known and source is ParameterSource.DEFAULT:
-        values["output_format"] = wanted
+    asked = "text" if wanted == "txt" else wanted
+    if formats and asked in known:
+        named = asked if source is ParameterSource.DEFAULT else values["output_format"]
+        if named != asked:
+            end = "txt" if named == "text" else named
+            raise ValueError(
+                f"Expected --output to end in .{end} with --format {named}, got {str(path)!r}."
+            )
+        values["output_format"] = asked
     if wanted not in {"", "txt", *known}:
         endings = [".txt", *(f".{name}" for name in known if name != "text"), *others]
         accepted = ", ".join(endings[:-1]) + f" or {endings[-1]}" if endings[1:] else endings[0]
@@ -144,14 +151,16 @@ def written_to(
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise ValueError(f"Expected --output to be a file in a folder, got {str(path)!r}.")
     text = io.StringIO()
+    failed: SystemExit | click.exceptions.Exit | None = None
     try:
         with redirect_stdout(text):
             yield
-    except (SystemExit, click.exceptions.Exit):
-        write_whole(path, text.getvalue())
-        raise
+    except (SystemExit, click.exceptions.Exit) as check:
+        failed = check
     write_whole(path, text.getvalue())
     click.echo(f"wrote {printable(str(path))}", err=True)
+    if failed is not None:
+        raise failed
 
 
 class CommandError(click.ClickException):
@@ -311,7 +320,6 @@ def _extra_with(library: str, command: str) -> str | None:
 
 def _advice(error: click.UsageError) -> list[str]:
     """Every name that would have been accepted, if one was not, and where to read on."""
-    lines = textwrap.wrap(", ".join(getattr(error, "names", ())), 78, break_on_hyphens=False)
-    if lines:
-        lines = ["Names that are known:", *(f"  {line}" for line in lines)]
+    names = entry("", ", ".join(getattr(error, "names", ())), 2)
+    lines = ["Names that are known:", *names] if names else []
     return lines + ([f"Try '{error.ctx.command_path} --help' for help."] if error.ctx else [])

@@ -73,7 +73,7 @@ class DataSet:
 
     def describe(self) -> str:
         """The groups in words."""
-        return "; ".join(group.describe() for group in self.groups if group.count)
+        return "; ".join(g.describe() for g in self.groups if g.count) or "no records"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -237,12 +237,17 @@ def is_refuted(claimed: float, attained: float) -> bool:
 
 
 def delta_at_claim(event: Event, claimed: Decimal, delta: float, adjacency: Adjacency) -> str:
-    """What the delta at a claimed epsilon is at least, in words."""
+    """What the delta at a claimed epsilon, which is refuted, is at least, in words."""
     found = lower_bound(event, adjacency=adjacency, epsilon=float(claimed))[0].delta
-    times = (
-        f", {rounded_down(found / delta, 3)} times the claimed {as_given(delta)}" if delta else ""
-    )
-    return f"delta at the claimed epsilon {claimed} is at least {rounded_down(found)}{times}"
+    about = f"delta at the claimed epsilon {claimed} is"
+    if found <= delta:
+        # The bound on epsilon, which has roundings of its own, exceeds the claim: so delta does.
+        return f"{about} above the claimed {as_given(delta)}"
+    shown = beside(delta, found, lambda digits: rounded_down(found, digits), 4)
+    if delta == 0.0:
+        return f"{about} at least {shown}"
+    times = beside(1.0, found / delta, lambda digits: rounded_down(found / delta, digits), 3)
+    return f"{about} at least {shown}, {times} times the claimed {as_given(delta)}"
 
 
 def about_last_digit(upper: float, claimed: Decimal) -> tuple[str, ...]:

@@ -8,8 +8,10 @@ the lower bound composes these pairs.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,9 +56,10 @@ class NeighbouringPair:
     def describe(self) -> list[str]:
         """Both data sets and the distinguishing event, in words."""
         axis = "(1, ..., 1)/sqrt(d)" if self.direction == "diagonal" else "a coordinate axis"
-        groups = (*self.first.groups, *self.second.groups)
-        if any(group.across for group in groups):
+        seen = "seen along u"
+        if any(group.across for group in (*self.first.groups, *self.second.groups)):
             axis += ", v another unit vector, orthogonal to u"
+            seen = "seen along u and v"
         lines = [
             f"u is {axis}; neighbours under {self.adjacency.value}:",
             f"D : {self.first.describe()}",
@@ -64,7 +67,7 @@ class NeighbouringPair:
         ]
         for step, count in self.alternative.releases:
             if not isinstance(step, Step):
-                lines.append(f"seen along u: {count} x {step}")
+                lines.append(f"{seen}: {count} x {_in_words(step)}")
                 continue
             q = step.sampling_probability
             mixture = "(1-q) N(0, z^2) + q N(1, z^2)"
@@ -75,13 +78,24 @@ class NeighbouringPair:
                 else f"{mixture} against {other}"
             )
             lines.append(
-                f"seen along u, in units of the step it makes: {count} x [{pair}], "
+                f"{seen}, in units of the step it makes: {count} x [{pair}], "
                 f"z = {step.noise_multiplier:.6g}, q = {q:.6g}"
             )
         lines.append(
             "event: the summed log-likelihood ratio of all releases, D over D', exceeds epsilon"
         )
         return lines
+
+
+def _in_words(value: Any) -> str:
+    """A pair of distributions by the first line about its class, and its parameters."""
+    if dataclasses.is_dataclass(value):
+        about = (type(value).__doc__ or type(value).__name__).partition("\n")[0].rstrip(".")
+        fields = ((one.name, getattr(value, one.name)) for one in dataclasses.fields(value))
+        return f"[{about}; {', '.join(f'{name} = {_in_words(one)}' for name, one in fields)}]"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_in_words, value))})"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 @_validate.by_name(adjacency=needed())

@@ -32,7 +32,19 @@ from tests.cli.commands import ADD, GAUSSIAN, options, run
             ["epsilon", *GAUSSIAN, "--delta", "0.1", *ADD, "--bound", "[red]"],
             "Expected bound to be one of 'best', ",
         ),
+        (
+            ["epsilon", *GAUSSIAN, "--delta", "0.1", *ADD, "--bound", "al"],
+            "'pair-lower', 'all', got 'al'. Did you mean 'all'?",
+        ),
         (["epsilon", "no.toml", "--delta", "0.1", *ADD], "No such file or directory: 'no.toml'"),
+        (
+            ["epsilon", *GAUSSIAN, "--delta", "0.1", *ADD, "-o", "a.tex", "--format", "csv"],
+            "Expected --output to end in .csv with --format csv, got 'a.tex'.",
+        ),
+        (
+            ["delta", *GAUSSIAN, "--epsilon", "1", *ADD, "-o", "a.json", "--format", "text"],
+            "Expected --output to end in .txt with --format text, got 'a.json'.",
+        ),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(arguments, message):
@@ -67,6 +79,8 @@ def test_bad_input_is_one_line_and_status_2(arguments, message):
         (["nothing"], "No such command 'nothing'"),
         (["compare", *GAUSSIAN], "rdpkit compare is now 'rdpkit epsilon EVENT --bound all'."),
         (["fix", "a.toml"], "rdpkit fix is now 'rdpkit claims fix'."),
+        (["claims", "compare"], "rdpkit compare is now 'rdpkit epsilon EVENT --bound all'."),
+        (["claims", "inti"], "Did you mean 'init'?\nNames that are known:\n"),
     ],
 )
 def test_bad_usage_is_status_2(arguments, message):

@@ -93,19 +93,33 @@ def test_compare_begins_with_what_is_published_and_has_the_best_bound(monkeypatc
 
 
 def test_a_table_of_all_bounds_rounds_to_the_safe_side_and_judges_a_claim():
-    question = ["epsilon", *GAUSSIAN, "--delta", "1e-5", *ADD, "--bound", "all"]
+    question = ["epsilon", *options("ldpdc"), "--delta", "1e-5", *ADD, "--bound", "all"]
     exact = {bound["bound"]: bound for bound in answer(*question)["bounds"]}
-    done = run(*question, "--claimed-epsilon", "0.7", "--format", "csv")
+    done = run(*question, "--claimed-epsilon", "0.001", "--format", "csv")
     assert done.exit_code == 1
-    assert done.stderr.startswith("claim      refuted: epsilon = 0.7 ")
+    assert done.stderr.startswith("claim      refuted: epsilon = 0.001 ")
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [row["bound"] for row in rows] == list(exact)
     for row in rows:
         sign = -1 if row["kind"] == "lower" else 1
         assert sign * float(row["epsilon"]) >= sign * exact[row["bound"]]["epsilon"]
         assert (row["delta"], row["adjacency"]) == ("1e-05", "add-or-remove-one")
-    refuted = run(*question, "--claimed-epsilon", "0.7")
+        assert row["assumes"] == "; ".join(exact[row["bound"]]["assumptions"])
+    refuted = run(*question, "--claimed-epsilon", "0.001")
     assert (refuted.exit_code, done.stderr in refuted.stdout) == (1, True)
+
+
+def test_a_table_of_all_bounds_has_an_infinite_one_only_if_no_other_is_known():
+    pure = options("randomized_response")
+    question = ["epsilon", *pure, "--delta", 0, "--adjacency", "replace", "--bound", "all"]
+    assert [one["bound"] for one in answer(*question)["bounds"]] == ["pld-upper", "pair-lower"]
+    question[-1] = "best-rdp"
+    assert answer(*question)["notes"] == ["this bound gives no finite epsilon at this delta"]
+    nothing = ["--delta", 0, *ADD, "--bound", "all"]
+    first, _ = answer("epsilon", *GAUSSIAN, *nothing)["bounds"]
+    assert (first["epsilon"], "conversion" in first) == ("inf", False)
+    shown = run("epsilon", *GAUSSIAN, *nothing).stdout
+    assert "note     no epsilon is known to hold with delta = 0" in shown
 
 
 @pytest.mark.parametrize("name", NESTED)
@@ -274,10 +288,19 @@ def test_a_refuted_claim_is_status_1_with_its_reasons(tmp_path):
     assert "claim      refuted: epsilon = 0.7 " in done.stdout
     assert "because    D : 1 record" in done.stdout
     path = tmp_path / "claim.json"
-    assert run(*QUESTION, "0.7", "-o", path).exit_code == 1
+    done = run(*QUESTION, "0.7", "-o", path)
+    assert (done.exit_code, done.stderr) == (1, f"wrote {path}\n")
     found = json.loads(path.read_text())
     assert found["claim"]["claimed_epsilon"] == 0.7
     assert found["bound"] == "pld-upper"
+
+
+def test_a_verdict_is_wrapped_and_stands_apart(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    _, verdict = run(*QUESTION, "0.7").stdout.split("\n\n")
+    assert verdict.startswith("claim      refuted: epsilon = 0.7 at")
+    assert max(map(len, verdict.splitlines())) <= 40
+    assert max(map(len, run("epsilon", "gausian").stderr.splitlines()[1:-1])) <= 40
 
 
 @pytest.mark.parametrize("value", ["x", "-1", "nan"])

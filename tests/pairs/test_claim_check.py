@@ -53,6 +53,21 @@ def test_a_refutation_names_the_data_sets_and_the_delta_that_is_attained():
     assert "<svg" in found._repr_html_()
 
 
+@pytest.mark.parametrize(
+    ("event", "claimed", "delta", "said"),
+    [
+        # Printed with four digits, the attained epsilon is the claim itself.
+        (GAUSSIAN, "0.7255", 1e-5, "at least 0.000010004, 1.0004 times the claimed 1e-05"),
+        # The grid on which the delta is bounded costs more than what is between the two.
+        (DPSGD, "1.3544", 1e-2, "above the claimed 0.01"),
+    ],
+)
+def test_a_claim_next_to_what_is_attained_shows_what_differs(event, claimed, delta, said):
+    found = check(event, epsilon=claimed, delta=delta, adjacency="add_or_remove_one")
+    assert found.soundness is Soundness.REFUTED
+    assert found.refutation[-1].endswith(f"is {said}")
+
+
 def test_the_central_limit_theorem_is_no_proof():
     """Bu, Dong, Long and Su 2020 (arXiv 1911.11607): mu of the MNIST model by their Corollary 4."""
     steps, q, z = 15 * 234, 256 / 60000, 1.3

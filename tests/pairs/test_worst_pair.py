@@ -132,6 +132,20 @@ def test_describe_prints_both(event):
         )
 
 
+def test_describe_says_what_is_seen_in_words():
+    response = rdpkit.RandomizedResponse(noise_parameter=0.5, num_buckets=4)
+    first, second, third = pair_of(response, REPLACE).describe()[1:4]
+    assert ("u +1 v" in first, " v" in second) == (True, False)
+    assert third == (
+        "seen along u and v: 1 x [Randomised response: losses of epsilon, 0 and -epsilon; "
+        "noise_parameter = 0.5, num_buckets = 4]"
+    )
+    allocated = rdpkit.RandomAllocationGaussian(noise_std=1.0, record_norm=1.0, batches=234)
+    empty, sampled = pair_of(allocated, ADD).describe()[2:4]
+    assert empty == "D': no records"
+    assert (sampled[:14], "Pair(" in sampled) == ("seen along u: ", False)
+
+
 def test_unit_vectors():
     assert pair_of(GAUSSIAN, ADD).unit_vector(3).tolist() == [1.0, 0.0, 0.0]
     assert np.linalg.norm(pair_of(LDPDC, ADD).unit_vector(7)) == pytest.approx(1.0, rel=1e-15)

@@ -154,19 +154,20 @@ class Finding:
 
     def __str__(self) -> str:
         claim = self.claim
-        known = [
-            f"{name} {formatted(side.epsilon, '.5g', up=name != 'lower')}"
-            for name, side in (
-                ("published", self.published),
-                ("upper", self.upper),
-                ("lower", self.lower),
-            )
-            if side is not None
-        ]
+        known = [f"{name} {number}" for name, number in self.numbers(5).items()]
         number = "no number" if claim.epsilon is None else f"{claim.quantity} = {claim.epsilon}"
         about = [claim.adjacency.dashed, *known]
         verdicts = f"{self.verdict.value}, {self.reproduction.value}"
         return printable(f"{claim.id}: {verdicts}: {number} ({', '.join(about)})")
+
+    def numbers(self, digits: int) -> dict[str, str]:
+        """Every side that is known, rounded so that it stays true."""
+        sides = {"published": self.published, "upper": self.upper, "lower": self.lower}
+        return {
+            name: formatted(side.epsilon, f".{digits}g", up=name != "lower") or ""
+            for name, side in sides.items()
+            if side is not None
+        }
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the keys of the command line's contract."""
@@ -235,9 +236,7 @@ class Findings(tuple[Finding, ...]):
             (
                 one.claim.id,
                 str(one.claim.epsilon or ""),
-                _cell(one.published),
-                _cell(one.upper),
-                _cell(one.lower, up=False),
+                *(one.numbers(5).get(name, "") for name in ("published", "upper", "lower")),
                 one.reproduction.value,
                 one.verdict.value,
             )
@@ -268,10 +267,6 @@ def _quantity(claim: Claim) -> dict[str, Any]:
         "claimed": number,
         "fpr": claim.fpr,
     }
-
-
-def _cell(side: Side | None, *, up: bool = True) -> str:
-    return "" if side is None else formatted(side.epsilon, ".5g", up=up) or ""
 
 
 REPEAT = "to repeat it: "

@@ -170,8 +170,9 @@ def _not_implied(claim: Claim, training: PrivateTraining) -> list[Mistake]:
     if proven <= _number(claim):
         return []
     message = (
-        f"The claim in the repository is epsilon {claim.epsilon} at delta {_delta(claim):g}; of "
-        f"what the training says it does, epsilon {rounded_up(proven, digits=6)} is proven."
+        f"The claim in the repository is epsilon {claim.epsilon} at delta {_delta(claim):g}, "
+        f"{claim.adjacency.value}; of what the training says it does, epsilon "
+        f"{rounded_up(proven, digits=6)} is proven."
     )
     return [Mistake(kind=MistakeKind.CLAIM_TOO_SMALL, message=message, advice=_ADVICE)]
 

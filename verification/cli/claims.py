@@ -12,6 +12,7 @@ import click
 
 import rdpkit
 from rdpkit import Event, Repeated, event_from_parameters
+from rdpkit.cli import CommandsByName
 from rdpkit.cli.event_commands import MECHANISM, event_options, repeated
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, option_name
 from rdpkit.cli.output import format_option, to_file_option
@@ -29,7 +30,7 @@ from rdpkit.verification.cli.fix import fix
 from rdpkit.verification.cli.init import init
 
 
-@click.group()
+@click.group(cls=CommandsByName)
 def claims() -> None:
     """Write files of privacy claims, find what code claims, check and mend files."""
 

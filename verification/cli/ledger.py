@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rdpkit.cli import CommandsByName
 from rdpkit.cli.event_commands import (
     COUNT,
     about_one_event,
@@ -143,7 +144,7 @@ _SHOWN = 20
 file_argument = click.argument("path", metavar="LEDGER", type=click.Path(path_type=Path))
 
 
-@click.group()
+@click.group(cls=CommandsByName)
 def ledger() -> None:
     """Keep together what releases cost; what exceeds a budget is refused.
 

@@ -8,10 +8,10 @@ import json
 from xml.sax.saxutils import escape
 
 from rdpkit.formats.columns import as_tex
-from rdpkit.formats.numbers import as_given, formatted, printable
+from rdpkit.formats.numbers import as_given, printable
 from rdpkit.formats.text import escaped_markdown, how_many
 from rdpkit.verification.auditing.baseline import BaselineComparison
-from rdpkit.verification.auditing.findings import ClaimVerdict, Finding, Side
+from rdpkit.verification.auditing.findings import ClaimVerdict, Finding
 from rdpkit.verification.auditing.remedies import calibrated_unasked
 from rdpkit.verification.auditing.rules import FailOn, Rule, broken_rules, failures
 from rdpkit.verification.outputs import AuditResult
@@ -133,34 +133,24 @@ def tex_table(result: AuditResult) -> str:
 
 
 def _cells(finding: Finding, digits: int) -> tuple[str, ...]:
-    claim = finding.claim
-    return tuple(
-        map(
-            printable,
-            (
-                claim.id,
-                claim.mechanism,
-                claim.adjacency.dashed,
-                claim.quantity,
-                "" if claim.delta is None else as_given(claim.delta),
-                "" if claim.epsilon is None else str(claim.epsilon),
-                _bound(finding.published, digits),
-                _bound(finding.lower, digits, up=False),
-                _bound(finding.upper, digits),
-                finding.reproduction.value,
-                finding.verdict.value,
-            ),
-        )
+    claim, numbers = finding.claim, finding.numbers(digits)
+    cells = (
+        claim.id,
+        claim.mechanism,
+        claim.adjacency.dashed,
+        claim.quantity,
+        "" if claim.delta is None else as_given(claim.delta),
+        "" if claim.epsilon is None else str(claim.epsilon),
+        *(numbers.get(name, "") for name in ("published", "lower", "upper")),
+        finding.reproduction.value,
+        finding.verdict.value,
     )
+    return tuple(map(printable, cells))
 
 
 def _is_formula(text: str) -> bool:
     """Whether a spreadsheet may take a text for a formula; it knows full-width signs, too."""
     return text.lstrip()[:1] in tuple("=+-@\uff1d\uff0b\uff0d\uff20")
-
-
-def _bound(side: Side | None, digits: int, *, up: bool = True) -> str:
-    return "" if side is None else formatted(side.epsilon, f".{digits}g", up=up) or ""
 
 
 LABEL = "privacy claims"

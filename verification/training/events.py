@@ -153,7 +153,11 @@ def at_least(
     except (ValueError, ArithmeticError):
         return None
     return TrainingLowerBound(
-        epsilon=found.epsilon, delta=training.delta, confidence=confidence, given=given
+        epsilon=found.epsilon,
+        delta=training.delta,
+        adjacency=training.adjacency,
+        confidence=confidence,
+        given=given,
     )
 
 

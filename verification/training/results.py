@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from rdpkit.adjacency import Adjacency
 from rdpkit.formats.numbers import as_given, rounded_down
 from rdpkit.formats.records import as_plain
 from rdpkit.verification.blackbox.mistakes import Mistake
@@ -30,6 +31,7 @@ class TrainingLowerBound:
     ``confidence``, if what ``given`` says is true.
     """
     delta: float  #: In [0, 1)
+    adjacency: Adjacency  #: The neighbouring relation
     confidence: float  #: In (0, 1]
     given: str  #: What is assumed besides what was measured, as a sentence
     mu: float | None = None
@@ -45,7 +47,7 @@ class TrainingLowerBound:
         mu = "" if self.mu is None else f", mu at least {rounded_down(self.mu)}"
         return (
             f"{given}epsilon at least {rounded_down(self.epsilon)} at delta "
-            f"{as_given(self.delta)}{mu} (lower bound, confidence "
+            f"{as_given(self.delta)}, {self.adjacency.value}{mu} (lower bound, confidence "
             f"{self.confidence:g}; {self.given})"
         )
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from rdpkit import Event, _validate
 from rdpkit.adjacency import Adjacency
+from rdpkit.formats.numbers import as_given
 
 Batch = Any
 """A batch as the loader yields it: arrays, tensors, or tuples, lists and dictionaries of them."""
@@ -104,8 +105,13 @@ class PrivateTraining:
 
     def described(self) -> tuple[str, ...]:
         """What was said of the training, in words."""
-        claim = "" if self.epsilon is None else f"epsilon {self.epsilon:g} at "
-        return (described_event(self.event), f"{claim}delta {self.delta:g}, {self.adjacency.value}")
+        claim = self.at if self.epsilon is None else f"epsilon {self.epsilon:g} at {self.at}"
+        return (described_event(self.event), claim)
+
+    @property
+    def at(self) -> str:
+        """What every epsilon of the training is at, in words."""
+        return f"delta {as_given(self.delta)}, {self.adjacency.value}"
 
 
 def described_event(event: Event) -> str:

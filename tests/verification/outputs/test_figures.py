@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdpkit import epsilon, lower_bound
+from rdpkit import Adjacency, epsilon, lower_bound
 from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.regions.region import Region
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
@@ -281,7 +281,8 @@ def test_nothing_of_a_claims_file_is_markup():
 
 
 def bound(epsilon, *, delta=1e-5, given="canaries are independent"):
-    return TrainingLowerBound(epsilon=epsilon, delta=delta, confidence=0.95, given=given)
+    about = {"adjacency": Adjacency.ADD_OR_REMOVE_ONE, "confidence": 0.95, "given": given}
+    return TrainingLowerBound(epsilon=epsilon, delta=delta, **about)
 
 
 def checked(*, name="m:make", given="canaries are independent", scores=None, mistakes=()):

@@ -111,7 +111,7 @@ class _Seen:
             return ""
         return (
             f": epsilon {rounded_down(really.epsilon)} at least (lower bound), where "
-            f"{rounded_up(said)} (upper bound) was accounted for"
+            f"{rounded_up(said)} (upper bound) was accounted for, at {self.training.at}"
         )
 
 
@@ -333,13 +333,13 @@ def _claim_mistakes(seen: _Seen, notes: list[str]) -> Iterator[Mistake]:
                     MistakeKind.CLAIM_TOO_SMALL,
                     "event",
                     claimed=claimed,
-                    delta=delta,
+                    at=training.at,
                     lower=rounded_down(found.lower.epsilon),
                     upper=upper,
                 )
             elif found.soundness is Soundness.UNPROVEN:
                 notes.append(
-                    f"the claimed epsilon {claimed:g} is not proven: at most "
+                    f"the claimed epsilon {claimed:g} at {training.at} is not proven: at most "
                     f"{upper} (upper bound) follows from the event"
                 )
     yield from _printed_mistakes(seen, notes)
@@ -372,6 +372,7 @@ def _printed_mistakes(seen: _Seen, notes: list[str]) -> Iterator[Mistake]:
             MistakeKind.CLAIM_TOO_SMALL,
             "printed",
             printed=printed,
+            at=training.at,
             updates=updates,
             noise=noise,
             rate=rate,
@@ -389,7 +390,8 @@ def _measured(seen: _Seen) -> Iterator[tuple[str, str]]:
     if upper is not None:
         claim = seen.training.epsilon
         claimed = "" if claim is None else f"; claimed {claim:g}"
-        yield "epsilon of the event", f"at most {rounded_up(upper)} (upper bound){claimed}"
+        value = f"at most {rounded_up(upper)} at {seen.training.at} (upper bound){claimed}"
+        yield "epsilon of the event", value
 
 
 def _bound(seen: _Seen) -> TrainingLowerBound | None:

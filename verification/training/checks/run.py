@@ -112,6 +112,7 @@ def _of_white_box(work: Checking, run: CanaryRun, account: Told) -> CheckResult:
     bound = TrainingLowerBound(
         epsilon=leaks.epsilon(leak, training.delta),
         delta=training.delta,
+        adjacency=training.adjacency,
         confidence=options.confidence,
         given=f"{_INDEPENDENT}, and that {made} leak as the told event does with some noise",
         mu=test.lower_bound(GAUSSIAN, failure=failure, most=_LARGEST_MU),
@@ -130,7 +131,7 @@ def _of_white_box(work: Checking, run: CanaryRun, account: Told) -> CheckResult:
         accounted=as_told,
         measured=(
             ("noise multiplier", f"{run.multiplier:.4g} (estimate, beside one canary)"),
-            ("epsilon as told", f"{as_told:.4g} for {made} (lower)"),
+            ("epsilon as told", f"{as_told:.4g} at {training.at}, for {made} (lower)"),
         ),
         bounds=(bound,),
         notes=(_JOINING,),
@@ -155,7 +156,7 @@ def _result(
             MistakeKind.LEAKS_MORE,
             updates=run.updates,
             shown=shown,
-            delta=training.delta,
+            at=training.at,
             accounted=accounted,
             claimed="" if epsilon is None else f" and {epsilon:.4g} was claimed",
         )
@@ -167,6 +168,7 @@ def _result(
     by_tradeoff = TrainingLowerBound(
         epsilon=guessed.epsilon,
         delta=training.delta,
+        adjacency=training.adjacency,
         confidence=options.confidence,
         given=f"for {run.updates} updates, and nothing is assumed about scores",
         family="the training leaks as two Gaussians at some distance do",
@@ -201,6 +203,7 @@ def _by_guesses(run: CanaryRun, confidence: float) -> TrainingLowerBound:
     return TrainingLowerBound(
         epsilon=found.epsilon,
         delta=run.training.delta,
+        adjacency=run.training.adjacency,
         confidence=confidence,
         given=f"nothing is assumed about scores; for {run.updates} updates, by right guesses of "
         "who is in",

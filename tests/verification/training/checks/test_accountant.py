@@ -75,6 +75,13 @@ def checked(**changed: Any) -> CheckResult:
     return check_accountant(training_maker(kind), TrainingOptions(seed=1, seconds=20.0))
 
 
+def epsilons(result: CheckResult) -> list[str]:
+    """All that says an epsilon."""
+    rows = [f"{name} {value}" for name, value in result.measured]
+    words = [one.message for one in result.mistakes] + [one.describe() for one in result.bounds]
+    return [text for text in (*rows, *words, *result.notes) if "epsilon" in text.lower()]
+
+
 def kinds(result: CheckResult) -> set[Kind]:
     return {mistake.kind for mistake in result.mistakes}
 
@@ -83,6 +90,8 @@ def test_a_correct_training_passes() -> None:
     result = checked()
     assert not result.rejected, [one.describe() for one in result.mistakes]
     assert dict(result.measured)["whole training"] == "16 updates; told 16"
+    assert len(epsilons(result)) == 2
+    assert all("delta 1e-05, add_or_remove_one" in text for text in epsilons(result))
 
 
 def test_a_training_that_is_ended_before_all_of_its_updates_is_inconclusive() -> None:
@@ -123,6 +132,8 @@ def test_an_accountant_that_fails_is_noted() -> None:
 def test_mistakes_are_named(changed: dict[str, Any], expected: set[Kind]) -> None:
     result = checked(**changed)
     assert kinds(result) == expected, [one.describe() for one in result.mistakes]
+    at = f"delta {changed.get('delta', 1e-5):g}, add_or_remove_one"
+    assert all(at in text for text in epsilons(result)), epsilons(result)
 
 
 @pytest.mark.thorough
