@@ -27,7 +27,7 @@ from rdpkit.mechanisms.experiments.preparation import (
     tested_records,
     training_records,
 )
-from rdpkit.mechanisms.experiments.rows import Row, Rows, published_for
+from rdpkit.mechanisms.experiments.rows import Row, finished_runs, published_for
 from rdpkit.mechanisms.models import build_model
 from rdpkit.mechanisms.parts.counts import KnownCounts
 from rdpkit.mechanisms.parts.noise import NoiseSource
@@ -67,8 +67,8 @@ class Runner:
     def run(
         self,
         experiment: Experiment,  # What to run
-        # The folder of results; rows go to ``results / NAME / rows``, and checkpoints to ``results
-        # / NAME / unfinished``.
+        # The folder of results; rows go to ``results / NAME / rows.journal``, and checkpoints to
+        # ``results / NAME / unfinished``.
         results: Path,
     ) -> Outcome:
         """Run what has not been run yet; each finished run is written at once.
@@ -78,22 +78,22 @@ class Runner:
         or the training fails. The rows of finished runs are kept.
         """
         folder = results / experiment.name
-        store = Rows(folder / "rows")
+        finished = finished_runs(folder)
         total = len(experiment.cells) * len(experiment.seeds)
         rows: list[Row] = []
         resumed = 0
         last = {cell.release_key(seed): i for i, (cell, seed) in enumerate(experiment.runs())}
         for number, (cell, seed) in enumerate(experiment.runs()):
             self.report("runs", number, total)
-            row = store.find(cell, seed)
-            key = cell.release_key(seed)
+            run, key = cell.key(seed), cell.release_key(seed)
             checkpoint = Checkpoint(folder / "unfinished" / f"{key}.npz", run=key)
-            if row is None:
-                row = self.one(experiment, cell, seed, checkpoint=checkpoint)
-                store.write(cell, seed, row)
-            else:
+            if run in finished:
+                rows.append(finished.get(run))
                 resumed += 1
-            rows.append(row)
+            else:
+                rows.append(self.one(experiment, cell, seed, checkpoint=checkpoint))
+                folder.mkdir(parents=True, exist_ok=True)
+                finished.add(run, rows[-1], name=run)
             # Runs that train other models on the same release continue from the checkpoint, too.
             if number == last[key]:
                 checkpoint.clear()
