@@ -51,8 +51,7 @@ class Cells:
 
     def shares(self, column: SampleColumn) -> NDArray[np.float64]:
         """The share of the records in each cell."""
-        counts = np.bincount(self.codes(column), minlength=self.size)
-        return counts / max(1, len(column.values))
+        return shares(self.codes(column), self.size)
 
 
 def cells_of(column: SampleColumn) -> Cells:
@@ -115,10 +114,6 @@ class Marginals:
     single: tuple[MarginalError, ...]
     pairs: tuple[MarginalError, ...]
     left_out: int  # How many columns were not compared, because there are too many
-
-    def worst(self, distances: Sequence[MarginalError], count: int) -> list[MarginalError]:
-        """The largest errors, the largest first."""
-        return sorted(distances, key=lambda one: -one.error)[:count]
 
 
 def mean(values: Sequence[float | None]) -> float | None:

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rdpkit
-from rdpkit import Adjacency, Event, Guarantee, _validate
-from rdpkit.mechanisms.evaluation.utility.columns import MarginalError, Marginals
+from rdpkit import Adjacency, Guarantee, _validate
 from rdpkit.mechanisms.evaluation.utility.samples import Sample, SampleColumn
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.scattering import scattering
@@ -53,8 +52,7 @@ class Noisy:
     """Numbers with noise, and what they cost."""
 
     values: NDArray[np.float64]  # In [0, 1]
-    noise_std: float  # Standard deviation of the noise on each
-    event: Event  # What was released
+    event: rdpkit.Gaussian  # What was released
     guarantee: Guarantee  # Of all of them together
 
 
@@ -80,28 +78,10 @@ def noisy_averages(
         delta=budget.delta,
         adjacency=budget.adjacency,
     )
-    std = cast(rdpkit.Gaussian, found.event).noise_std
+    event = cast(rdpkit.Gaussian, found.event)
     answers = np.array(values, dtype=np.float64)
-    noise.add_normal(answers, std=std)
-    return Noisy(
-        values=np.clip(answers, 0.0, 1.0),
-        noise_std=std,
-        event=found.event,
-        guarantee=found.guarantee,
-    )
-
-
-def with_errors(marginals: Marginals, values: NDArray[np.float64]) -> Marginals:
-    """The same marginals with other errors, those of single columns first."""
-    given = iter(float(value) for value in values)
-
-    def replaced(distances: tuple[MarginalError, ...]) -> tuple[MarginalError, ...]:
-        return tuple(
-            MarginalError(columns=d.columns, error=next(given), floor=None) for d in distances
-        )
-
-    single = replaced(marginals.single)
-    return Marginals(single=single, pairs=replaced(marginals.pairs), left_out=marginals.left_out)
+    noise.add_normal(answers, std=event.noise_std)
+    return Noisy(values=np.clip(answers, 0.0, 1.0), event=event, guarantee=found.guarantee)
 
 
 # A linear classifier trained on the real records with noise, at the epsilon of the release.

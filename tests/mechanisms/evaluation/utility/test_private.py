@@ -27,7 +27,7 @@ def test_the_guarantee_is_that_of_its_event():
     assert found.guarantee.epsilon == again.epsilon <= 1.0
     error = found.values[1:-1] - values[1:-1]
     # The values at the ends are clipped; the others have the noise that is stated.
-    assert 0.5 * found.noise_std < error.std() < 2.0 * found.noise_std
+    assert 0.5 * found.event.noise_std < error.std() < 2.0 * found.event.noise_std
 
 
 def test_no_record_moves_a_number_by_more_than_its_share():
