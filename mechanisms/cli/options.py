@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 # Names of options that differ from those of their variables.
-_NAMES = {"mechanism_options": "option", "targets": "target", "models": "model"}
+_NAMES = {"mechanism_options": "option", "models": "model", "public": "public-test"}
 # No number of records has so many digits.
 _DIGITS = 19
 
@@ -117,12 +117,22 @@ def refusals_of_ledgers() -> Iterator[None]:
         raise CommandError(str(error), status=OUT_OF_REACH) from None
 
 
-def warn_of_earlier(output: Path) -> None:
-    """Say, before the work, that a release is replaced, and that what it cost stays spent."""
+def checked_output(
+    output: Path | None,
+    check: Callable[[Path], object],  # Refuses what is no path of such a release
+    *read: str | Path,  # Files that the release is made from
+) -> Path:
+    """Where a release goes; a warning says that what an earlier one there has cost stays spent."""
+    if output is None:
+        raise ValueError("Expected --output: a release that is not kept is of no use.")
+    check(output)
+    if output.absolute() in [Path(one).absolute() for one in read]:
+        raise ValueError(f"Expected --output to be another file than what is read, got {output}.")
     manifest = output.with_suffix(".json")
     if manifest.exists():
         lost = f"{printable(str(manifest))} is of an earlier release, which this one replaces"
         click.echo(f"Warning: {lost}. What that has cost stays spent.", err=True)
+    return output
 
 
 def check_ledger(given: Mapping[str, Any]) -> None:
