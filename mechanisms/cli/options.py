@@ -165,14 +165,24 @@ def save_charged(made: Release, output: Path, *, ledger: Path | None, dataset: s
 
 def print_release(made: Release, output: Path, output_format: str) -> None:
     """What was released, its guarantee and its verdict."""
-    from rdpkit.mechanisms.experiments.runner import guarantee_of  # noqa: PLC0415 (it imports torch)
     from rdpkit.mechanisms.releases.verdict import verdict_lines  # noqa: PLC0415
 
+    manifest, guarantee = made.manifest, made.guarantee
     if output_format == "json":
-        click.echo(as_json({"file": str(output), **guarantee_of(made)}))
+        described = {
+            "file": str(output),
+            "mechanism": manifest.mechanism,
+            "records": len(made.features),
+            "private": manifest.private,
+            "checks": [check.as_dict() for check in manifest.checks],
+            "reproducible_noise": manifest.reproducible_noise,
+            "guarantee": None if guarantee is None else guarantee.as_dict(),
+            "notes": list(manifest.notes),
+        }
+        click.echo(as_json(described))
         return
     lines = [f"{how_many(len(made.features), 'record')} in {output}"]
-    lines += guarantee_lines(made.guarantee) if made.guarantee is not None else ["no guarantee"]
-    lines += verdict_lines(made.manifest.private, made.manifest.checks)
-    lines += [f"note       {note}" for note in made.manifest.notes]
+    lines += guarantee_lines(guarantee) if guarantee is not None else ["no guarantee"]
+    lines += verdict_lines(manifest.private, manifest.checks)
+    lines += [f"note       {note}" for note in manifest.notes]
     click.echo("\n".join(printable(line) for line in lines))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -82,14 +81,7 @@ def summarise(rows: Iterable[Row]) -> list[Summary]:
 
 def published_for(experiment: Experiment, cell: Cell) -> float | None:
     """The accuracy that the source printed for a cell, by its varied values joined by commas."""
-    key = ",".join(_written(value) for value in cell.varied.values())
-    return experiment.published.get(key)
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, float) and math.isfinite(value):
-        return f"{value:g}"
-    return short(value)
+    return experiment.published.get(",".join(map(short, cell.varied.values())))
 
 
 def columns(rows: Sequence[Row]) -> dict[str, list[Any]]:

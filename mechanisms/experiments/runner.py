@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -109,7 +109,8 @@ class Runner:
         synthesised = time.perf_counter()
         measured = self.evaluate(cell, release, seed)
         guarantee = release.guarantee
-        finite = guarantee is not None and math.isfinite(guarantee.epsilon)
+        if guarantee is not None and not math.isfinite(guarantee.epsilon):
+            guarantee = None
         return {
             "experiment": experiment.name,
             "cell": cell.key(-1),
@@ -118,9 +119,9 @@ class Runner:
             "model": cell.model,
             "adjacency": cell.privacy.adjacency.value,
             "delta": cell.privacy.delta,
-            "target_epsilon": _finite(cell.privacy.target_epsilon),
-            "epsilon": guarantee.epsilon if guarantee is not None and finite else None,
-            "bound": guarantee.bound if guarantee is not None and finite else None,
+            "target_epsilon": cell.privacy.target_epsilon,
+            "epsilon": None if guarantee is None else guarantee.epsilon,
+            "bound": None if guarantee is None else guarantee.bound,
             "private": release.manifest.private,
             "failed_checks": sorted(
                 {check.name for check in release.manifest.checks if check.status == "fails"}
@@ -265,10 +266,6 @@ def _planned(cell: Cell, manifest: Manifest) -> dict[str, Any]:
     raise RuntimeError(f"The manifest of a planned release does not state {name}.")
 
 
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
-
-
 def _augmentation(cell: Cell) -> Augment:
     """One random operation for each batch; digits are never mirrored."""
     from rdpkit.mechanisms.parts.augmentation import OPERATIONS, augment_each  # noqa: PLC0415
@@ -276,17 +273,3 @@ def _augmentation(cell: Cell) -> Augment:
     digits = cell.dataset["name"] in ("digits", "mnist")
     operations = tuple(o for o in OPERATIONS if not (digits and o == "flip"))
     return functools.partial(augment_each, operations=operations)
-
-
-def guarantee_of(release: Release) -> Mapping[str, Any]:
-    """A release's mechanism, guarantee and notes as plain values."""
-    guarantee = release.guarantee
-    return {
-        "mechanism": release.manifest.mechanism,
-        "records": len(release.features),
-        "private": release.manifest.private,
-        "checks": [check.as_dict() for check in release.manifest.checks],
-        "reproducible_noise": release.manifest.reproducible_noise,
-        "guarantee": None if guarantee is None else guarantee.as_dict(),
-        "notes": list(release.manifest.notes),
-    }
