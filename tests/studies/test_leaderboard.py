@@ -9,8 +9,7 @@ from leaderboard import leaderboard
 from rdpkit.mechanisms.cli.evaluate import evaluate
 from rdpkit.mechanisms.experiments.rows import finished_runs
 from tests.cli.commands import printed_by
-from tests.mechanisms.cli.test_synthesize import NOISELESS
-from tests.mechanisms.conftest import digits  # noqa: F401 - a fixture
+from tests.mechanisms.conftest import NOISELESS, digits  # noqa: F401 - a fixture
 
 
 @pytest.mark.thorough
