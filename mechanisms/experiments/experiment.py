@@ -78,11 +78,11 @@ class PrivacyTarget:
     def counts_policy(self) -> NoisyCounts | PublicCounts:
         """How counts become known."""
         if self.counts == "noisy":
-            epsilon = self.counts_epsilon
-            if epsilon is None:
-                share = SHARE_OF_TARGET
-                epsilon = share if self.target_epsilon is None else share * self.target_epsilon
-            return NoisyCounts(epsilon=epsilon)
+            whole = 1.0 if self.target_epsilon is None else self.target_epsilon
+            share = SHARE_OF_TARGET * whole
+            return NoisyCounts(
+                epsilon=share if self.counts_epsilon is None else self.counts_epsilon
+            )
         return PublicCounts(sizes=None if isinstance(self.counts, str) else self.counts)
 
 

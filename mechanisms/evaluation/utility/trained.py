@@ -386,11 +386,12 @@ def _private_score(
         return None
     ours, theirs, asked = (private_inputs(one.without(target)) for one in (made, true, test))
     encoder = encoder_of(ours)
-    found = private_linear(
+    said = private_linear(
         encoder.rows(theirs),
         true.column(target).values,
+        encoder.rows(asked),
         classes=classes,
         target=guarantee,
         noise=NoiseSource.seeded(seed),
     )
-    return score(test.column(target).values, found.predicted(encoder.rows(asked)))
+    return score(test.column(target).values, said)
