@@ -6,7 +6,7 @@ import functools
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,12 @@ import numpy as np
 import rdpkit
 from rdpkit.mechanisms.algorithms import find_mechanism
 from rdpkit.mechanisms.algorithms.specification import SCALING
-from rdpkit.mechanisms.data.dataset import Dataset
 from rdpkit.mechanisms.evaluation.training import Augment, accuracy, seeded, train
 from rdpkit.mechanisms.experiments.experiment import READER, Cell, Experiment
 from rdpkit.mechanisms.experiments.preparation import (
     Scaled,
     as_inputs,
+    calibrated,
     load,
     private_records,
     scale,
@@ -29,10 +29,9 @@ from rdpkit.mechanisms.experiments.preparation import (
 )
 from rdpkit.mechanisms.experiments.rows import Row, finished_runs, published_for
 from rdpkit.mechanisms.models import build_model
-from rdpkit.mechanisms.parts.counts import KnownCounts
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.releases.computation import Checkpoint, Computation, counts_of_run
+from rdpkit.mechanisms.releases.computation import Checkpoint, Computation
 from rdpkit.mechanisms.releases.manifest import Manifest
 from rdpkit.mechanisms.releases.release import Release
 
@@ -169,13 +168,20 @@ class Runner:
             accept_epsilon=cell.privacy.accept_epsilon,
             counts=cell.privacy.counts_policy(),
         )
-        known = None
-        if cell.privacy.target_epsilon is not None:
-            needed = mechanism.counts_needed(cell.options)
-            if needed is not None:
-                known = counts_of_run(data.class_sizes, needed, privacy, checkpoint)
-                privacy = replace(privacy, counts=known)
-        options = self.options(cell, data, known)
+        target = cell.privacy.target_epsilon
+        options = mechanism.check(cell.options, calibrated=target is not None)
+        if target is not None:
+            options, privacy = calibrated(
+                mechanism,
+                options,
+                privacy,
+                data.class_sizes,
+                dimension=data.train_features.shape[1],
+                kept=self._options,
+                checkpoint=checkpoint,
+                target_epsilon=target,
+                bound=cell.privacy.bound,
+            )
         records, scaling = private_records(mechanism, options.pop(SCALING, "public"), scaled)
         given: dict[str, Any] = {
             "scaling": scaling,
@@ -192,34 +198,6 @@ class Runner:
             ),
         }
         return mechanism.run(records, data.train_labels, given)
-
-    def options(
-        self,
-        cell: Cell,  # The setting
-        data: Dataset,  # Its data set, of which only public numbers are used
-        # The numbers of records that the mechanism needs, if it needs any. Noise is calibrated by
-        # these, and never by others that were read from the data.
-        known: KnownCounts | None,
-    ) -> dict[str, Any]:
-        """The mechanism's options, with the noise that meets the cell's target."""
-        target = cell.privacy.target_epsilon
-        mechanism = find_mechanism(cell.mechanism)
-        options = mechanism.check(cell.options, calibrated=target is not None)
-        if target is None:
-            return options
-        key = f"{cell.mechanism}{options}{cell.privacy}{cell.dataset}{known}"
-        if key not in self._options:
-            self._options[key] = mechanism.calibrate_with(
-                options,
-                known,
-                classes=len(data.classes),
-                dimension=data.train_features.shape[1],
-                target_epsilon=target,
-                delta=cell.privacy.delta,
-                adjacency=cell.privacy.adjacency,
-                bound=cell.privacy.bound,
-            )
-        return dict(self._options[key])
 
     def evaluate(self, cell: Cell, release: Release, seed: int) -> dict[str, Any]:
         """Train the cell's model on a release, and measure its accuracy on real test records."""
