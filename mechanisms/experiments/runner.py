@@ -107,9 +107,8 @@ class Runner:
         release = self.synthesize(cell, seed, checkpoint=checkpoint)
         synthesised = time.perf_counter()
         measured = self.evaluate(cell, release, seed)
-        guarantee = release.guarantee
-        if guarantee is not None and not math.isfinite(guarantee.epsilon):
-            guarantee = None
+        found = release.guarantee
+        guarantee = found if found is not None and math.isfinite(found.epsilon) else None
         return {
             "experiment": experiment.name,
             "cell": cell.key(-1),
