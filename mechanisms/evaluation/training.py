@@ -20,12 +20,10 @@ from torch import nn
 
 from rdpkit import _validate
 from rdpkit.mechanisms.parts.threads import training_threads
+from rdpkit.mechanisms.releases.computation import Progress
 
 Augment = Callable[[torch.Tensor, torch.Generator], torch.Tensor]
 """Changes a batch of images at random, drawing from the generator."""
-
-Progress = Callable[[int, int], None]
-"""Called with the number of epochs done and of all epochs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +139,7 @@ def train(
     seed: int,
     device: str = "cpu",  # "cpu", "cuda" or "cuda:0" and the like
     augment: Augment | None = None,  # Required where ``settings.augmentation`` is not "none"
-    progress: Progress | None = None,  # Called after each epoch
+    progress: Progress | None = None,  # Called after each epoch, with how many are done and of all
 ) -> Trained:
     """Train a model in place."""
     if images.ndim != 4 or len(images) != len(labels) or not len(images):

@@ -20,7 +20,6 @@ from rdpkit.mechanisms.releases.manifest import Manifest, load_manifest
 from rdpkit.mechanisms.releases.release import Release, check_arrays, load_release
 
 TABLES = tuple(FORMATS)
-ARRAYS = (".npz", ".safetensors")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -110,7 +109,7 @@ def open_records(
         return Opened(name=path.name, table=read(path, schema=schema))
     if path.suffix == ".npz":
         return _of_npz(path)
-    accepted = ", ".join((*TABLES, *ARRAYS[:1], "a folder of images", *DATASETS))
+    accepted = ", ".join((*TABLES, ".npz", "a folder of images", *DATASETS))
     raise _validate.fail("records", f"to be a file or a data set, one of {accepted}", str(source))
 
 
