@@ -16,12 +16,13 @@ from rdpkit.mechanisms.cli.evaluate import print_summaries
 from rdpkit.mechanisms.experiments.experiment import short
 from rdpkit.mechanisms.experiments.rows import (
     COLUMNS,
+    EARLIER_ROWS,
+    ROWS,
     Row,
     Summary,
     cells,
-    kind,
+    finished_runs,
     private,
-    read_row,
     summarise,
 )
 
@@ -45,7 +46,7 @@ def target(summary: Summary) -> float | None:
 
 def is_ceiling(summary: Summary) -> bool:
     """Whether what was read are the private records themselves."""
-    return target(summary) is None and kind(summary) == _CEILING
+    return target(summary) is None and summary.row["kind"] == _CEILING
 
 
 def overview(summaries: Sequence[Summary]) -> str:
@@ -94,7 +95,7 @@ def _line(summary: Summary) -> tuple[str, str, str, str]:
     setting = ", ".join(
         f"{key.split('.')[-1]}={short(value)}" for key, value in varied.items() if key not in _SHOWN
     )
-    return kind(summary), str(row["mechanism"]), setting, str(row["model"])
+    return str(row["kind"]), str(row["mechanism"]), setting, str(row["model"])
 
 
 def _rank(found: Mapping[Column | None, Summary]) -> tuple[bool, float]:
@@ -131,17 +132,13 @@ def _relation(name: str) -> str:
 
 
 def read_all(folder: Path) -> tuple[list[Row], list[str]]:
-    """All rows below a folder, of any experiments, and what is wrong with other files there."""
-    paths = sorted(folder.rglob("rows/*.json"))
-    if not paths:
+    """All rows below a folder, of any experiments, and what is damaged there."""
+    found = {path.parent for name in (ROWS, EARLIER_ROWS) for path in folder.rglob(name)}
+    if not found:
         raise ValueError(f"Expected {folder} to have results of rdpkit evaluate, got none.")
-    rows, problems = [], []
-    for path in paths:
-        try:
-            rows.append(read_row(path))
-        except ValueError as error:
-            problems.append(str(error))
-    return rows, problems
+    journals = [finished_runs(one) for one in sorted(found)]
+    rows = [journal.get(key) for journal in journals for key in journal]
+    return rows, [problem for journal in journals for problem in journal.damaged]
 
 
 def as_markdown(summaries: Sequence[Summary]) -> str:

@@ -22,6 +22,7 @@ from rdpkit.mechanisms.cli.options import (
     refuse,
     running,
 )
+from rdpkit.mechanisms.cli.tables import TABLES
 
 if TYPE_CHECKING:
     from rdpkit.mechanisms.evaluation.utility import UtilityReport
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from rdpkit.mechanisms.experiments.runner import Runner
 
 
-RELEASES = (".csv", ".parquet", ".arrow", ".feather", ".npz", ".safetensors", ".json")
+RELEASES = (*TABLES, ".npz", ".safetensors", ".json")
 """How the names of releases end; everything else is an experiment."""
 
 REPORTS = (".html", ".md", ".json")
@@ -56,7 +57,6 @@ release_options = with_options(
     ),
     click.option(
         "--target",
-        "targets",
         multiple=True,
         metavar="COLUMN",
         help="Predict this column; may be given several times.  [default: the last categories]",
@@ -77,6 +77,7 @@ release_options = with_options(
     ),
     click.option(
         "--public-test",
+        "public",
         is_flag=True,
         help="All real records given are public, so that the report costs nothing.",
     ),
@@ -96,6 +97,7 @@ release_options = with_options(
 )
 """A decorator for the options of the evaluation of a release."""
 _READ = ("real", "test", "holdout", "schema")
+_OF_BUDGET = ("epsilon", "delta", "adjacency")
 
 
 def is_release(name: str | None) -> TypeGuard[str]:
@@ -130,16 +132,25 @@ def evaluated(
         raise ValueError(
             f"Expected --output to be another file than those that are read, got {str(output)!r}."
         )
+    from rdpkit.mechanisms.evaluation.utility import (  # noqa: PLC0415  (it imports scikit-learn)
+        evaluate_release,
+    )
+    from rdpkit.mechanisms.evaluation.utility.outputs import (  # noqa: PLC0415
+        utility_markdown,
+        utility_page,
+    )
     from rdpkit.mechanisms.evaluation.utility.trained import PROGRESS  # noqa: PLC0415
 
+    asked = {n: v for n, v in given.items() if v is not None and n not in _OF_BUDGET}
     with work_shown() as work:
         before = PROGRESS.set(lambda done, total: work.show("models", done, total))
         try:
-            report = _report(release, given, data_dir)
+            report = evaluate_release(release, **asked, budget=_budget(given), directory=data_dir)
         finally:
             PROGRESS.reset(before)
     if output is not None:
-        write_whole(output, _text(report, output.suffix.lower()))
+        written = {".html": utility_page, ".md": utility_markdown, ".json": _json}
+        write_whole(output, written[output.suffix.lower()](report))
     if output_format == "json":
         click.echo(as_json(report.as_dict()))
     else:
@@ -150,26 +161,8 @@ def evaluated(
         raise click.exceptions.Exit(OUT_OF_REACH)
 
 
-def _report(release: str, given: dict[str, Any], data_dir: Path | None) -> UtilityReport:
-    from rdpkit.mechanisms.evaluation.utility import (  # noqa: PLC0415  (it imports scikit-learn)
-        ROWS,
-        evaluate_release,
-    )
-
-    return evaluate_release(
-        release,
-        real=given["real"],
-        test=given["test"],
-        holdout=given["holdout"],
-        target=given["targets"],
-        models=given["models"],
-        schema=given["schema"],
-        public=given["public_test"],
-        budget=_budget(given),
-        seed=given["seed"] or 0,
-        rows=given["rows"] or ROWS,
-        directory=data_dir,
-    )
+def _json(report: UtilityReport) -> str:
+    return as_json(report.as_dict()) + "\n"
 
 
 def summary_lines(report: UtilityReport) -> list[str]:
@@ -180,28 +173,14 @@ def summary_lines(report: UtilityReport) -> list[str]:
         short_rows,
     )
 
-    alarm = alarm_words(report)
-    lines = [alarm] if alarm else []
-    lines.append(cost_words(report)[0])
-    width = max(len(row[0]) for row in short_rows(report))
-    for name, value, _, good in short_rows(report):
-        lines.append(f"{name:{width}}  {value}  (good: {good})")
-    return lines
-
-
-def _text(report: UtilityReport, suffix: str) -> str:
-    from rdpkit.mechanisms.evaluation.utility.outputs import (  # noqa: PLC0415
-        utility_markdown,
-        utility_page,
-    )
-
-    if suffix == ".html":
-        return utility_page(report)
-    return utility_markdown(report) if suffix == ".md" else as_json(report.as_dict()) + "\n"
+    alarm, rows = alarm_words(report), short_rows(report)
+    width = max(len(row[0]) for row in rows)
+    found = [f"{name:{width}}  {value}  (good: {good})" for name, value, _, good in rows]
+    return [*([alarm] if alarm else []), cost_words(report)[0], *found]
 
 
 def _budget(given: dict[str, Any]) -> Any:
-    asked = {name: given[name] for name in ("epsilon", "delta", "adjacency")}
+    asked = {name: given[name] for name in _OF_BUDGET}
     if all(value is None for value in asked.values()):
         return None
     lacking = [f"--{name}" for name, value in asked.items() if value is None]

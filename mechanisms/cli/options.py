@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 # Names of options that differ from those of their variables.
-_NAMES = {"mechanism_options": "option", "targets": "target", "models": "model"}
+_NAMES = {"mechanism_options": "option", "models": "model", "public": "public-test"}
 # No number of records has so many digits.
 _DIGITS = 19
 
@@ -117,12 +117,22 @@ def refusals_of_ledgers() -> Iterator[None]:
         raise CommandError(str(error), status=OUT_OF_REACH) from None
 
 
-def warn_of_earlier(output: Path) -> None:
-    """Say, before the work, that a release is replaced, and that what it cost stays spent."""
+def checked_output(
+    output: Path | None,
+    check: Callable[[Path], object],  # Refuses what is no path of such a release
+    *read: str | Path,  # Files that the release is made from
+) -> Path:
+    """Where a release goes; a warning says that what an earlier one there has cost stays spent."""
+    if output is None:
+        raise ValueError("Expected --output: a release that is not kept is of no use.")
+    check(output)
+    if output.absolute() in [Path(one).absolute() for one in read]:
+        raise ValueError(f"Expected --output to be another file than what is read, got {output}.")
     manifest = output.with_suffix(".json")
     if manifest.exists():
         lost = f"{printable(str(manifest))} is of an earlier release, which this one replaces"
         click.echo(f"Warning: {lost}. What that has cost stays spent.", err=True)
+    return output
 
 
 def check_ledger(given: Mapping[str, Any]) -> None:
@@ -155,14 +165,24 @@ def save_charged(made: Release, output: Path, *, ledger: Path | None, dataset: s
 
 def print_release(made: Release, output: Path, output_format: str) -> None:
     """What was released, its guarantee and its verdict."""
-    from rdpkit.mechanisms.experiments.runner import guarantee_of  # noqa: PLC0415 (it imports torch)
     from rdpkit.mechanisms.releases.verdict import verdict_lines  # noqa: PLC0415
 
+    manifest, guarantee = made.manifest, made.guarantee
     if output_format == "json":
-        click.echo(as_json({"file": str(output), **guarantee_of(made)}))
+        described = {
+            "file": str(output),
+            "mechanism": manifest.mechanism,
+            "records": len(made.features),
+            "private": manifest.private,
+            "checks": [check.as_dict() for check in manifest.checks],
+            "reproducible_noise": manifest.reproducible_noise,
+            "guarantee": None if guarantee is None else guarantee.as_dict(),
+            "notes": list(manifest.notes),
+        }
+        click.echo(as_json(described))
         return
     lines = [f"{how_many(len(made.features), 'record')} in {output}"]
-    lines += guarantee_lines(made.guarantee) if made.guarantee is not None else ["no guarantee"]
-    lines += verdict_lines(made.manifest.private, made.manifest.checks)
-    lines += [f"note       {note}" for note in made.manifest.notes]
+    lines += guarantee_lines(guarantee) if guarantee is not None else ["no guarantee"]
+    lines += verdict_lines(manifest.private, manifest.checks)
+    lines += [f"note       {note}" for note in manifest.notes]
     click.echo("\n".join(printable(line) for line in lines))

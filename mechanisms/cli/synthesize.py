@@ -11,6 +11,7 @@ from rdpkit.cli.option_types import NameType
 from rdpkit.cli.output import with_options
 from rdpkit.mechanisms.cli.options import (
     check_ledger,
+    checked_output,
     chosen_experiment,
     counts_of,
     expect,
@@ -21,7 +22,6 @@ from rdpkit.mechanisms.cli.options import (
     refuse,
     running,
     save_charged,
-    warn_of_earlier,
 )
 from rdpkit.mechanisms.cli.tables import (
     is_table,
@@ -111,17 +111,12 @@ def release_images(
         raise ValueError(f"Expected --{', --'.join(missing)} for images.")
     refuse({name: given[name] for name in _FOR_TABLES}, expected="a table", got="images")
     check_ledger(given)
-    if output is None:
-        raise ValueError("Expected --output: a release that is not kept is of no use.")
     from rdpkit.cli.progress import work_shown  # noqa: PLC0415
     from rdpkit.mechanisms.experiments.own_images import synthesize_images  # noqa: PLC0415
     from rdpkit.mechanisms.releases.computation import Computation  # noqa: PLC0415
     from rdpkit.mechanisms.releases.release import check_path  # noqa: PLC0415
 
-    check_path(output)
-    if output.absolute() == Path(source).absolute():
-        raise ValueError(f"Expected --output to be another file than what is read, got {output}.")
-    warn_of_earlier(output)
+    output = checked_output(output, check_path, source)
     with work_shown() as work:
         made = synthesize_images(
             source,
@@ -254,12 +249,9 @@ def synthesize(
     found = chosen_experiment(experiment, list_them=list_them, output_format=output_format)
     if found is None:
         return
-    if output is None:
-        raise ValueError("Expected --output: a release that is not kept is of no use.")
     from rdpkit.mechanisms.releases.release import check_path  # noqa: PLC0415
 
-    check_path(output)
-    warn_of_earlier(output)
+    output = checked_output(output, check_path)
     chosen = found.seeds[0] if seed is None else seed
     with running(data_dir, device) as runner:
         cell = _changed(_one_of(found, setting), noise=noise, counts=counts)

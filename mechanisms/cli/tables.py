@@ -11,7 +11,7 @@ import click
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER
 from rdpkit.cli.output import with_options
 from rdpkit.formats.text import as_json, guarantee_lines, how_many, printable
-from rdpkit.mechanisms.cli.options import check_ledger, refusals_of_ledgers, refuse, warn_of_earlier
+from rdpkit.mechanisms.cli.options import check_ledger, checked_output, refusals_of_ledgers, refuse
 
 if TYPE_CHECKING:
     from rdpkit import Event
@@ -158,20 +158,7 @@ table_options = with_options(
 """A decorator for the options of the release of a table."""
 
 _OF_DRAFTS = ("keep", "paid", "bins")
-_NOT_OF_DRAFTS = (
-    "schema",
-    "epsilon",
-    "delta",
-    "adjacency",
-    "rows",
-    "columns",
-    "person",
-    "most_per_person",
-    "mechanism",
-    "dataset",
-    "ledger",
-    "accept_drafted_schema",
-)
+_OF_BOTH = ("draft_schema", "drop")
 _NEEDED = ("schema", "epsilon", "delta", "adjacency")
 
 
@@ -194,7 +181,8 @@ def release_table(
 ) -> None:
     """Release a table, and print its guarantee."""
     if given["draft_schema"]:
-        refuse({name: given[name] for name in _NOT_OF_DRAFTS}, expected="a release", got="a draft")
+        released = {k: v for k, v in given.items() if k not in (*_OF_DRAFTS, *_OF_BOTH)}
+        refuse(released, expected="a release", got="a draft")
         write_draft(data, given, output=output, output_format=output_format)
         return
     refuse({name: given[name] for name in _OF_DRAFTS}, expected="--draft-schema")
@@ -207,8 +195,6 @@ def release_table(
         raise ValueError(
             f"Expected --mechanism to be marginals for a table, got {given['mechanism']!r}."
         )
-    if output is None:
-        raise ValueError("Expected --output: a release that is not kept is of no use.")
     from rdpkit.cli.progress import work_shown  # noqa: PLC0415
     from rdpkit.mechanisms.data.tables.files import format_of  # noqa: PLC0415
     from rdpkit.mechanisms.data.tables.schema import load_schema  # noqa: PLC0415
@@ -216,11 +202,9 @@ def release_table(
     from rdpkit.mechanisms.releases.files import check_file_path  # noqa: PLC0415
     from rdpkit.mechanisms.releases.verdict import verdict_lines  # noqa: PLC0415
 
-    check_file_path(output)
-    format_of(output)
-    if output.absolute() in (Path(data).absolute(), given["schema"].absolute()):
-        raise ValueError(f"Expected --output to be another file than what is read, got {output}.")
-    warn_of_earlier(output)
+    output = checked_output(
+        output, lambda path: format_of(check_file_path(path)), data, given["schema"]
+    )
     schema = _selected(load_schema(given["schema"]), given)
     charges = _Charges(given, output)
     with work_shown() as work:

@@ -20,12 +20,10 @@ from torch import nn
 
 from rdpkit import _validate
 from rdpkit.mechanisms.parts.threads import training_threads
+from rdpkit.mechanisms.releases.computation import Progress
 
 Augment = Callable[[torch.Tensor, torch.Generator], torch.Tensor]
 """Changes a batch of images at random, drawing from the generator."""
-
-Progress = Callable[[int, int], None]
-"""Called with the number of epochs done and of all epochs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +139,7 @@ def train(
     seed: int,
     device: str = "cpu",  # "cpu", "cuda" or "cuda:0" and the like
     augment: Augment | None = None,  # Required where ``settings.augmentation`` is not "none"
-    progress: Progress | None = None,  # Called after each epoch
+    progress: Progress | None = None,  # Called after each epoch, with how many are done and of all
 ) -> Trained:
     """Train a model in place."""
     if images.ndim != 4 or len(images) != len(labels) or not len(images):
@@ -163,13 +161,14 @@ def train(
             f"to leave records on both sides of {len(x)}",
             settings.validation_fraction,
         )
+    judged = y[order[:held]] if y.ndim == 1 else y[order[:held]].argmax(dim=1)
     x, y = x.to(device), y.to(device)
     validation, training = order[:held].to(device), order[held:]
     model.to(device)
     optimizer = _optimizer(model, settings)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _rate(settings))
     losses: list[float] = []
-    best: tuple[float, int, dict[str, Any] | None] = (-1.0, 0, None)
+    best: tuple[int, int, dict[str, Any] | None] = (-1, 0, None)  # Right answers, epoch, weights
     for epoch in range(1, settings.epochs + 1):
         model.train()
         losses.append(
@@ -182,10 +181,10 @@ def train(
         if progress is not None:
             progress(epoch, settings.epochs)
         if held:
-            accuracy = _share_right(model, x[validation], y[validation], settings.batch_size)
-            if accuracy > best[0]:
+            right = int((predicted(model, x[validation], settings.batch_size) == judged).sum())
+            if right > best[0]:
                 kept = copy.deepcopy(model.state_dict()) if settings.keep == "best" else None
-                best = (accuracy, epoch, kept)
+                best = (right, epoch, kept)
             elif settings.patience is not None and epoch - best[1] >= settings.patience:
                 break
     if best[2] is not None:
@@ -207,8 +206,8 @@ def accuracy(
     if not len(images) or len(images) != len(labels):
         raise _validate.fail("images", f"to be {len(labels)} records, at least one", images.shape)
     model.to(device)
-    x = torch.from_numpy(np.ascontiguousarray(images))
-    return _share_right(model, x, torch.from_numpy(labels), batch_size, device=device)
+    said = predicted(model, torch.from_numpy(np.ascontiguousarray(images)), batch_size, device)
+    return int((said == torch.from_numpy(labels)).sum()) / len(labels)
 
 
 def _targets(labels: NDArray[Any], classes: int, loss: str) -> torch.Tensor:
@@ -288,17 +287,19 @@ def _epoch(
     return total / counted
 
 
-def _share_right(
-    model: nn.Module, x: torch.Tensor, y: torch.Tensor, batch_size: int, device: str | None = None
-) -> float:
+def predicted(
+    model: nn.Module,
+    x: torch.Tensor,  # Records; shape (n, channels, height, width)
+    batch_size: int = 500,
+    device: str | None = None,  # Where the model is; None if the records are there, too
+) -> torch.Tensor:  # Shape (n,)
+    """The number of the largest logit of each record."""
     model.eval()
-    right = 0
+    found = []
     with torch.no_grad():
-        for start in range(0, len(x), batch_size):
-            images, labels = x[start : start + batch_size], y[start : start + batch_size]
+        for images in torch.split(x, batch_size):
             logits = model(images if device is None else images.to(device)).cpu()
             if bool(torch.isnan(logits).any()):
                 raise ValueError("Expected the model's logits to be numbers, got NaN.")
-            expected = labels.cpu() if labels.ndim == 1 else labels.cpu().argmax(dim=1)
-            right += int((logits.argmax(dim=1) == expected).sum())
-    return right / len(x)
+            found.append(logits.argmax(dim=1))
+    return torch.cat(found)

@@ -9,7 +9,7 @@ import json
 import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +18,7 @@ from rdpkit.adjacency import ordinary
 from rdpkit.formats.records import (
     Key,
     ValueKind,
+    as_plain,
     choice,
     did_you_mean,
     integer,
@@ -77,11 +78,11 @@ class PrivacyTarget:
     def counts_policy(self) -> NoisyCounts | PublicCounts:
         """How counts become known."""
         if self.counts == "noisy":
-            epsilon = self.counts_epsilon
-            if epsilon is None:
-                share = SHARE_OF_TARGET
-                epsilon = share if self.target_epsilon is None else share * self.target_epsilon
-            return NoisyCounts(epsilon=epsilon)
+            whole = 1.0 if self.target_epsilon is None else self.target_epsilon
+            share = SHARE_OF_TARGET * whole
+            return NoisyCounts(
+                epsilon=share if self.counts_epsilon is None else self.counts_epsilon
+            )
         return PublicCounts(sizes=None if isinstance(self.counts, str) else self.counts)
 
 
@@ -112,16 +113,16 @@ class Cell:
 
     def key(self, seed: int) -> str:
         """A name for one run that changes with everything that its result depends on."""
-        cell = {**_plain(asdict(self)), "privacy": self._asked_privacy()}
+        cell = {**as_plain(self), "privacy": self._asked_privacy()}
         return _hashed({"cell": cell, "seed": seed})
 
     def release_key(self, seed: int) -> str:
         """A name for a run's release, which runs with other models and training share."""
         return _hashed(
             {
-                "dataset": _plain(self.dataset),
+                "dataset": as_plain(self.dataset),
                 "mechanism": self.mechanism,
-                "options": _plain(self.options),
+                "options": as_plain(self.options),
                 "privacy": self._asked_privacy(),
                 "seed": seed,
             }
@@ -129,7 +130,7 @@ class Cell:
 
     def _asked_privacy(self) -> dict[str, Any]:
         """The privacy target in a run's name, which is as before where nothing is accepted."""
-        found: dict[str, Any] = _plain(asdict(self.privacy))
+        found: dict[str, Any] = as_plain(self.privacy)
         for name in ("accept_epsilon", "counts_epsilon"):
             if found[name] is None:
                 del found[name]
@@ -198,33 +199,23 @@ def selected(
     cells = experiment.cells
     for condition in conditions:
         key, equals, wanted = condition.partition("=")
-        shown_values = {
-            short(value)
-            for cell in cells
-            for name, value in cell.varied.items()
-            if key in (name, name.split(".")[-1])
-        }
-        if not equals or wanted not in shown_values:
-            varied = ", ".join(experiment.cells[0].varied) or "nothing"
-            accepted = (
-                f"one of {', '.join(sorted(shown_values))}"
-                if shown_values
-                else f"a key among {varied}"
-            )
-            known = {name.split(".")[-1] for name in experiment.cells[0].varied}
-            hint = did_you_mean(wanted, shown_values) if shown_values else did_you_mean(key, known)
+        known = {value for cell in cells for value in _shown(cell, key)}
+        if not equals or wanted not in known:
+            varied = experiment.cells[0].varied
+            keys = {name.split(".")[-1] for name in varied}
+            accepted = f"a key among {', '.join(varied) or 'nothing'}"
+            if known:
+                accepted = f"one of {', '.join(sorted(known))}"
+            hint = did_you_mean(wanted, known) if known else did_you_mean(key, keys)
             error = _validate.fail("where", f"to be KEY=VALUE with {accepted}", condition)
             raise ValueError(f"{error}{hint}")
-        cells = tuple(
-            cell
-            for cell in cells
-            if any(
-                short(value) == wanted
-                for name, value in cell.varied.items()
-                if key in (name, name.split(".")[-1])
-            )
-        )
+        cells = tuple(cell for cell in cells if wanted in _shown(cell, key))
     return replace(experiment, cells=cells)
+
+
+def _shown(cell: Cell, key: str) -> list[str]:
+    """The values of a varied key, named in full or by its last part."""
+    return [short(v) for name, v in cell.varied.items() if key in (name, name.split(".")[-1])]
 
 
 def _read(where: str, table: Any, keys: Mapping[str, Key]) -> dict[str, Any]:
@@ -426,14 +417,6 @@ def _training(values: Mapping[str, Any]) -> Training:
         if key not in values:
             raise ValueError(f"expected the key {key}, which is missing.")
     return Settings(**dict(values))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value
 
 
 def shipped_names() -> list[str]:

@@ -14,7 +14,7 @@ from rdpkit.mechanisms.algorithms import find_mechanism
 from rdpkit.mechanisms.algorithms.specification import SCALING, Mechanism
 from rdpkit.mechanisms.data.images import ImageSet, load_images
 from rdpkit.mechanisms.data.images.image_set import CLASSES
-from rdpkit.mechanisms.experiments.preparation import scales_itself
+from rdpkit.mechanisms.experiments.preparation import calibrated, scales_itself
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import public_scaling
@@ -113,7 +113,14 @@ def synthesize_images(
     images = _bounded(images, drawn)
     if checked.get(SCALING, "public") != "public":
         raise _validate.fail("options", f"to have {SCALING} 'public'", dict(options))
-    values, privacy = _calibrated(spec, checked, images, privacy, epsilon=epsilon)
+    values, privacy = calibrated(
+        spec,
+        checked,
+        privacy,
+        tuple(np.bincount(images.labels, minlength=len(images.classes)).tolist()),
+        dimension=images.features.shape[1],
+        target_epsilon=epsilon,
+    )
     values.pop(SCALING, None)
     given: dict[str, Any] = {
         "scaling": _BYTES if scales_itself(spec) else public_scaling(),
@@ -151,31 +158,3 @@ def _features(spec: Mechanism, images: ImageSet) -> Any:
         return images.features
     unit = images.features.astype(np.float32) / np.float32(255.0)
     return unit * np.float32(2.0) - np.float32(1.0) if spec.features == "signed" else unit
-
-
-def _calibrated(
-    spec: Mechanism,
-    options: dict[str, Any],
-    images: ImageSet,
-    privacy: Privacy,
-    *,
-    epsilon: float,
-) -> tuple[dict[str, Any], Privacy]:
-    """Options with the noise that meets the target, and counts that are known once and for all."""
-    known, needed = None, spec.counts_needed(options)
-    if needed is not None:
-        actual = tuple(np.bincount(images.labels, minlength=len(images.classes)).tolist())
-        known = privacy.known_counts(actual, needed)
-        privacy = replace(privacy, counts=known)
-    if privacy.most_per_person is not None:
-        spec = spec.of_persons(privacy.most_per_person)
-    values = spec.calibrate_with(
-        options,
-        known,
-        classes=len(images.classes),
-        dimension=images.features.shape[1],
-        target_epsilon=epsilon,
-        delta=privacy.delta,
-        adjacency=Adjacency.parse(privacy.adjacency),
-    )
-    return dict(values), privacy

@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit import _validate
+from rdpkit import Adjacency, _validate
 from rdpkit.mechanisms.algorithms import find_mechanism
 from rdpkit.mechanisms.algorithms.specification import SCALING, Mechanism
 from rdpkit.mechanisms.data.dataset import Dataset
 from rdpkit.mechanisms.data.published import load_dataset
 from rdpkit.mechanisms.data.table import load_table
 from rdpkit.mechanisms.experiments.experiment import TABLE, Cell
+from rdpkit.mechanisms.parts.counts import Sizes
+from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Scaling, exact_z_score, public_scaling
+from rdpkit.mechanisms.releases.computation import Checkpoint, counts_of_run
 from rdpkit.mechanisms.releases.manifest import Manifest
 from rdpkit.mechanisms.releases.release import Release
 
@@ -147,6 +150,40 @@ def private_records(
 def scales_itself(mechanism: Mechanism) -> bool:
     """Whether a mechanism takes a scaling of records to [0, 1]."""
     return mechanism.features == "unit" and "scaling" in mechanism.arguments()
+
+
+def calibrated(
+    spec: Mechanism,
+    options: Mapping[str, Any],  # As :meth:`Mechanism.check` returns them
+    privacy: Privacy,
+    class_sizes: Sizes,  # The data's own, which are looked at as ``privacy.counts`` says
+    *,
+    dimension: int,  # Features of a record
+    kept: dict[str, dict[str, Any]] | None = None,  # What was found before, which takes no time
+    checkpoint: Checkpoint | None = None,  # From which the release may go on
+    **question: Any,  # ``target_epsilon`` and ``bound`` of :func:`rdpkit.calibrate`
+) -> tuple[dict[str, Any], Privacy]:
+    """Options with the noise that meets a target, and counts that are known once and for all.
+
+    Noise is calibrated by these, and never by others that were read from the data.
+    """
+    known, needed = None, spec.counts_needed(options)
+    if needed is not None:
+        known = counts_of_run(class_sizes, needed, privacy, checkpoint)
+        privacy = replace(privacy, counts=known)
+    if privacy.most_per_person is not None:
+        spec = spec.of_persons(privacy.most_per_person)
+    asked = {
+        "classes": len(class_sizes),
+        "dimension": dimension,
+        "delta": privacy.delta,
+        "adjacency": Adjacency.parse(privacy.adjacency),
+        **question,
+    }
+    found, key = {} if kept is None else kept, repr((spec.name, options, known, asked))
+    if key not in found:
+        found[key] = spec.calibrate_with(options, known, **asked)
+    return dict(found[key]), privacy
 
 
 def tested_records(cell: Cell, scaled: Scaled) -> Floats:

@@ -1,9 +1,8 @@
-"""Results: one row for each finished run, in a file of its own, and summaries of rows."""
+"""Results: a row for each finished run, in the journal of its experiment, and their summaries."""
 
 from __future__ import annotations
 
 import json
-import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,74 +10,27 @@ from pathlib import Path
 from typing import Any
 
 from rdpkit.formats import columns as tables
-from rdpkit.formats.files import write_whole
+from rdpkit.formats.journal import Journal
 from rdpkit.formats.text import rounded_up
-from rdpkit.mechanisms.algorithms import find_mechanism
 from rdpkit.mechanisms.experiments.experiment import Cell, Experiment, short
 
 Row = Mapping[str, Any]
-FORMAT = 1
+ROWS = "rows.journal"
+"""The file of the finished runs of an experiment, in a folder of the experiment's name."""
+EARLIER_ROWS = "rows"
+"""The folder in which earlier versions kept a file for each run."""
 
 
-_NAMES = {
-    str: "a string",
-    int: "an integer",
-    float: "a number",
-    dict: "a table",
-    type(None): "null",
-}
-_TEXT, _NUMBER = (str,), (int, float)
-_KINDS: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys(("experiment", "cell", "dataset", "mechanism", "model", "adjacency"), _TEXT),
-    **dict.fromkeys(("epsilon", "target_epsilon", "published_accuracy"), (*_NUMBER, type(None))),
-    "delta": _NUMBER,
-    "varied": (dict,),
-}
-"""What every row must have for a summary, and of which type."""
-
-
-class Rows:
-    """The rows of one experiment in a folder. Each is written completely or not at all."""
-
-    def __init__(
-        self,
-        folder: Path,  # Made when the first row is written
-    ) -> None:
-        self.folder = folder
-
-    def _path(self, cell: Cell, seed: int) -> Path:
-        return self.folder / f"{cell.key(seed)}.json"
-
-    def find(self, cell: Cell, seed: int) -> Row | None:
-        """The row of a run that has finished, or None."""
-        path = self._path(cell, seed)
-        return read_row(path) if path.exists() else None
-
-    def write(self, cell: Cell, seed: int, row: Row) -> None:
-        """Write the row of a run at once."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({"format": FORMAT, **row}, indent=1, allow_nan=False) + "\n"
-        write_whole(self._path(cell, seed), text.encode())
-
-
-def read_row(path: Path) -> Row:
-    """One row from its file."""
-    try:
-        row = json.loads(path.read_bytes())
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: no row of results: {error}; remove it to run again.") from None
-    if not isinstance(row, dict) or row.get("format") != FORMAT:
-        raise ValueError(f"{path}: expected a row of results of format {FORMAT}.")
-    for key, kinds in _KINDS.items():
-        if key not in row:
-            raise ValueError(f"{path}: the row of results lacks the key {key!r}.")
-        if not isinstance(row[key], kinds):
-            wanted = " or ".join(_NAMES[kind] for kind in kinds)
-            raise ValueError(f"{path}: expected {key} to be {wanted}, got {row[key]!r:.80}.")
-    accuracy = row.get("accuracy")
-    if not isinstance(accuracy, (int, float)) or not 0.0 <= accuracy <= 1.0:
-        raise ValueError(f"{path}: expected accuracy in [0, 1], got {accuracy!r}.")
-    return row
+def finished_runs(
+    folder: Path,  # Of one experiment
+) -> Journal:
+    """The rows of finished runs, by :meth:`Cell.key`."""
+    if (folder / EARLIER_ROWS).is_dir():
+        raise ValueError(
+            f"{folder / EARLIER_ROWS}: results of an earlier version of rdpkit, a file each, "
+            f"are not read: now all are in {ROWS}. Move that folder away, or choose another one."
+        )
+    return Journal(folder / ROWS, mark="rdpkit-rows-1", kind="row")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +47,7 @@ class Summary:
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
-            **{k: v for k, v in self.row.items() if k not in ("format", "cell")},
+            **{k: v for k, v in self.row.items() if k != "cell"},
             "seeds": self.seeds,
             "mean_accuracy": self.mean,
             "std_accuracy": self.std,
@@ -129,21 +81,14 @@ def summarise(rows: Iterable[Row]) -> list[Summary]:
 
 def published_for(experiment: Experiment, cell: Cell) -> float | None:
     """The accuracy that the source printed for a cell, by its varied values joined by commas."""
-    key = ",".join(_written(value) for value in cell.varied.values())
-    return experiment.published.get(key)
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, float) and math.isfinite(value):
-        return f"{value:g}"
-    return short(value)
+    return experiment.published.get(",".join(map(short, cell.varied.values())))
 
 
 def columns(rows: Sequence[Row]) -> dict[str, list[Any]]:
     """Rows as columns of a table; varied values get columns of their own."""
-    flat = [{**{k: v for k, v in row.items() if k not in ("varied", "format")}} for row in rows]
+    flat = [{k: v for k, v in row.items() if k != "varied"} for row in rows]
     for target, row in zip(flat, rows, strict=True):
-        for key, value in row.get("varied", {}).items():
+        for key, value in row["varied"].items():
             target[key] = json.dumps(value) if isinstance(value, (dict, list)) else value
     names = list(dict.fromkeys(name for row in flat for name in row))
     return {name: [row.get(name) for row in flat] for name in names}
@@ -182,7 +127,7 @@ def cells(summary: Summary) -> tuple[str, ...]:
     return (
         row["dataset"],
         row["mechanism"],
-        kind(summary),
+        row["kind"],
         varied,
         "none" if epsilon is None else rounded_up(epsilon),
         "" if epsilon is None else f"{row['delta']:g}",
@@ -195,24 +140,12 @@ def cells(summary: Summary) -> tuple[str, ...]:
     )
 
 
-def kind(summary: Summary) -> str:
-    """What was released; rows of earlier versions do not say it themselves."""
-    found = summary.row.get("kind")
-    if found is None:
-        try:
-            found = find_mechanism(summary.row["mechanism"]).kind
-        except ValueError:
-            found = ""
-    return str(found)
-
-
 def private(summary: Summary) -> str:
     """Whether the manifests call the releases private, and what speaks against it."""
     row = summary.row
     if row["epsilon"] is None:
         return "no guarantee"
-    if row.get("private"):
+    if row["private"]:
         return "yes"
-    failed = row.get("failed_checks")
-    reasons = [_REASONS.get(str(name), str(name)) for name in failed or ()]
+    reasons = [_REASONS.get(name, name) for name in row["failed_checks"]]
     return "no" if not reasons else "no: " + ", ".join(reasons)

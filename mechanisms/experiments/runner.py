@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +15,23 @@ import numpy as np
 import rdpkit
 from rdpkit.mechanisms.algorithms import find_mechanism
 from rdpkit.mechanisms.algorithms.specification import SCALING
-from rdpkit.mechanisms.data.dataset import Dataset
 from rdpkit.mechanisms.evaluation.training import Augment, accuracy, seeded, train
 from rdpkit.mechanisms.experiments.experiment import READER, Cell, Experiment
 from rdpkit.mechanisms.experiments.preparation import (
     Scaled,
     as_inputs,
+    calibrated,
     load,
     private_records,
     scale,
     tested_records,
     training_records,
 )
-from rdpkit.mechanisms.experiments.rows import Row, Rows, published_for
+from rdpkit.mechanisms.experiments.rows import Row, finished_runs, published_for
 from rdpkit.mechanisms.models import build_model
-from rdpkit.mechanisms.parts.counts import KnownCounts
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.mechanisms.releases.computation import Checkpoint, Computation, counts_of_run
+from rdpkit.mechanisms.releases.computation import Checkpoint, Computation
 from rdpkit.mechanisms.releases.manifest import Manifest
 from rdpkit.mechanisms.releases.release import Release
 
@@ -67,8 +66,8 @@ class Runner:
     def run(
         self,
         experiment: Experiment,  # What to run
-        # The folder of results; rows go to ``results / NAME / rows``, and checkpoints to ``results
-        # / NAME / unfinished``.
+        # The folder of results; rows go to ``results / NAME / rows.journal``, and checkpoints to
+        # ``results / NAME / unfinished``.
         results: Path,
     ) -> Outcome:
         """Run what has not been run yet; each finished run is written at once.
@@ -78,22 +77,22 @@ class Runner:
         or the training fails. The rows of finished runs are kept.
         """
         folder = results / experiment.name
-        store = Rows(folder / "rows")
+        finished = finished_runs(folder)
         total = len(experiment.cells) * len(experiment.seeds)
         rows: list[Row] = []
         resumed = 0
         last = {cell.release_key(seed): i for i, (cell, seed) in enumerate(experiment.runs())}
         for number, (cell, seed) in enumerate(experiment.runs()):
             self.report("runs", number, total)
-            row = store.find(cell, seed)
-            key = cell.release_key(seed)
+            run, key = cell.key(seed), cell.release_key(seed)
             checkpoint = Checkpoint(folder / "unfinished" / f"{key}.npz", run=key)
-            if row is None:
-                row = self.one(experiment, cell, seed, checkpoint=checkpoint)
-                store.write(cell, seed, row)
-            else:
+            if run in finished:
+                rows.append(finished.get(run))
                 resumed += 1
-            rows.append(row)
+            else:
+                rows.append(self.one(experiment, cell, seed, checkpoint=checkpoint))
+                folder.mkdir(parents=True, exist_ok=True)
+                finished.add(run, rows[-1], name=run)
             # Runs that train other models on the same release continue from the checkpoint, too.
             if number == last[key]:
                 checkpoint.clear()
@@ -108,8 +107,8 @@ class Runner:
         release = self.synthesize(cell, seed, checkpoint=checkpoint)
         synthesised = time.perf_counter()
         measured = self.evaluate(cell, release, seed)
-        guarantee = release.guarantee
-        finite = guarantee is not None and math.isfinite(guarantee.epsilon)
+        found = release.guarantee
+        guarantee = found if found is not None and math.isfinite(found.epsilon) else None
         return {
             "experiment": experiment.name,
             "cell": cell.key(-1),
@@ -118,9 +117,9 @@ class Runner:
             "model": cell.model,
             "adjacency": cell.privacy.adjacency.value,
             "delta": cell.privacy.delta,
-            "target_epsilon": _finite(cell.privacy.target_epsilon),
-            "epsilon": guarantee.epsilon if guarantee is not None and finite else None,
-            "bound": guarantee.bound if guarantee is not None and finite else None,
+            "target_epsilon": cell.privacy.target_epsilon,
+            "epsilon": None if guarantee is None else guarantee.epsilon,
+            "bound": None if guarantee is None else guarantee.bound,
             "private": release.manifest.private,
             "failed_checks": sorted(
                 {check.name for check in release.manifest.checks if check.status == "fails"}
@@ -168,13 +167,20 @@ class Runner:
             accept_epsilon=cell.privacy.accept_epsilon,
             counts=cell.privacy.counts_policy(),
         )
-        known = None
-        if cell.privacy.target_epsilon is not None:
-            needed = mechanism.counts_needed(cell.options)
-            if needed is not None:
-                known = counts_of_run(data.class_sizes, needed, privacy, checkpoint)
-                privacy = replace(privacy, counts=known)
-        options = self.options(cell, data, known)
+        target = cell.privacy.target_epsilon
+        options = mechanism.check(cell.options, calibrated=target is not None)
+        if target is not None:
+            options, privacy = calibrated(
+                mechanism,
+                options,
+                privacy,
+                data.class_sizes,
+                dimension=data.train_features.shape[1],
+                kept=self._options,
+                checkpoint=checkpoint,
+                target_epsilon=target,
+                bound=cell.privacy.bound,
+            )
         records, scaling = private_records(mechanism, options.pop(SCALING, "public"), scaled)
         given: dict[str, Any] = {
             "scaling": scaling,
@@ -191,34 +197,6 @@ class Runner:
             ),
         }
         return mechanism.run(records, data.train_labels, given)
-
-    def options(
-        self,
-        cell: Cell,  # The setting
-        data: Dataset,  # Its data set, of which only public numbers are used
-        # The numbers of records that the mechanism needs, if it needs any. Noise is calibrated by
-        # these, and never by others that were read from the data.
-        known: KnownCounts | None,
-    ) -> dict[str, Any]:
-        """The mechanism's options, with the noise that meets the cell's target."""
-        target = cell.privacy.target_epsilon
-        mechanism = find_mechanism(cell.mechanism)
-        options = mechanism.check(cell.options, calibrated=target is not None)
-        if target is None:
-            return options
-        key = f"{cell.mechanism}{options}{cell.privacy}{cell.dataset}{known}"
-        if key not in self._options:
-            self._options[key] = mechanism.calibrate_with(
-                options,
-                known,
-                classes=len(data.classes),
-                dimension=data.train_features.shape[1],
-                target_epsilon=target,
-                delta=cell.privacy.delta,
-                adjacency=cell.privacy.adjacency,
-                bound=cell.privacy.bound,
-            )
-        return dict(self._options[key])
 
     def evaluate(self, cell: Cell, release: Release, seed: int) -> dict[str, Any]:
         """Train the cell's model on a release, and measure its accuracy on real test records."""
@@ -265,10 +243,6 @@ def _planned(cell: Cell, manifest: Manifest) -> dict[str, Any]:
     raise RuntimeError(f"The manifest of a planned release does not state {name}.")
 
 
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
-
-
 def _augmentation(cell: Cell) -> Augment:
     """One random operation for each batch; digits are never mirrored."""
     from rdpkit.mechanisms.parts.augmentation import OPERATIONS, augment_each  # noqa: PLC0415
@@ -276,17 +250,3 @@ def _augmentation(cell: Cell) -> Augment:
     digits = cell.dataset["name"] in ("digits", "mnist")
     operations = tuple(o for o in OPERATIONS if not (digits and o == "flip"))
     return functools.partial(augment_each, operations=operations)
-
-
-def guarantee_of(release: Release) -> Mapping[str, Any]:
-    """A release's mechanism, guarantee and notes as plain values."""
-    guarantee = release.guarantee
-    return {
-        "mechanism": release.manifest.mechanism,
-        "records": len(release.features),
-        "private": release.manifest.private,
-        "checks": [check.as_dict() for check in release.manifest.checks],
-        "reproducible_noise": release.manifest.reproducible_noise,
-        "guarantee": None if guarantee is None else guarantee.as_dict(),
-        "notes": list(release.manifest.notes),
-    }

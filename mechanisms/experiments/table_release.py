@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from rdpkit import Adjacency, Composed, Event, Group, Guarantee, _validate
+from rdpkit.mechanisms.algorithms.marginals import SPEC, codes_like
 from rdpkit.mechanisms.data.dataset import Source
+from rdpkit.mechanisms.data.tables.encoding import check_columns, decode, encode
+from rdpkit.mechanisms.data.tables.files import format_of, read, write
+from rdpkit.mechanisms.data.tables.schema import Schema, load_schema
+from rdpkit.mechanisms.experiments.table_domains import DomainSearch, with_fine_parts
 from rdpkit.mechanisms.parts.checks import PrivacyCheck
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
@@ -19,12 +25,6 @@ from rdpkit.mechanisms.releases.computation import Progress
 from rdpkit.mechanisms.releases.files import FileRelease, save_file_release
 from rdpkit.mechanisms.releases.release import guaranteed
 from rdpkit.mechanisms.releases.verdict import delta_check
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from rdpkit.mechanisms.data.tables.schema import Schema
-    from rdpkit.mechanisms.experiments.table_domains import DomainSearch
 
 _UNSTATED: Mapping[str, Any] = {}
 # Share of the noise's budget that counts fine parts, where nobody has stated how ranges are cut.
@@ -77,8 +77,6 @@ class TableRelease:
         OSError
             If a file cannot be written.
         """
-        from rdpkit.mechanisms.data.tables.files import format_of, write  # noqa: PLC0415
-
         return save_file_release(
             path,
             write=lambda target: write(self.table, target),
@@ -158,11 +156,6 @@ def synthesize_table(
         If an argument is not accepted, the schema is an unconfirmed draft, or a column of the
         schema is not there.
     """
-    from rdpkit.mechanisms.algorithms.marginals import SPEC  # noqa: PLC0415
-    from rdpkit.mechanisms.data.tables.encoding import check_columns  # noqa: PLC0415
-    from rdpkit.mechanisms.data.tables.files import read  # noqa: PLC0415
-    from rdpkit.mechanisms.experiments.table_domains import with_fine_parts  # noqa: PLC0415
-
     public = _checked_schema(schema)
     _check_confirmed(public, accept=accept_drafted_schema)
     source_of_noise = NoiseSource.system() if noise is None else noise
@@ -209,10 +202,6 @@ def _synthetic(
     table: pa.Table, schema: Schema, *, options: Any, noise: NoiseSource, progress: Progress | None
 ) -> tuple[pa.Table, float]:
     """Synthetic records, and the noisy number of private ones."""
-    from rdpkit.mechanisms.algorithms.marginals import codes_like  # noqa: PLC0415
-    from rdpkit.mechanisms.data.tables.encoding import decode, encode  # noqa: PLC0415
-    from rdpkit.mechanisms.experiments.table_domains import with_fine_parts  # noqa: PLC0415
-
     fine, ordered = with_fine_parts(schema) if options.shares.parts else (schema, [])
     made, records = codes_like(
         encode(table, fine), fine.domain, options=options, noise=noise, ordered=ordered,
@@ -223,7 +212,6 @@ def _synthetic(
 
 
 def _checked_schema(given: Any) -> Schema:
-    from rdpkit.mechanisms.data.tables.schema import Schema, load_schema  # noqa: PLC0415
 
     if isinstance(given, Schema):
         return given
@@ -236,8 +224,6 @@ def _checked_schema(given: Any) -> Schema:
 
 def _search(schema: Schema, privacy: Privacy) -> DomainSearch:
     """How domains are found; a hundredth of delta is for names that only one person has."""
-    from rdpkit.mechanisms.experiments.table_domains import DomainSearch  # noqa: PLC0415
-
     return DomainSearch(
         schema=schema,
         delta_of_names=privacy.delta / 100.0 / (privacy.most_per_person or 1),
@@ -248,8 +234,6 @@ def _search(schema: Schema, privacy: Privacy) -> DomainSearch:
 
 def _event(options: Any, search: DomainSearch) -> Composed:
     """What is released of a person with one record: rounds of counts, and domains."""
-    from rdpkit.mechanisms.algorithms.marginals import SPEC  # noqa: PLC0415
-
     assert SPEC.event is not None
     rounds = (part for _, part in SPEC.event(options, (), 0).parts())
     return Composed(events=(*rounds, *search.events(options.noise_std)))
@@ -259,8 +243,6 @@ def _calibrated(
     options: Mapping[str, Any], search: DomainSearch, privacy: Privacy, epsilon: float
 ) -> dict[str, Any]:
     """Options with the least noise with which rounds and domains together meet the target."""
-    from rdpkit.mechanisms.algorithms.marginals import SPEC  # noqa: PLC0415
-
     _validate.positive("epsilon", epsilon)
     # A name that only one person has is shown with a probability that is taken from delta.
     without_names = replace(search, delta_of_names=0.0)
@@ -283,8 +265,6 @@ def _calibrated(
 
 def of_each_person(table: pa.Table, person: str, most: int, noise: NoiseSource) -> pa.Table:
     """Records of each person, so many at most, at random; records of nobody are left out."""
-    import pyarrow as pa  # noqa: PLC0415
-
     if person not in table.column_names:
         raise ValueError(f"Expected person to be a column of the table, got {person!r}.")
     who = table[person].combine_chunks().dictionary_encode()

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -56,6 +57,10 @@ class Journal:
     def __contains__(self, key: str) -> bool:
         """Whether there is an entry of this key."""
         return key in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys of all entries that can be looked up, the oldest first."""
+        return iter(self._places)
 
     @property
     def damaged(self) -> tuple[str, ...]:

@@ -51,6 +51,23 @@ batch_size = 32
 """
 
 
+# Without calibration, which takes most of the time, and with little training.
+NOISELESS = (
+    ("epochs = 5", "epochs = 1"),
+    ('name = "dpcda"', 'name = "noiseless-mixing"'),
+    ('"privacy.target_epsilon" = [5.0, 50.0]', '"mechanism.order_of_mixture" = [1, 16]'),
+    ("order_of_mixture = 16", "order_of_mixture = 8"),
+)
+
+
+def one_target(epsilon, more=""):
+    """Changes of the small experiment that leave it one setting."""
+    return (
+        ('[vary]\n"privacy.target_epsilon" = [5.0, 50.0]', ""),
+        ("delta = 1e-5", f"delta = 1e-5\ntarget_epsilon = {epsilon}{more}"),
+    )
+
+
 @pytest.fixture(autouse=True)
 def one_thread():
     before = torch.get_num_threads()

@@ -4,8 +4,7 @@ import pytest
 
 from rdpkit.mechanisms.experiments.rows import Summary
 from tests.cli.commands import printed_by
-from tests.mechanisms.cli.test_synthesize import NOISELESS
-from tests.mechanisms.conftest import digits  # noqa: F401 - a fixture
+from tests.mechanisms.conftest import NOISELESS, digits  # noqa: F401 - a fixture
 
 pytest.importorskip("matplotlib", reason="pictures need matplotlib")
 

@@ -7,9 +7,9 @@ import pytest
 from leaderboard import leaderboard
 
 from rdpkit.mechanisms.cli.evaluate import evaluate
+from rdpkit.mechanisms.experiments.rows import finished_runs
 from tests.cli.commands import printed_by
-from tests.mechanisms.cli.test_synthesize import NOISELESS
-from tests.mechanisms.conftest import digits  # noqa: F401 - a fixture
+from tests.mechanisms.conftest import NOISELESS, digits  # noqa: F401 - a fixture
 
 
 @pytest.mark.thorough
@@ -23,31 +23,29 @@ def test_what_was_measured_is_ranked(digits, tmp_path):  # noqa: F811
     assert len(markdown) == 4
     assert len({line.count("|") for line in markdown}) == 1
     assert "no guarantee" in printed_by(leaderboard, tmp_path / "r")
-    rows = sorted((tmp_path / "r").rglob("rows/*.json"))
-    for path in rows:
-        row = json.loads(path.read_text())
+    (path,) = (tmp_path / "r").rglob("rows.journal")
+    kept = path.read_bytes()
+    journal = finished_runs(path.parent)
+    for key in journal:
+        row = journal.get(key)
         row["varied"] = {"model.name": "<img src=x>|`a` [b](c)"} | row["varied"]
-        path.write_text(json.dumps(row))
+        journal.add(key, row, name=key)
     escaped = printed_by(leaderboard, tmp_path / "r", "--markdown").splitlines()
     assert len(escaped) == 4
     assert {line.count("|") for line in escaped} == {13}
     assert not any(c in "".join(escaped[2:]) for c in "<>`[(")
-    for number, (key, value) in enumerate([("dataset", None), ("epsilon", "x"), ("varied", 1)]):
-        row = json.loads(rows[number].read_text()) | {key: value}
-        if value is None:
-            del row[key]
-        rows[number].write_text(json.dumps(row))
+    path.write_bytes(kept[:-9])
     short = printed_by(leaderboard, tmp_path / "r")
-    assert f"left out: {rows[0]}: the row of results lacks the key 'dataset'." in short
-    assert "expected epsilon to be an integer or a number or null, got 'x'" in short
-    assert "expected varied to be a table, got 1" in short
-    rows[3].write_text("{}")
+    assert f"left out: {path}, line 4" in short.replace("\n", "")
+    path.write_bytes(kept[:9])
     assert "got none of 0" in printed_by(leaderboard, tmp_path / "r", status=2)
+    (path.parent / "rows").mkdir()
+    assert "earlier version" in printed_by(leaderboard, tmp_path / "r", status=2)
 
 
 def _row(**changes):
     row = {
-        "format": 1, "experiment": "e", "dataset": "digits", "mechanism": "dpcda", "model": "mlp",
+        "experiment": "e", "dataset": "digits", "mechanism": "dpcda", "model": "mlp",
         "adjacency": "replace_one", "delta": 1e-5, "target_epsilon": 1.0, "epsilon": 0.9,
         "private": True, "published_accuracy": None, "varied": {}, "seed": 0, "accuracy": 0.5,
         "kind": "synthetic records", "failed_checks": [],
@@ -65,10 +63,11 @@ def test_ceilings_stand_beside_releases_with_what_is_private(tmp_path):
         {"cell": "d", "mechanism": "original", "kind": "real records", "accuracy": 0.97, **none},
         {"cell": "e", "mechanism": "noiseless-mixing", "accuracy": 0.9, **none},
     ]
-    folder = tmp_path / "r" / "e" / "rows"
+    folder = tmp_path / "r" / "e"
     folder.mkdir(parents=True)
+    journal = finished_runs(folder)
     for number, changes in enumerate(kinds):
-        (folder / f"{number}.json").write_text(json.dumps(_row(**changes)))
+        journal.add(str(number), _row(**changes), name=str(number))
     lines = [
         [html.unescape(cell.strip()) for cell in line.strip("|").split("|")]
         for line in printed_by(leaderboard, tmp_path / "r", "--markdown").splitlines()

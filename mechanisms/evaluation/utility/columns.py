@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
@@ -51,8 +52,7 @@ class Cells:
 
     def shares(self, column: SampleColumn) -> NDArray[np.float64]:
         """The share of the records in each cell."""
-        counts = np.bincount(self.codes(column), minlength=self.size)
-        return counts / max(1, len(column.values))
+        return shares(self.codes(column), self.size)
 
 
 def cells_of(column: SampleColumn) -> Cells:
@@ -115,10 +115,6 @@ class Marginals:
     single: tuple[MarginalError, ...]
     pairs: tuple[MarginalError, ...]
     left_out: int  # How many columns were not compared, because there are too many
-
-    def worst(self, distances: Sequence[MarginalError], count: int) -> list[MarginalError]:
-        """The largest errors, the largest first."""
-        return sorted(distances, key=lambda one: -one.error)[:count]
 
 
 def mean(values: Sequence[float | None]) -> float | None:
@@ -306,38 +302,30 @@ def histograms(synthetic: Sample, real: Sample, *, most: int = 24) -> tuple[Hist
 
 def _summary(made: SampleColumn, true: SampleColumn) -> ColumnSummary:
     missing = (float(made.missing.mean()), float(true.missing.mean()))
+    found = ColumnSummary(name=made.name, kind=made.kind, missing=missing)
     if made.kind == "category":
-        counts: dict[str, int] = {}
-        for value in true.values[~true.missing]:
-            counts[value] = counts.get(value, 0) + 1
+        counts = Counter(true.values[~true.missing])
         known = set(made.values[~made.missing])
-        lost = sorted(set(counts) - known, key=lambda v: (-counts[v], v))
         invented = known - set(counts)
-        outside = float(np.mean([v in invented for v in made.values]))
-        return ColumnSummary(
-            name=made.name,
-            kind=made.kind,
-            missing=missing,
-            lost=tuple(lost),
+        return replace(
+            found,
+            lost=tuple(sorted(set(counts) - known, key=lambda v: (-counts[v], v))),
             invented=tuple(sorted(invented)),
-            outside=outside,
+            outside=float(np.mean([v in invented for v in made.values])),
         )
     ours, theirs = made.values[~made.missing], true.values[~true.missing]
     if not ours.size or not theirs.size:
-        return ColumnSummary(name=made.name, kind=made.kind, missing=missing)
+        return found
     low, high = float(theirs.min()), float(theirs.max())
-    return ColumnSummary(
-        name=made.name,
-        kind=made.kind,
-        missing=missing,
-        ranges=(float(ours.min()), float(ours.max()), low, high),
-        means=(float(ours.mean()), float(theirs.mean())),
+    ranges = (float(ours.min()), float(ours.max()), low, high)
+    means = (float(ours.mean()), float(theirs.mean()))
+    return replace(
+        found,
+        ranges=ranges,
+        means=means,
         spreads=(float(ours.std()), float(theirs.std())),
         outside=float(np.mean((ours < low) | (ours > high))),
-        shown=tuple(
-            made.shown(float(v))
-            for v in (ours.min(), ours.max(), low, high, ours.mean(), theirs.mean())
-        ),
+        shown=tuple(made.shown(value) for value in (*ranges, *means)),
     )
 
 

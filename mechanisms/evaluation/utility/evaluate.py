@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,7 @@ from rdpkit.mechanisms.evaluation.utility.columns import (
     marginal_errors,
 )
 from rdpkit.mechanisms.evaluation.utility.membership import MembershipTest, membership_test
-from rdpkit.mechanisms.evaluation.utility.private import (
-    Budget,
-    noisy_averages,
-    with_errors,
-)
+from rdpkit.mechanisms.evaluation.utility.private import Budget, noisy_averages
 from rdpkit.mechanisms.evaluation.utility.reading import (
     Opened,
     fits,
@@ -42,14 +38,13 @@ from rdpkit.mechanisms.evaluation.utility.samples import (
     some_rows,
 )
 from rdpkit.mechanisms.evaluation.utility.trained import (
-    TargetScores,
+    ROWS,
     TrainingPlan,
     chosen_targets,
     target_scores,
 )
 from rdpkit.mechanisms.parts.noise import NoiseSource
 
-ROWS = 10_000
 _TEST_SHARE = 0.3  # Of the real records, where no test records are given
 
 
@@ -149,35 +144,44 @@ def evaluate_release(
     samples = _samples(
         {_RELEASE: made, _REAL: opened, _TEST: asked, _HOLDOUT: others}, schema=stated
     )
-    targets = chosen_targets(samples[_RELEASE], target)
-    plan = TrainingPlan(targets=targets, models=tuple(models), seed=seed)
-    names = (opened.name, "30 % of the real records" if asked is None else asked.name)
-    if budget is not None:
-        return _private(made, samples, plan, budget=budget, rows=rows, names=names)
-    described = None if made.table is None else stated
-    return _open(made, samples, plan, schema=described, public=public, rows=rows, names=names)
-
-
-def _open(
-    made: Opened,
-    samples: dict[str, Sample],
-    plan: TrainingPlan,
-    *,
-    schema: Schema | None,
-    public: bool,
-    rows: int,
-    names: tuple[str, str],
-) -> UtilityReport:
-    """The report of public records, or one that is not to be published."""
-    rng = np.random.default_rng(plan.seed)
     synthetic, real = samples[_RELEASE], samples[_REAL]
-    facts = _facts(made, synthetic)
+    plan = TrainingPlan(
+        targets=chosen_targets(synthetic, target), models=tuple(models), seed=seed, rows=rows
+    )
+    about = {
+        "release": _facts(made, synthetic),
+        "real": opened.name,
+        "real_records": real.rows,
+        "seed": seed,
+        "notes": _notes(made, synthetic),
+    }
+    if budget is not None:
+        return UtilityReport(
+            test="all real records", **about, **_private(synthetic, real, plan, budget)
+        )
+    return UtilityReport(
+        cost=Cost(kind="public" if public else "unaccounted"),
+        test="30 % of the real records" if asked is None else asked.name,
+        columns=column_summaries(synthetic, real, None if made.table is None else stated),
+        correlations=correlations(synthetic, real),
+        histograms=histograms(synthetic, real),
+        pictures=pictures(synthetic, real),
+        **about,
+        **_open(made, samples, plan),
+    )
+
+
+def _open(made: Opened, samples: Mapping[str, Sample], plan: TrainingPlan) -> dict[str, Any]:
+    """What chance takes part in, of a report of public records, or one not to be published."""
+    rng = np.random.default_rng(plan.seed)
+    guarantee = None if made.manifest is None else made.manifest.guarantee
+    synthetic, real = samples[_RELEASE], samples[_REAL]
     train, test = real, samples.get(_TEST)
     if test is None:
         order = rng.permutation(real.rows)
         cut = max(1, round(_TEST_SHARE * real.rows))
         test, train = real.taken(np.sort(order[:cut])), real.taken(np.sort(order[cut:]))
-    learned, known, judged = (some_rows(one, rows, rng) for one in (synthetic, train, test))
+    learned, known, judged = (some_rows(one, plan.rows, rng) for one in (synthetic, train, test))
     targets = tuple(
         target_scores(
             learned,
@@ -185,7 +189,7 @@ def _open(
             judged,
             target=name,
             plan=plan,
-            guarantee=facts.guarantee,
+            guarantee=guarantee,
             everybody=train,
         )
         for name in plan.targets
@@ -196,41 +200,17 @@ def _open(
             synthetic,
             real,
             samples[_HOLDOUT],
-            guarantee=facts.guarantee,
+            guarantee=guarantee,
             rng=rng,
             within=None if made.arrays is None else synthetic.columns[-1].name,
         )
-    return UtilityReport(
-        release=facts,
-        cost=Cost(kind="public" if public else "unaccounted"),
-        real_records=real.rows,
-        targets=targets,
-        marginals=marginal_errors(synthetic, real, rng=rng),
-        columns=column_summaries(synthetic, real, schema),
-        correlations=correlations(synthetic, real),
-        histograms=histograms(synthetic, real),
-        membership=membership,
-        seed=plan.seed,
-        notes=_notes(made, synthetic),
-        pictures=pictures(synthetic, real),
-        real=names[0],
-        test=names[1],
-    )
+    marginals = marginal_errors(synthetic, real, rng=rng)
+    return {"targets": targets, "membership": membership, "marginals": marginals}
 
 
-def _private(
-    made: Opened,
-    samples: dict[str, Sample],
-    plan: TrainingPlan,
-    *,
-    budget: Budget,
-    rows: int,
-    names: tuple[str, str],
-) -> UtilityReport:
-    """A report of which every number that depends on real records has noise."""
-    rng = np.random.default_rng(plan.seed)
-    synthetic, real = samples[_RELEASE], samples[_REAL]
-    learned = some_rows(synthetic, rows, rng)
+def _private(synthetic: Sample, real: Sample, plan: TrainingPlan, budget: Budget) -> dict[str, Any]:
+    """The numbers of a report that depend on real records, each with noise, and their cost."""
+    learned = some_rows(synthetic, plan.rows, np.random.default_rng(plan.seed))
     if any(synthetic.column(name).kind == "number" for name in plan.targets):
         raise ValueError(
             "Expected categories as targets of a private report, got a column of numbers: an R2 "
@@ -247,31 +227,27 @@ def _private(
     noisy = noisy_averages(
         np.array(exact), records=real.rows, budget=budget, noise=NoiseSource.system()
     )
-    given = iter(float(value) for value in noisy.values)
-    targets = tuple(_with_noise(one, given) for one in scores)
-    return UtilityReport(
-        release=_facts(made, synthetic),
-        cost=Cost(
-            kind="accounted",
-            guarantee=noisy.guarantee,
-            noise_std=noisy.noise_std,
-            event=noisy.event,
-        ),
-        real_records=real.rows,
-        targets=targets,
-        marginals=with_errors(marginals, np.array(list(given))),
-        seed=plan.seed,
-        notes=_notes(made, synthetic),
-        real=names[0],
-        test="all real records",
+    given = iter(noisy.values.tolist())
+    targets = tuple(
+        replace(
+            one,
+            floor=next(given),
+            models=tuple(replace(model, synthetic=next(given)) for model in one.models),
+        )
+        for one in scores
     )
-
-
-def _with_noise(scores: TargetScores, given: Iterator[float]) -> TargetScores:
-    """The same scores with the next of the given numbers, the floor first."""
-    floor = next(given)
-    models = tuple(replace(one, synthetic=next(given)) for one in scores.models)
-    return replace(scores, floor=floor, models=models)
+    single, pairs = (
+        tuple(replace(one, error=next(given)) for one in distances)
+        for distances in (marginals.single, marginals.pairs)
+    )
+    cost = Cost(
+        kind="accounted",
+        guarantee=noisy.guarantee,
+        noise_std=noisy.event.noise_std,
+        event=noisy.event,
+    )
+    marginals = replace(marginals, single=single, pairs=pairs)
+    return {"targets": targets, "marginals": marginals, "cost": cost}
 
 
 def _samples(given: dict[str, Opened | None], *, schema: Schema | None) -> dict[str, Sample]:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 import rdpkit
 from rdpkit import Adjacency, Event, Guarantee, _validate
-from rdpkit.mechanisms.evaluation.utility.columns import MarginalError, Marginals
 from rdpkit.mechanisms.evaluation.utility.samples import Sample, SampleColumn
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.scattering import scattering
@@ -53,8 +52,7 @@ class Noisy:
     """Numbers with noise, and what they cost."""
 
     values: NDArray[np.float64]  # In [0, 1]
-    noise_std: float  # Standard deviation of the noise on each
-    event: Event  # What was released
+    event: rdpkit.Gaussian  # What was released
     guarantee: Guarantee  # Of all of them together
 
 
@@ -73,35 +71,25 @@ def noisy_averages(
     """
     _validate.integer("records", records)
     moved = math.sqrt(len(values)) / records * _ROUNDING
-    found = rdpkit.calibrate(
-        rdpkit.Gaussian(noise_std=1.0, record_norm=moved, record_diameter=moved),
-        parameter="noise_std",
-        target_epsilon=budget.epsilon,
-        delta=budget.delta,
-        adjacency=budget.adjacency,
-    )
-    std = cast(rdpkit.Gaussian, found.event).noise_std
+    unit = rdpkit.Gaussian(noise_std=1.0, record_norm=moved, record_diameter=moved)
+    event, guarantee = _calibrated(unit, budget)
     answers = np.array(values, dtype=np.float64)
-    noise.add_normal(answers, std=std)
-    return Noisy(
-        values=np.clip(answers, 0.0, 1.0),
-        noise_std=std,
-        event=found.event,
-        guarantee=found.guarantee,
+    noise.add_normal(answers, std=event.noise_std)
+    return Noisy(values=np.clip(answers, 0.0, 1.0), event=event, guarantee=guarantee)
+
+
+def _calibrated(
+    event: rdpkit.Gaussian, target: Budget | Guarantee
+) -> tuple[rdpkit.Gaussian, Guarantee]:
+    """The event with the least noise that meets a target, and what it guarantees."""
+    found = rdpkit.calibrate(
+        event,
+        parameter="noise_std",
+        target_epsilon=target.epsilon,
+        delta=target.delta,
+        adjacency=target.adjacency,
     )
-
-
-def with_errors(marginals: Marginals, values: NDArray[np.float64]) -> Marginals:
-    """The same marginals with other errors, those of single columns first."""
-    given = iter(float(value) for value in values)
-
-    def replaced(distances: tuple[MarginalError, ...]) -> tuple[MarginalError, ...]:
-        return tuple(
-            MarginalError(columns=d.columns, error=next(given), floor=None) for d in distances
-        )
-
-    single = replaced(marginals.single)
-    return Marginals(single=single, pairs=replaced(marginals.pairs), left_out=marginals.left_out)
+    return cast(rdpkit.Gaussian, found.event), found.guarantee
 
 
 # A linear classifier trained on the real records with noise, at the epsilon of the release.
@@ -115,61 +103,42 @@ _FASTEST, _QUIET = 100.0, 0.3  # Largest step, and the noise that a step may hav
 _POOLS, _SMALLEST, _PIECE = 3, 8, 2_000  # Pools a side; smallest side of an image; images at once
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PrivateLinear:
-    """A linear classifier and its guarantee."""
-
-    weights: NDArray[np.float64]  # The last row is the intercept; shape (d + 1, classes)
-    classes: tuple[str, ...]  # In the order of the columns
-    guarantee: Guarantee  # Of the training
-
-    def predicted(self, rows: NDArray[np.float64]) -> NDArray[np.object_]:
-        """The class of each row."""
-        said = (_short(rows) @ self.weights).argmax(axis=1)
-        return np.asarray(np.array(self.classes, dtype=object)[said], np.object_)
-
-
-def noise_for(epsilon: float, delta: float, adjacency: Adjacency) -> tuple[float, Guarantee]:
-    """The noise of one step and the guarantee of all of them.
+def noisy_steps(target: Guarantee) -> tuple[float, Event]:
+    """The noise of one step, and what all of them release.
 
     Guarantee
     ---------
     The sum of clipped gradients has the record norm 1; noise of that size on each of
-    :data:`STEPS` sums, which may depend on each other, costs the guarantee that is returned,
-    ``epsilon`` but for rounding.
+    :data:`STEPS` sums, which may depend on each other, costs the target but for rounding.
     """
-    once = rdpkit.calibrate(
-        rdpkit.Gaussian(noise_std=1.0, record_norm=_NORM),
-        parameter="noise_std",
-        target_epsilon=epsilon,
-        delta=delta,
-        adjacency=adjacency,
-    )
+    once, _ = _calibrated(rdpkit.Gaussian(noise_std=1.0, record_norm=_NORM), target)
     # Gaussian releases add up: as many steps with that much more noise tell as much as one.
-    std = cast(rdpkit.Gaussian, once.event).noise_std * math.sqrt(STEPS)
-    event = rdpkit.Gaussian(noise_std=std, record_norm=_NORM) * STEPS
-    return std, rdpkit.epsilon(event, delta=delta, adjacency=adjacency)
+    std = once.noise_std * math.sqrt(STEPS)
+    return std, rdpkit.Gaussian(noise_std=std, record_norm=_NORM) * STEPS
 
 
 def private_linear(
     rows: NDArray[np.float64],  # Real records; shape (n, d)
     # Their classes; those of other classes are left out record by record; shape (n,)
     answers: NDArray[np.object_],
+    tests: NDArray[np.float64],  # Records to classify; shape (m, d)
     *,
     classes: tuple[str, ...],  # All classes
     target: Guarantee,  # Of the release
     noise: NoiseSource,  # Where the noise comes from
-) -> PrivateLinear:
-    """Train a linear classifier with noise, at the guarantee's epsilon, delta and adjacency.
+) -> NDArray[np.object_]:
+    """What a linear classifier says that is trained with noise, at the guarantee's epsilon.
 
     Assumes
     -------
     ``classes`` and the units of ``rows`` are public, or come from the release. The number of
     records divides the noisy sum and is taken to be public.
     """
-    std, guarantee = noise_for(target.epsilon, target.delta, target.adjacency)
+    std, _ = noisy_steps(target)
+    names = np.array(classes, dtype=object)
     x = _short(rows)
-    hot = (answers[:, None] == np.array(classes, dtype=object)[None, :]).astype(np.float64)
+    hot = (answers[:, None] == names[None, :]).astype(np.float64)
+    # The last row is the intercept; shape (d + 1, classes).
     weights = np.zeros((x.shape[1], len(classes)))
     total, average = np.zeros_like(weights), max(1, len(x))
     # Much noise lowers the learning rate, so that a step moves the weights by little of it.
@@ -188,7 +157,8 @@ def private_linear(
         weights = weights + rate * gradient / average
         if step >= STEPS // 2:
             total += weights
-    return PrivateLinear(weights=total / (STEPS - STEPS // 2), classes=classes, guarantee=guarantee)
+    said = (_short(tests) @ (total / (STEPS - STEPS // 2))).argmax(axis=1)
+    return np.asarray(names[said], np.object_)
 
 
 def private_inputs(sample: Sample) -> Sample:

@@ -20,7 +20,6 @@ from rdpkit.mechanisms.releases.manifest import Manifest, load_manifest
 from rdpkit.mechanisms.releases.release import Release, check_arrays, load_release
 
 TABLES = tuple(FORMATS)
-ARRAYS = (".npz", ".safetensors")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -110,7 +109,7 @@ def open_records(
         return Opened(name=path.name, table=read(path, schema=schema))
     if path.suffix == ".npz":
         return _of_npz(path)
-    accepted = ", ".join((*TABLES, *ARRAYS[:1], "a folder of images", *DATASETS))
+    accepted = ", ".join((*TABLES, ".npz", "a folder of images", *DATASETS))
     raise _validate.fail("records", f"to be a file or a data set, one of {accepted}", str(source))
 
 
@@ -148,30 +147,25 @@ def _of_dataset(name: str, directory: str | Path | None) -> Opened:
 
 def _of_folder(path: Path, like: Manifest | None) -> Opened:
     """Images of a folder, with a folder for each class or files as MNIST has them."""
-    from rdpkit.mechanisms.data.images import load_images  # noqa: PLC0415
+    from rdpkit.mechanisms.data.images import ImageSet, load_images  # noqa: PLC0415
+
+    def part(name: str, found: ImageSet, test: Opened | None = None) -> Opened:
+        arrays = found.features, found.labels
+        return Opened(name=name, arrays=arrays, image=found.image_shape, test=test)
 
     stated = {} if like is None else like.parameters
-    names, shape = stated.get("class_names"), stated.get("image_shape") or (None, None, None)
+    channels, *size = stated.get("image_shape") or (None,)
     train = load_images(
-        path,
-        classes=names,
-        channels=shape[0],
-        image_size=None if shape[0] is None else tuple(shape[1:]),
+        path, classes=stated.get("class_names"), channels=channels, image_size=tuple(size) or None
     )
     test = None
     if (path / "test").is_dir():
-        size, channels = train.image_shape[1:], train.image_shape[0]
+        channels, *size = train.image_shape
         found = load_images(
-            path, part="test", classes=train.classes, image_size=size, channels=channels
+            path, part="test", classes=train.classes, image_size=tuple(size), channels=channels
         )
-        test = Opened(
-            name=f"{path.name} (test)",
-            arrays=(found.features, found.labels),
-            image=found.image_shape,
-        )
-    return Opened(
-        name=path.name, arrays=(train.features, train.labels), image=train.image_shape, test=test
-    )
+        test = part(f"{path.name} (test)", found)
+    return part(path.name, train, test)
 
 
 def _of_npz(path: Path) -> Opened:

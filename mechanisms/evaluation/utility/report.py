@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import rdpkit
 from rdpkit import Event, Guarantee
-from rdpkit.formats.records import as_plain
+from rdpkit.formats.records import as_plain, plain_of
 from rdpkit.formats.tables import event_to_table
 from rdpkit.mechanisms.evaluation.utility.columns import (
     ColumnSummary,
@@ -115,27 +115,18 @@ class UtilityReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON, without the pictures."""
-        release = as_plain(replace(self.release, guarantee=None))
-        cost = as_plain(replace(self.cost, guarantee=None, event=None))
         event = self.cost.event
+        cost = _with_guarantee(replace(self.cost, event=None))
         cost["event"] = None if event is None else event_to_table(event)
-        for table, guarantee in (
-            (release, self.release.guarantee),
-            (cost, self.cost.guarantee),
-        ):
-            table["guarantee"] = None if guarantee is None else guarantee.as_dict()
         membership = None
         if self.membership is not None:
             membership = {**as_plain(self.membership), "refuted": self.refuted}
         return {
             "format": FORMAT,
             "rdpkit": rdpkit.__version__,
-            "release": release,
+            "release": _with_guarantee(self.release),
             "cost": cost,
-            "real": self.real,
-            "test": self.test,
-            "real_records": self.real_records,
-            "targets": as_plain(self.targets),
+            **plain_of(self, ("real", "test", "real_records", "targets")),
             "marginals": {
                 "mean_single_error": self.single_error,
                 "mean_pair_error": self.pair_error,
@@ -146,9 +137,16 @@ class UtilityReport:
             "columns": as_plain(self.columns),
             "correlations": [{**as_plain(one), "error": one.error} for one in self.correlations],
             "membership": membership,
-            "seed": self.seed,
-            "notes": list(self.notes),
+            **plain_of(self, ("seed", "notes")),
         }
+
+
+def _with_guarantee(record: Cost | ReleaseFacts) -> dict[str, Any]:
+    """A record as plain values, and its guarantee as everywhere."""
+    found: dict[str, Any] = as_plain(replace(record, guarantee=None))
+    if record.guarantee is not None:
+        found["guarantee"] = record.guarantee.as_dict()
+    return found
 
 
 def _mean_error(distances: tuple[MarginalError, ...]) -> float:

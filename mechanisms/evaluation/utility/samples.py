@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rdpkit import _validate
-
-if TYPE_CHECKING:
-    from rdpkit.mechanisms.data.tables.schema import Schema
-
+from rdpkit.mechanisms.data.tables.encoding import read_values
+from rdpkit.mechanisms.data.tables.schema import Schema
 
 Kind = Literal["number", "category"]
 Image = tuple[int, int, int]
@@ -131,9 +131,6 @@ def kinds_of(table: Any) -> dict[str, Kind]:
     Whole numbers with few different values, texts and truth values are categories. This is asked
     of the release alone, so that the answer says nothing about the private data.
     """
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
-
     found: dict[str, Kind] = {}
     for name in table.column_names:
         kind = table.schema.field(name).type
@@ -172,8 +169,6 @@ def of_schema(
     where: str,  # What the table is called in errors
 ) -> Sample:
     """The columns of a schema, read as it says. A value that cannot be read is missing."""
-    from rdpkit.mechanisms.data.tables.encoding import read_values  # noqa: PLC0415
-
     _lacks_none(table, schema.names, where)
     units = {"date": "D"}
     return Sample(
@@ -201,7 +196,6 @@ def _lacks_none(table: Any, names: Iterable[str], where: str) -> None:
 
 
 def _unit(kind: Any) -> str:
-    import pyarrow as pa  # noqa: PLC0415
 
     if pa.types.is_date(kind):
         return "D"
@@ -209,7 +203,6 @@ def _unit(kind: Any) -> str:
 
 
 def _values(column: Any, name: str, kind: Kind, where: str) -> NDArray[Any]:
-    import pyarrow as pa  # noqa: PLC0415
 
     if kind == "category":
         return np.array([_text(value) for value in column.to_pylist()], dtype=object)

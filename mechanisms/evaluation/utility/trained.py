@@ -177,26 +177,16 @@ def _by_convnet(
         raise ValueError(f"Expected images with labels for the model {CONVNET!r}, got a table.")
     import torch  # noqa: PLC0415
 
-    from rdpkit.mechanisms.evaluation.training import Training, seeded, train  # noqa: PLC0415
+    from rdpkit.mechanisms.evaluation import training  # noqa: PLC0415
     from rdpkit.mechanisms.models import build_model  # noqa: PLC0415
 
     values, codes = _coded(answers)
-    shape = (len(rows), *image)
-    with seeded(seed):
+    images, asked = (part.astype(np.float32).reshape(len(part), *image) for part in (rows, tests))
+    with training.seeded(seed):
         model = build_model(CONVNET, image[0], image[1:], len(values))
-        train(
-            model,
-            rows.astype(np.float32).reshape(shape),
-            codes,
-            settings=Training(epochs=8, batch_size=64),
-            classes=len(values),
-            seed=seed,
-        )
-    model.eval()
-    inputs = torch.from_numpy(tests.astype(np.float32).reshape(len(tests), *image))
-    with torch.no_grad():
-        said = torch.cat([model(part) for part in torch.split(inputs, 500)])
-    return np.asarray(values[said.argmax(dim=1).numpy()])
+        settings = training.Training(epochs=8, batch_size=64)
+        training.train(model, images, codes, settings=settings, classes=len(values), seed=seed)
+    return np.asarray(values[training.predicted(model, torch.from_numpy(asked)).numpy()])
 
 
 # Train on the release, test on real records; beside it what real training records would give.
@@ -204,6 +194,7 @@ def _by_convnet(
 PROGRESS: ContextVar[Progress | None] = ContextVar("progress of models", default=None)
 """Called with the models that are trained and all of them, for each column that is predicted."""
 
+ROWS = 10_000
 MOST_TARGETS = 3
 _MOST_CLASSES = 50  # Of a column that is predicted by default
 _LARGEST_SHARE = 0.98  # Of its commonest value
@@ -263,6 +254,7 @@ class TrainingPlan:
     targets: tuple[str, ...] = ()  # Columns to predict; none for a choice by the release
     models: tuple[str, ...] = ()  # Models; none for a choice by the kind of the records
     seed: int = 0  # Of everything random
+    rows: int = ROWS  # Records that a model is trained or tested on, at most
 
 
 def chosen_targets(synthetic: Sample, named: Sequence[str]) -> tuple[str, ...]:
@@ -394,11 +386,12 @@ def _private_score(
         return None
     ours, theirs, asked = (private_inputs(one.without(target)) for one in (made, true, test))
     encoder = encoder_of(ours)
-    found = private_linear(
+    said = private_linear(
         encoder.rows(theirs),
         true.column(target).values,
+        encoder.rows(asked),
         classes=classes,
         target=guarantee,
         noise=NoiseSource.seeded(seed),
     )
-    return score(test.column(target).values, found.predicted(encoder.rows(asked)))
+    return score(test.column(target).values, said)

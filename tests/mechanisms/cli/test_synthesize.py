@@ -16,12 +16,7 @@ from rdpkit.mechanisms.releases.computation import Checkpoint
 from rdpkit.mechanisms.releases.manifest import load_manifest
 from rdpkit.mechanisms.releases.release import check_arrays, load_release
 from tests.cli import commands
-
-NOISELESS = (
-    ('name = "dpcda"', 'name = "noiseless-mixing"'),
-    ('"privacy.target_epsilon" = [5.0, 50.0]', '"mechanism.order_of_mixture" = [1, 16]'),
-    ("order_of_mixture = 16", "order_of_mixture = 8"),
-)
+from tests.mechanisms.conftest import NOISELESS, one_target
 
 
 def run(command, *arguments, status=0):
@@ -34,7 +29,9 @@ def run(command, *arguments, status=0):
 def test_evaluate_runs_resumes_and_writes(digits, tmp_path):
     path = digits(*NOISELESS)
     common = (path, "--results", tmp_path / "r", "--device", "cpu")
-    first = json.loads(run("evaluate", *common, "--format", "json"))
+    done = commands.run("evaluate", *common, "--format", "json")
+    assert done.stderr == ""  # no progress in a pipe
+    first = json.loads(done.stdout)
     assert (first["runs"], first["resumed"]) == (4, 0)
     table = tmp_path / "t.csv"
     again = json.loads(run("evaluate", *common, "--format", "json", "--output", table))
@@ -53,8 +50,7 @@ def test_evaluate_runs_resumes_and_writes(digits, tmp_path):
 
 
 def test_synthesize_saves_a_release_that_can_be_checked_and_evaluated(digits, tmp_path):
-    path = digits(('[vary]\n"privacy.target_epsilon" = [5.0, 50.0]', ""),
-                  ("delta = 1e-5", "delta = 1e-5\ntarget_epsilon = 5.0"))  # fmt: skip
+    path = digits(*one_target(5.0))
     out = tmp_path / "made.npz"
     made = json.loads(
         run("synthesize", path, "--output", out, "--noise", "system", "--format", "json")
@@ -116,8 +112,7 @@ def test_synthesize_charges_a_ledger_before_it_saves(digits, tmp_path):
 
 @pytest.mark.thorough
 def test_synthesize_prints_the_verdict_and_its_reasons_the_worst_first(digits, tmp_path):
-    path = digits(('[vary]\n"privacy.target_epsilon" = [5.0, 50.0]', ""),
-                  ("delta = 1e-5", "delta = 0.01\ntarget_epsilon = 5.0"))  # fmt: skip
+    path = digits(*one_target(5.0), ("delta = 1e-5", "delta = 0.01"))
     out = tmp_path / "made.npz"
     lines = run("synthesize", path, "--output", out, "--seed", 3).splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("verdict"))
@@ -139,8 +134,7 @@ def test_synthesize_prints_the_verdict_and_its_reasons_the_worst_first(digits, t
 @pytest.mark.parametrize("accepted", [None, 25.0, 60.0])
 def test_a_large_target_is_private_only_if_it_is_accepted(digits, tmp_path, accepted):
     stated = "" if accepted is None else f"\naccept_epsilon = {accepted}"
-    path = digits(('[vary]\n"privacy.target_epsilon" = [5.0, 50.0]', ""),
-                  ("delta = 1e-5", f"delta = 1e-5\ntarget_epsilon = 50.0{stated}"))  # fmt: skip
+    path = digits(*one_target(50.0, stated))
     out = tmp_path / "made.npz"
     text = run("synthesize", path, "--output", out, "--noise", "system")
     found = load_manifest(out.with_suffix(".json"))
@@ -194,6 +188,7 @@ def test_the_experiments_of_the_package_are_listed(command):
     [
         ("evaluate", (), "Expected EXPERIMENT: a TOML file"),
         ("evaluate", ("no-such",), "Expected EXPERIMENT to be a TOML file or one of"),
+        ("evaluate", ("no-such.toml",), "no-such.toml"),
         ("evaluate", ("digits-dpcda", "--seeds", 9), "Expected --seeds to be at most 5, got 9"),
         (
             "evaluate",
@@ -234,17 +229,6 @@ def test_bad_usage_is_one_line_and_status_2(command, arguments, message):
     output = run(command, *arguments, status=2)
     assert message in output.replace("\n", " ")
     assert "Traceback" not in output
-
-
-def test_a_bad_file_is_one_line(digits):
-    output = run("evaluate", digits(("epochs = 5", "epochs = 0")), status=2)
-    assert "small.toml: [training]: Expected epochs to be an integer >= 1, got 0." in output
-
-
-def test_no_progress_in_a_pipe(digits, tmp_path):
-    result = commands.run("evaluate", digits(*NOISELESS), "--results", tmp_path, "--format", "json")
-    json.loads(result.stdout)
-    assert result.stderr == ""
 
 
 @pytest.mark.slow

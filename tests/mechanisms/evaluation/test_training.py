@@ -81,29 +81,30 @@ def test_a_seed_leaves_the_global_generator_alone():
     assert torch.equal(torch.rand(1), expected)
 
 
-def test_the_best_epoch_is_kept_and_patience_ends_training():
+def noise_alone():
+    """No validation accuracy goes on rising here."""
     rng = np.random.default_rng(0)
-    images = rng.normal(size=(60, 1, 2, 2)).astype(np.float32)
-    labels = rng.integers(0, 2, 60)  # noise: validation accuracy cannot go on rising
-    _, done = trained(images, labels, epochs=200, validation_fraction=0.5, patience=4)
+    return rng.normal(size=(60, 1, 2, 2)).astype(np.float32), rng.integers(0, 2, 60)
+
+
+def test_patience_ends_training():
+    _, done = trained(*noise_alone(), epochs=200, validation_fraction=0.5, patience=4)
     assert done.epochs == done.best_epoch + 4 < 200
 
 
-def test_the_last_epoch_is_kept_where_that_is_asked_for():
-    rng = np.random.default_rng(0)
-    images = rng.normal(size=(60, 1, 2, 2)).astype(np.float32)
-    labels = rng.integers(0, 2, 60)
-    held = {"epochs": 30, "validation_fraction": 0.5}
-    best, chosen = trained(images, labels, **held)
-    last, done = trained(images, labels, keep="last", **held)
+def test_the_best_epoch_on_records_held_back_is_kept_or_the_last_one():
+    images, labels = noise_alone()
+    held = torch.randperm(60, generator=torch.Generator().manual_seed(0))[:30].numpy()
+    asked = {"validation_fraction": 0.5}
+    best, chosen = trained(images, labels, epochs=12, **asked)
+    runs = [trained(images, labels, keep="last", epochs=epochs, **asked) for epochs in range(1, 13)]
+    right = [accuracy(model, images[held], labels[held]) for model, _ in runs]
+    assert chosen.best_epoch == 1 + int(np.argmax(right)) < 12
     # Up to the best epoch the two are one run.
-    shorter, _ = trained(images, labels, keep="last", **(held | {"epochs": chosen.best_epoch}))
+    (shorter, _), (last, done) = runs[chosen.best_epoch - 1], runs[-1]
     assert done.losses == chosen.losses
-    assert (done.best_epoch, done.epochs) == (30, 30)
-    assert chosen.best_epoch < 30
-    for one, two, other in zip(
-        best.parameters(), shorter.parameters(), last.parameters(), strict=True
-    ):
+    assert (done.best_epoch, done.epochs) == (12, 12)
+    for one, two, other in zip(*(m.parameters() for m in (best, shorter, last)), strict=True):
         assert torch.equal(one, two)
         assert not torch.equal(one, other)
 

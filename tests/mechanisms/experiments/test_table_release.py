@@ -1,5 +1,4 @@
 import json
-import warnings
 from collections import Counter
 
 import numpy as np
@@ -153,8 +152,7 @@ def files(tmp_path):
 
 
 def run(*args, status=0):
-    with warnings.catch_warnings():
-        found = commands.run("synthesize", *args)
+    found = commands.run("synthesize", *args)
     assert found.exit_code == status, found.output
     return found.output
 

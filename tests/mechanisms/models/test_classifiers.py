@@ -53,10 +53,6 @@ def test_convnet_hands_out_its_representation():
     torch.testing.assert_close(model.classifier(model.embed(images)), model(images))
 
 
-def test_tables_are_for_the_perceptron():
-    assert build_model("mlp", 14, 1, 2)(torch.zeros(3, 14, 1, 1)).shape == (3, 2)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

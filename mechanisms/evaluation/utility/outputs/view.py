@@ -5,15 +5,17 @@ Markdown and HTML differ in their form alone. Texts are plain; whoever writes a 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
 
 from rdpkit.formats.numbers import as_given, how_many, rounded_down, rounded_up
-from rdpkit.mechanisms.evaluation.utility.columns import ColumnSummary, MarginalError
+from rdpkit.mechanisms.evaluation.utility.columns import ColumnSummary, Correlation, MarginalError
 from rdpkit.mechanisms.evaluation.utility.membership import MembershipTest
 from rdpkit.mechanisms.evaluation.utility.report import UtilityReport
 from rdpkit.mechanisms.evaluation.utility.trained import TargetScores
 
 _WORST = 10  # Rows of tables that show the largest errors
+_WithError = TypeVar("_WithError", MarginalError, Correlation)
 
 
 class Table(NamedTuple):
@@ -248,7 +250,7 @@ def _single(report: UtilityReport) -> Section:
             f"There are too many columns to compare all of them: "
             f"{how_many(report.marginals.left_out, 'column')} that vary less were left out."
         )
-    worst = report.marginals.worst(report.marginals.single, _WORST)
+    worst = _worst(report.marginals.single)
     table = _distances(worst, f"The {how_many(len(worst), 'column')} with the largest errors")
     return Section("single", "Single columns", tuple(text), (table,))
 
@@ -256,7 +258,7 @@ def _single(report: UtilityReport) -> Section:
 def _pairs(report: UtilityReport) -> Section | None:
     if not report.marginals.pairs:
         return None
-    worst = report.marginals.worst(report.marginals.pairs, _WORST)
+    worst = _worst(report.marginals.pairs)
     return Section(
         "pairs",
         "Pairs of columns",
@@ -267,6 +269,10 @@ def _pairs(report: UtilityReport) -> Section | None:
         ),
         (_distances(worst, f"The {how_many(len(worst), 'pair')} with the largest errors"),),
     )
+
+
+def _worst(found: Sequence[_WithError]) -> list[_WithError]:
+    return sorted(found, key=lambda one: -one.error)[:_WORST]
 
 
 def _distances(distances: list[MarginalError], caption: str) -> Table:
@@ -282,7 +288,7 @@ def _distances(distances: list[MarginalError], caption: str) -> Table:
 def _correlations(report: UtilityReport) -> Section | None:
     if not report.correlations:
         return None
-    worst = sorted(report.correlations, key=lambda one: -one.error)[:_WORST]
+    worst = _worst(report.correlations)
     mean = sum(one.error for one in report.correlations) / len(report.correlations)
     rows = tuple(
         (" and ".join(one.columns), f"{one.synthetic:.3f}", f"{one.real:.3f}") for one in worst

@@ -73,7 +73,8 @@ def test_of_many_columns_those_that_vary_most_are_compared():
 
 def test_summaries_say_what_is_lost_and_what_is_invented():
     made = sample({"c": ["a", "z", "a", "a"], "n": [0.0, 1.5, 2.5, 9.5]})
-    true = sample({"c": ["a", "b", "b", "y"], "n": [1.0, 1.5, 2.0, None]}, kinds_of_both())
+    kinds = {"c": "category", "n": "number"}
+    true = sample({"c": ["a", "b", "b", "y"], "n": [1.0, 1.5, 2.0, None]}, kinds)
     first, second = column_summaries(made, true)
     assert (first.lost, first.invented, first.outside) == (("b", "y"), ("z",), 0.25)
     assert second.ranges == (0.0, 9.5, 1.0, 2.0)
@@ -82,10 +83,6 @@ def test_summaries_say_what_is_lost_and_what_is_invented():
     shown = histograms(made, true)[0]
     assert sum(shown.synthetic) == pytest.approx(1.0)
     assert sum(shown.real) == pytest.approx(1.0)
-
-
-def kinds_of_both():
-    return {"c": "category", "n": "number"}
 
 
 def test_correlations_use_records_that_have_both_numbers():

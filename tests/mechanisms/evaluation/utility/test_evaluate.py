@@ -14,7 +14,7 @@ from rdpkit.mechanisms.algorithms import dpcda
 from rdpkit.mechanisms.data import load_dataset
 from rdpkit.mechanisms.data.tables.schema import Column, Schema
 from rdpkit.mechanisms.evaluation.utility.outputs import utility_markdown, utility_page
-from rdpkit.mechanisms.evaluation.utility.private import noise_for, private_linear
+from rdpkit.mechanisms.evaluation.utility.private import noisy_steps, private_linear
 from rdpkit.mechanisms.evaluation.utility.samples import of_schema
 from rdpkit.mechanisms.evaluation.utility.trained import CONVNET, NAMES, predicted
 from rdpkit.mechanisms.parts.records import public_scaling
@@ -93,27 +93,30 @@ def test_every_kind_of_file_is_read(tmp_path):
     assert len({one.targets[0].best.synthetic for one in found}) == 1
 
 
-def test_errors_say_what_is_missing(tmp_path):
-    made = people(30, 0)
-    with pytest.raises(ValueError, match="the real records to have the column 'income', as the"):
-        evaluate_release(made, real=made.drop_columns("income"))
-    with pytest.raises(ValueError, match=r"Expected the column to be one of .*, got 'incom'"):
-        evaluate_release(made, real=made, target=["incom"])
-    with pytest.raises(ValueError, match="to be a table as the release is, got arrays"):
-        evaluate_release(made, real="digits")
-    with pytest.raises(ValueError, match=r"to be a file or a data set, one of \.csv"):
-        evaluate_release(made, real="mnits")
-    with pytest.raises(ValueError, match="to be a file, a frame or an arrow table"):
-        evaluate_release(made, real=7)
+@pytest.mark.parametrize(
+    ("source", "asked", "message"),
+    [
+        (None, {"real": ["age"]}, "the real records to have the column 'school', as the"),
+        (None, {"target": ["incom"]}, r"the column to be one of .*, got 'incom'"),
+        (None, {"real": "digits"}, "to be a table as the release is, got arrays"),
+        (None, {"real": "mnits"}, r"to be a file or a data set, one of \.csv"),
+        (None, {"real": 7}, "to be a file, a frame or an arrow table"),
+        (None, {"real": "x.npz"}, "has no array 'features'"),
+        ("x.parquet", {}, r"x.parquet: this is no table"),
+        ("y.npz", {"real": "digits"}, r"real records to have 5 numbers and a label.*got 64"),
+    ],
+)
+def test_errors_say_what_is_missing(tmp_path, monkeypatch, source, asked, message):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "x.parquet").write_bytes(b"nothing")
-    with pytest.raises(ValueError, match=r"x.parquet: this is no table"):
-        evaluate_release(tmp_path / "x.parquet", real=made)
     np.savez(tmp_path / "y.npz", features=np.ones((9, 5)), labels=np.arange(9))
-    with pytest.raises(ValueError, match=r"real records to have 5 numbers and a label.*got 64"):
-        evaluate_release(tmp_path / "y.npz", real="digits")
     np.savez(tmp_path / "x.npz", other=np.ones(3))
-    with pytest.raises(ValueError, match="has no array 'features'"):
-        evaluate_release(made, real=tmp_path / "x.npz")
+    made = people(30, 0)
+    asked = {"real": made, **asked}
+    if isinstance(asked["real"], list):
+        asked["real"] = made.select(asked["real"])
+    with pytest.raises(ValueError, match=message):
+        evaluate_release(source or made, **asked)
 
 
 @pytest.mark.thorough
@@ -141,17 +144,17 @@ def test_the_private_ceiling_keeps_the_epsilon_of_the_release():
     target = rdpkit.epsilon(
         rdpkit.Gaussian(noise_std=4.0, record_norm=1.0), delta=1e-5, adjacency="add_or_remove_one"
     )
-    std, guarantee = noise_for(target.epsilon, target.delta, target.adjacency)
-    assert guarantee.epsilon == pytest.approx(target.epsilon, rel=1e-4)
-    assert guarantee.adjacency is target.adjacency
+    std, event = noisy_steps(target)
+    spent = rdpkit.epsilon(event, delta=target.delta, adjacency=target.adjacency)
+    assert spent.epsilon == pytest.approx(target.epsilon, rel=1e-4)
     assert std > 4.0
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(3000, 4))
     answers = np.where(rows[:, 0] > 0, "yes", "no").astype(object)
-    found = private_linear(
-        rows, answers, classes=("no", "yes"), target=target, noise=NoiseSource.seeded(0)
+    said = private_linear(
+        rows, answers, rows, classes=("no", "yes"), target=target, noise=NoiseSource.seeded(0)
     )
-    assert np.mean(found.predicted(rows) == answers) > 0.9
+    assert np.mean(said == answers) > 0.9
 
 
 @pytest.mark.parametrize(

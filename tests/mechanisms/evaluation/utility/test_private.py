@@ -1,12 +1,14 @@
 """The noise of a private report: its sensitivity and its guarantee."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import rdpkit
 from rdpkit.formats.tables import event_from_table
-from rdpkit.mechanisms.evaluation.utility import Budget, evaluate_release
+from rdpkit.mechanisms.evaluation.utility import Budget, evaluate, evaluate_release
 from rdpkit.mechanisms.evaluation.utility.columns import marginal_errors
 from rdpkit.mechanisms.evaluation.utility.outputs import utility_markdown
 from rdpkit.mechanisms.evaluation.utility.private import noisy_averages
@@ -27,7 +29,7 @@ def test_the_guarantee_is_that_of_its_event():
     assert found.guarantee.epsilon == again.epsilon <= 1.0
     error = found.values[1:-1] - values[1:-1]
     # The values at the ends are clipped; the others have the noise that is stated.
-    assert 0.5 * found.noise_std < error.std() < 2.0 * found.noise_std
+    assert 0.5 * found.event.noise_std < error.std() < 2.0 * found.event.noise_std
 
 
 def test_no_record_moves_a_number_by_more_than_its_share():
@@ -74,6 +76,27 @@ def test_a_private_report_has_nothing_but_noisy_numbers():
     both = zip(report.marginals.single, exact.marginals.single)
     assert all(one.error != other.error for one, other in both)
     assert "costs epsilon" in utility_markdown(report)
+
+
+def test_noise_goes_to_the_number_that_it_is_of(monkeypatch):
+    """Without noise, every number of a private report is what it says."""
+
+    def exact(values, **given):
+        return replace(noisy_averages(values, **given), values=values)
+
+    monkeypatch.setattr(evaluate, "noisy_averages", exact)
+    made, true = people(200, 0), people(150, 1)
+    true = true.set_column(3, "income", pa.array([None, *true["income"].to_pylist()[1:]]))
+    asked = {"target": ["income", "school"], "models": ["logistic", "nearest"]}
+    report = evaluate_release(made, real=true, budget=BUDGET, **asked)
+    kinds = kinds_of(made)
+    ours, theirs = (of_table(one, kinds, where="") for one in (made, true))
+    assert report.marginals == marginal_errors(ours, theirs, rng=None)
+    plan = TrainingPlan(models=("logistic", "nearest"))
+    assert report.targets == tuple(
+        target_scores(ours, None, theirs, target=name, plan=plan, missing_is_wrong=True)
+        for name in asked["target"]
+    )
 
 
 def test_what_has_no_private_version_is_refused():
