@@ -97,6 +97,10 @@ def certificate(
     }
     given = {"delta": delta, "order": order}
     claim |= {name: shortest(value) for name, value in given.items() if value is not None}
+    try:
+        kernel.statement(claim)
+    except kernel.REFUSED as error:
+        raise NoCertificateError(f"the checker did not accept the claim: {error}") from None
     if delta is None:
         attempts: Iterator[Any] = iter([{}])
     elif refuted:

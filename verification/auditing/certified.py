@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,11 @@ def _check_about(stated: Mapping[str, Any], claim: Claim) -> None:
 
 
 def file_name(identifier: str) -> str:
-    """The file of a certificate: an id with nothing in it that a file system gives a meaning to."""
-    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", identifier).strip(".-") or "claim"
+    """The file of a certificate: an id with nothing in it that a file system gives a meaning to.
+
+    What is left of an id could be that of another one, so that some digits of its hash follow.
+    """
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", identifier).strip(".-")
+    if plain != identifier:
+        plain = f"{plain or 'claim'}-{sha256(identifier.encode()).hexdigest()[:8]}"
     return f"{plain}.certificate.json"

@@ -37,6 +37,8 @@ _ROOM, _MORE_ROOM = 1.001, 1.01
 def _bounds(event: Event, adjacency: str, delta: float) -> Iterator[str]:
     """The best bound, and others: the checker may know of an event no more than these say."""
     best = analysis.epsilon(event, delta=delta, adjacency=adjacency).epsilon
+    if math.isinf(best):
+        raise ValueError(f"No finite epsilon is known for this {event.mechanism} at this delta.")
     yield from (rounded_up(room * best) for room in (_ROOM, _MORE_ROOM))
     for given, bound in ((delta, analysis.BEST_RDP), (0.0, analysis.BEST)):
         with suppress(ValueError):

@@ -457,7 +457,9 @@ class PrivacyFilter:
         ValueError
             If the first entry is no budget.
         """
-        if not entries or entries[0].get("version") != _VERSION:
+        first = entries[0] if entries else {}
+        # A ledger of releases has lines and a version, too.
+        if first.get("version") != _VERSION or "composition" not in first:
             raise ValueError("expected a budget that PrivacyFilter.save wrote.")
         found = cls.__new__(cls)
         found._begin(dict(entries[0]))

@@ -123,6 +123,20 @@ def test_other_refusals(ledger, tmp_path):
     assert ledger.account("others").event is None
 
 
+def test_a_release_with_other_noise_is_charged_though_its_numbers_are_the_same(ledger, tmp_path):
+    for name, noise_std in (("a", 8.0), ("b", 6.0)):
+        privacy = Privacy(delta=1e-5, adjacency=REPLACE, noise=NoiseSource.system())
+        made = release(
+            np.ones((1, 1)), np.arange(1), event=gaussian(noise_std), parameters={}, privacy=privacy
+        )
+        made.save(tmp_path / f"{name}.npz")
+        ledger.add(tmp_path / f"{name}.json", dataset="people")
+    charged = Ledger(ledger.path).account("people").releases
+    assert [one.event for one in charged] == [gaussian(8.0), gaussian(6.0)]
+    with pytest.raises(LedgerRefusalError, match="recorded already"):
+        ledger.add(tmp_path / "b.json", dataset="people")
+
+
 def test_without_a_budget_releases_are_recorded(ledger, tmp_path):
     ledger.open("others", **OPTIONS)
     ledger.add(saved(tmp_path, "loud", noise_std=1.0), dataset="others")

@@ -99,8 +99,11 @@ def test_a_certificate_that_is_no_file_beside_the_claims_is_an_error(tmp_path, n
 
 def test_certificates_are_found_again_in_their_folder(tmp_path):
     file = tmp_path / "a.claims.toml"
-    file.write_text(text(id='"a/../b c"'), encoding="utf-8")
-    findings = audit_files(file)
-    assert [reason for _, reason in certify(findings, tmp_path / "kept")] == [""]
-    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["a-..-b-c.certificate.json"]
-    assert list(kept_certificates(findings, tmp_path / "kept")) == ["a/../b c"]
+    # Two ids of which the same would be left, and a plain one.
+    ids = ["a/../b c", "a-..-b/c", "a-..-b-c"]
+    file.write_text("".join(text(id=f'"{name}"') for name in ids), encoding="utf-8")
+    findings, kept = audit_files(file), tmp_path / "kept"
+    assert [reason for _, reason in certify(findings, kept)] == [""] * 3
+    found = kept_certificates(findings, kept)
+    assert [json.loads(one)["about"]["id"] for one in found.values()] == ids == list(found)
+    assert {"a-..-b-c.certificate.json"} < {path.name for path in kept.iterdir()}

@@ -76,6 +76,8 @@ def test_an_event_is_certified_with_and_without_a_claim(tmp_path):
     shown = run(event, *about, "--claimed-epsilon", "1", "--refuted").stdout
     assert json.loads(shown)["claim"]["says"] == "exceeded"
     assert run(*options, *about, "--refuted").exit_code == 2
+    assert "No finite epsilon is known" in run(*options, *about, "--delta", "0").stderr
+    assert "no digits: nan" in run(*options, *about, "--claimed-epsilon", "nan").stderr
 
 
 @pytest.mark.parametrize(

@@ -207,6 +207,11 @@ def test_bad_input(words, message, tmp_path, monkeypatch):
     assert message in done.output
 
 
+def test_nothing_is_spent_of_a_ledger_of_releases(path):
+    done = run("ledger", "spend", *QUERY, "--budget", path)
+    assert (done.exit_code, "expected a budget" in done.output) == (2, True)
+
+
 def test_a_budget_is_not_overwritten(budget):
     done = run("ledger", "new", budget, *NEW_BUDGET)
     assert done.exit_code == 2
