@@ -14,10 +14,11 @@ from rdpkit.cli.output import (
     OUT_OF_REACH,
     CommandError,
     format_option,
+    print_answer,
     with_options,
 )
 from rdpkit.cli.progress import threads_option, work_shown
-from rdpkit.formats.text import as_json, guarantee_lines, how_many, printable
+from rdpkit.formats.text import guarantee_rows, how_many, in_columns, printable
 from rdpkit.mechanisms.experiments import experiment
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def chosen_experiment(
     """The experiment that the user names, or None if ``--list`` was given, which is printed."""
     if list_them:
         names = experiment.shipped_names()
-        click.echo(as_json(names) if output_format == "json" else "\n".join(names))
+        print_answer(output_format, names, names)
         return None
     if given is None:
         raise ValueError(
@@ -158,11 +159,11 @@ def print_release(made: Release, output: Path, output_format: str) -> None:
     from rdpkit.mechanisms.experiments.runner import guarantee_of  # noqa: PLC0415 (it imports torch)
     from rdpkit.mechanisms.releases.verdict import verdict_lines  # noqa: PLC0415
 
-    if output_format == "json":
-        click.echo(as_json({"file": str(output), **guarantee_of(made)}))
-        return
-    lines = [f"{how_many(len(made.features), 'record')} in {output}"]
-    lines += guarantee_lines(made.guarantee) if made.guarantee is not None else ["no guarantee"]
-    lines += verdict_lines(made.manifest.private, made.manifest.checks)
-    lines += [f"note       {note}" for note in made.manifest.notes]
-    click.echo("\n".join(printable(line) for line in lines))
+    stated = made.guarantee
+    lines = [
+        f"{how_many(len(made.features), 'record')} in {output}",
+        *(["no guarantee"] if stated is None else in_columns(guarantee_rows(stated))),
+        *verdict_lines(made.manifest.private, made.manifest.checks),
+        *in_columns(("note", text) for text in made.manifest.notes),
+    ]
+    print_answer(output_format, {"file": str(output), **guarantee_of(made)}, lines)
