@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import click
 
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER
-from rdpkit.cli.output import OUT_OF_REACH, with_options
+from rdpkit.cli.output import OUT_OF_REACH, print_answer, with_options
 from rdpkit.cli.progress import work_shown
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.text import as_json, how_many, printable
@@ -151,12 +151,8 @@ def evaluated(
     if output is not None:
         written = {".html": utility_page, ".md": utility_markdown, ".json": _json}
         write_whole(output, written[output.suffix.lower()](report))
-    if output_format == "json":
-        click.echo(as_json(report.as_dict()))
-    else:
-        click.echo("\n".join(printable(line) for line in summary_lines(report)))
-        if output is not None:
-            click.echo(printable(f"report     {output}"))
+    where = [] if output is None else [f"report     {output}"]
+    print_answer(output_format, report.as_dict(), [*summary_lines(report), *where])
     if report.refuted:
         raise click.exceptions.Exit(OUT_OF_REACH)
 
@@ -285,16 +281,8 @@ def evaluate(
     if output is not None:
         rows.write_table(output, outcome.rows)
     if output_format == "json":
-        click.echo(
-            as_json(
-                {
-                    "experiment": found.name,
-                    "runs": len(outcome.rows),
-                    "resumed": outcome.resumed,
-                    "settings": [summary.as_dict() for summary in summaries],
-                }
-            )
-        )
+        table = {"experiment": found.name, "runs": len(outcome.rows), "resumed": outcome.resumed}
+        click.echo(as_json({**table, "settings": [summary.as_dict() for summary in summaries]}))
         return
     print_summaries(summaries, title=found.title or found.name)
 
@@ -309,20 +297,16 @@ def _one_release(
     values = [float(runner.evaluate(cell, made, seed)["accuracy"]) for seed in seeds]
     mean = statistics.fmean(values)
     std = statistics.stdev(values) if len(values) > 1 else None
-    if output_format == "json":
-        described = {
-            "release": str(path),
-            "private": made.manifest.private,
-            "seeds": len(values),
-            "mean_accuracy": mean,
-            "std_accuracy": std,
-        }
-        click.echo(as_json(described))
-        return
+    described = {
+        "release": str(path),
+        "private": made.manifest.private,
+        "seeds": len(values),
+        "mean_accuracy": mean,
+        "std_accuracy": std,
+    }
     spread = "" if std is None else f" +- {std:.4f}"
-    click.echo(
-        printable(f"{path}: accuracy {mean:.4f}{spread} over {how_many(len(values), 'seed')}")
-    )
+    line = f"{path}: accuracy {mean:.4f}{spread} over {how_many(len(values), 'seed')}"
+    print_answer(output_format, described, [line])
 
 
 def print_summaries(summaries: Sequence[Summary], *, title: str) -> None:

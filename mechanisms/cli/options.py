@@ -14,10 +14,11 @@ from rdpkit.cli.output import (
     OUT_OF_REACH,
     CommandError,
     format_option,
+    print_answer,
     with_options,
 )
 from rdpkit.cli.progress import threads_option, work_shown
-from rdpkit.formats.text import as_json, guarantee_lines, how_many, printable
+from rdpkit.formats.text import guarantee_rows, how_many, in_columns, printable
 from rdpkit.mechanisms.experiments import experiment
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def chosen_experiment(
     """The experiment that the user names, or None if ``--list`` was given, which is printed."""
     if list_them:
         names = experiment.shipped_names()
-        click.echo(as_json(names) if output_format == "json" else "\n".join(names))
+        print_answer(output_format, names, names)
         return None
     if given is None:
         raise ValueError(
@@ -167,22 +168,21 @@ def print_release(made: Release, output: Path, output_format: str) -> None:
     """What was released, its guarantee and its verdict."""
     from rdpkit.mechanisms.releases.verdict import verdict_lines  # noqa: PLC0415
 
-    manifest, guarantee = made.manifest, made.guarantee
-    if output_format == "json":
-        described = {
-            "file": str(output),
-            "mechanism": manifest.mechanism,
-            "records": len(made.features),
-            "private": manifest.private,
-            "checks": [check.as_dict() for check in manifest.checks],
-            "reproducible_noise": manifest.reproducible_noise,
-            "guarantee": None if guarantee is None else guarantee.as_dict(),
-            "notes": list(manifest.notes),
-        }
-        click.echo(as_json(described))
-        return
-    lines = [f"{how_many(len(made.features), 'record')} in {output}"]
-    lines += guarantee_lines(guarantee) if guarantee is not None else ["no guarantee"]
-    lines += verdict_lines(manifest.private, manifest.checks)
-    lines += [f"note       {note}" for note in manifest.notes]
-    click.echo("\n".join(printable(line) for line in lines))
+    manifest, stated = made.manifest, made.guarantee
+    described = {
+        "file": str(output),
+        "mechanism": manifest.mechanism,
+        "records": len(made.features),
+        "private": manifest.private,
+        "checks": [check.as_dict() for check in manifest.checks],
+        "reproducible_noise": manifest.reproducible_noise,
+        "guarantee": None if stated is None else stated.as_dict(),
+        "notes": list(manifest.notes),
+    }
+    lines = [
+        f"{how_many(len(made.features), 'record')} in {output}",
+        *(["no guarantee"] if stated is None else in_columns(guarantee_rows(stated))),
+        *verdict_lines(manifest.private, manifest.checks),
+        *in_columns(("note", text) for text in manifest.notes),
+    ]
+    print_answer(output_format, described, lines)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER
-from rdpkit.cli.output import with_options
-from rdpkit.formats.text import as_json, guarantee_lines, how_many, printable
+from rdpkit.cli.output import print_answer, with_options
+from rdpkit.formats.text import guarantee_rows, how_many, in_columns
 from rdpkit.mechanisms.cli.options import check_ledger, checked_output, refusals_of_ledgers, refuse
 
 if TYPE_CHECKING:
@@ -32,22 +32,16 @@ def write_draft(
     text = drafted.as_toml()
     if output is not None:
         write_whole(output, text)
-    if output_format == "json":
-        click.echo(
-            as_json(
-                {
-                    "file": None if output is None else str(output),
-                    "schema": drafted.schema.as_table(),
-                    "read_from_the_records": dict(drafted.read),
-                    "dropped": list(drafted.dropped),
-                    "left_out": dict(drafted.proposed),
-                }
-            )
-        )
-        return
-    if output is None:
+    if output is None and output_format != "json":
         click.echo(text, nl=False)
         return
+    table = {
+        "file": None if output is None else str(output),
+        "schema": drafted.schema.as_table(),
+        "read_from_the_records": dict(drafted.read),
+        "dropped": list(drafted.dropped),
+        "left_out": dict(drafted.proposed),
+    }
     lines = [f"{how_many(len(drafted.read), 'column')} in {output}"]
     lines += [f"  {name}: {what}" for name, what in drafted.read]
     if drafted.proposed:
@@ -60,7 +54,7 @@ def write_draft(
         f"  rdpkit synthesize {data} --schema {output} --epsilon 1 --delta 1e-6 "
         "--adjacency replace_one -o synth.csv",
     ]
-    click.echo("\n".join(printable(line) for line in lines))
+    print_answer(output_format, table, lines)
 
 
 TABLES = (".csv", ".parquet", ".arrow", ".feather")
@@ -223,22 +217,21 @@ def release_table(
     saved = made.save(output, dataset=given["dataset"])
     charges.complete()
     manifest = saved.manifest
-    if output_format == "json":
-        described = {
-            "file": str(output),
-            "rows": made.table.num_rows,
-            "columns": list(schema.names),
-            "guarantee": made.guarantee.as_dict(),
-            "private": manifest.private,
-            "checks": [check.as_dict() for check in manifest.checks],
-        }
-        click.echo(as_json(described))
-        return
+    described = {
+        "file": str(output),
+        "rows": made.table.num_rows,
+        "columns": list(schema.names),
+        "guarantee": made.guarantee.as_dict(),
+        "private": manifest.private,
+        "checks": [check.as_dict() for check in manifest.checks],
+    }
     columns = how_many(len(schema.names), "column")
-    lines = [f"{how_many(made.table.num_rows, 'record')} of {columns} in {output}"]
-    lines += guarantee_lines(made.guarantee)
-    lines += verdict_lines(manifest.private, manifest.checks)
-    click.echo("\n".join(printable(line) for line in lines))
+    lines = [
+        f"{how_many(made.table.num_rows, 'record')} of {columns} in {output}",
+        *in_columns(guarantee_rows(made.guarantee)),
+        *verdict_lines(manifest.private, manifest.checks),
+    ]
+    print_answer(output_format, described, lines)
 
 
 def person_of(given: dict[str, Any]) -> tuple[str, int] | None:

@@ -15,14 +15,20 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.calibration import UnreachableTargetError, calibrate
 from rdpkit.cli.event_commands import EventCommand, claimed_epsilon_option, with_help
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, dashed
-from rdpkit.cli.output import OUT_OF_REACH, CommandError, format_option, to_file_option
+from rdpkit.cli.output import (
+    OUT_OF_REACH,
+    CommandError,
+    format_option,
+    print_answer,
+    to_file_option,
+)
 from rdpkit.events import DPSGD
 from rdpkit.events.training.dpsgd import SAMPLINGS
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.html import grid, page
 from rdpkit.formats.numbers import as_given, beside
 from rdpkit.formats.screen import entry
-from rdpkit.formats.text import as_json, how_many, printable, rounded_down, rounded_up
+from rdpkit.formats.text import how_many, printable, rounded_down, rounded_up
 from rdpkit.guarantee import Guarantee
 from rdpkit.pairs.claim_check import about_last_digit, claimed_number, soundness_of
 from rdpkit.planning import (
@@ -157,21 +163,16 @@ def dpsgd(
     if html is not None:
         write_whole(html, _page(report, assumed, verdict, claim))
         click.echo(f"wrote {printable(str(html))}", err=True)
-    if output_format == "json":
-        table = report.as_dict()
-        extra: dict[str, Any] = {"assumed": assumed, "found": found or None, "verdict": verdict}
-        extra["warnings"] = _warnings(event, delta)
-        if rows:
-            extra["samplings"] = [row.as_dict() for row in rows]
-        if others:
-            extra["other_accountants"] = [one.as_dict() for one in printed]
-        click.echo(as_json({**table, **extra}))
-    else:
-        lines = _text(report, found, assumed, verdict, claim)
+    table = {**report.as_dict(), "assumed": assumed, "found": found or None, "verdict": verdict}
+    table["warnings"] = _warnings(event, delta)
+    lines = _text(report, found, assumed, verdict, claim)
+    if rows:
+        table["samplings"] = [row.as_dict() for row in rows]
         lines += _comparison(rows, claim)
-        if others:
-            lines += _other_accountants(printed, delta)
-        click.echo("\n".join(map(printable, lines)))
+    if others:
+        table["other_accountants"] = [one.as_dict() for one in printed]
+        lines += _other_accountants(printed, delta)
+    print_answer(output_format, table, lines)
     if verdict == "refuted":
         click.get_current_context().exit(OUT_OF_REACH)
 
@@ -372,8 +373,6 @@ def _page(
 
 def _comparison(rows: tuple[SamplingBounds, ...], claim: Decimal | None) -> list[str]:
     """A table of every way of making batches."""
-    if not rows:
-        return []
     relation = rows[0].upper.adjacency.dashed
     said = rounded_up(rows[0].upper.epsilon) if claim is None else claim
     lines = ["", f"How batches are made, {relation}, delta = {as_given(rows[0].upper.delta)}:"]

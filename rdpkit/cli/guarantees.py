@@ -22,11 +22,17 @@ from rdpkit.cli.event_commands import (
     event_of,
 )
 from rdpkit.cli.option_types import NUMBER, ListType
-from rdpkit.cli.output import OUT_OF_REACH, format_choice, format_option, to_file_option
+from rdpkit.cli.output import (
+    OUT_OF_REACH,
+    format_choice,
+    format_option,
+    print_answer,
+    to_file_option,
+)
 from rdpkit.formats.columns import as_csv, as_tex
 from rdpkit.formats.numbers import as_given
 from rdpkit.formats.screen import aligned, entry
-from rdpkit.formats.text import as_json, guarantee_lines, printable, rounded_down, rounded_up
+from rdpkit.formats.text import guarantee_rows, in_columns, printable, rounded_down, rounded_up
 from rdpkit.guarantee import Guarantee
 from rdpkit.tradeoffs.curve import RATES, SMALLEST_DELTA, TradeoffCurve
 from rdpkit.tradeoffs.curve import tradeoff as curve_of
@@ -88,10 +94,7 @@ def delta(
     EVENT is a mechanism, or a TOML file that describes one.
     """
     found = analysis.delta(event_of(source, given, adjacency), adjacency=adjacency, **values)
-    if output_format == "json":
-        click.echo(as_json(found.as_dict()))
-    else:
-        click.echo("\n".join(map(printable, guarantee_lines(found))))
+    print_answer(output_format, found.as_dict(), in_columns(guarantee_rows(found)))
 
 
 _ALL = "all"
@@ -135,14 +138,13 @@ def epsilon(
     claim = None
     if claimed_epsilon is not None:
         claim = checked_claim(event, claimed_epsilon, delta=delta, adjacency=adjacency)
-    about_claim = {} if claim is None else {"claim": claim.as_dict()}
-    if output_format == "json":
+    if output_format in ("text", "json"):
         tables = [one.as_dict() for one in found]
-        click.echo(as_json({**({"bounds": tables} if bound == _ALL else tables[0]), **about_claim}))
-    elif output_format == "text":
-        lines = _table_lines(found) if bound == _ALL else guarantee_lines(found[0])
-        lines += [] if claim is None else ["", *claim_lines(claim)]
-        click.echo("\n".join(map(printable, lines)))
+        table: dict[str, Any] = {"bounds": tables} if bound == _ALL else tables[0]
+        lines = _table_lines(found) if bound == _ALL else in_columns(guarantee_rows(found[0]))
+        if claim is not None:
+            table, lines = {**table, "claim": claim.as_dict()}, [*lines, "", *claim_lines(claim)]
+        print_answer(output_format, table, lines)
     else:
         rows = list(map(_row, found))
         columns = {name: [row[name] for row in rows] for name in rows[0]}
@@ -237,14 +239,12 @@ def tradeoff(
         from rdpkit.tradeoffs.drawing import save  # noqa: PLC0415 - it needs an optional library
 
         save(found, plot)
-    if output_format == "json":
-        click.echo(as_json(table))
-    elif output_format == "csv":
+    if output_format == "csv":
         click.echo(as_csv(_columns(table, repr, repr)), nl=False)
     elif output_format == "tex":
         click.echo(as_tex(_columns(table, rounded_down, rounded_up), "rrrrr"), nl=False)
     else:
-        click.echo("\n".join(printable(line) for line in _curve_lines(found, table, mu)))
+        print_answer(output_format, table, _curve_lines(found, table, mu))
 
 
 def _columns(

@@ -45,6 +45,7 @@ from rdpkit.cli.output import (
     CommandError,
     format_choice,
     format_option,
+    print_answer,
     to_file_option,
     with_options,
 )
@@ -53,7 +54,7 @@ from rdpkit.events import MECHANISMS, Event, Parameter, parameters_of
 from rdpkit.events.mixing import Mixing
 from rdpkit.formats.screen import aligned
 from rdpkit.formats.tables import event_from_table, event_in_file, mechanism_name, read_toml
-from rdpkit.formats.text import as_json, printable, rounded_down, rounded_up, with_guarantee
+from rdpkit.formats.text import guarantee_rows, in_columns, rounded_down, rounded_up
 from rdpkit.planning import OBJECTIVES, Plan
 from rdpkit.planning import plan as find_plan
 
@@ -206,19 +207,29 @@ def _shown(value: Value) -> str:
     return ", ".join(map(repr, value)) if isinstance(value, tuple) else repr(value)
 
 
-def _lines(found: Calibration) -> list[str]:
-    def listed(values: Mapping[str, Value]) -> str:
-        return ", ".join(f"{path} = {_shown(value)}" for path, value in values.items())
-
-    width = max(10, *(len(path) for path in found.values))
-    lines = [f"{path:{width}} {_shown(value)}" for path, value in found.values.items()]
-    lines += [
-        f"{'target':{width}} {found.target_epsilon:g}, of which {rounded_down(found.slack, 2)} "
-        "is left",
-        f"{'misses':{width}} {listed(found.misses or {}) or 'none in the range'}",
-        f"{'certified':{width}} {'yes' if found.certified else 'no'}",
+def _rows(found: Calibration | AttackCalibration) -> list[tuple[str, str]]:
+    """What was found in words, each with the name of what it says."""
+    rows = [(path, _shown(value)) for path, value in found.values.items()]
+    near = ", ".join(f"{path} = {_shown(value)}" for path, value in (found.misses or {}).items())
+    misses = ("misses", near or "none in the range")
+    if isinstance(found, Calibration):
+        left = rounded_down(found.slack, 2)
+        return [
+            *rows,
+            ("target", f"{found.target_epsilon:g}, of which {left} is left"),
+            misses,
+            ("certified", "yes" if found.certified else "no"),
+            *guarantee_rows(found.guarantee),
+            *(("note", text) for text in found.notes),
+        ]
+    return [
+        *rows,
+        ("target", f"{found.measure} <= {found.target:g}"),
+        ("proven", f"{found.measure} <= {rounded_up(found.reached)}"),
+        misses,
+        ("adjacency", found.adjacency.dashed),
+        *(("assumes", text) for text in found.assumptions),
     ]
-    return with_guarantee(lines, found.guarantee, found.notes, width)
 
 
 _ATTACKS = {
@@ -313,11 +324,8 @@ def calibrate(
             found = find_value(event, parameter=parameter, adjacency=adjacency, **question)
     except CalibrationError as error:
         raise CommandError(str(error), status=OUT_OF_REACH) from None
-    if output_format == "json":
-        click.echo(as_json(found.as_dict()))
-        return
-    lines = _lines(found) if isinstance(found, Calibration) else _attack_lines(found)
-    click.echo("\n".join(printable(line) for line in lines))
+    width = max(10, *map(len, found.values))
+    print_answer(output_format, found.as_dict(), in_columns(_rows(found), width))
 
 
 def _check_question(question: dict[str, Any], attacks: dict[str, Any]) -> None:
@@ -334,23 +342,6 @@ def _check_question(question: dict[str, Any], attacks: dict[str, Any]) -> None:
             if mixed[0] in others[:2]
             else f"Expected {named[0]} without --{dashed(mixed[0])}."
         )
-
-
-def _attack_lines(found: AttackCalibration) -> list[str]:
-    width = max(10, *(len(path) for path in found.values))
-
-    def listed(values: Mapping[str, Value]) -> str:
-        return ", ".join(f"{path} = {_shown(value)}" for path, value in values.items())
-
-    rows = [
-        *((path, _shown(value)) for path, value in found.values.items()),
-        ("target", f"{found.measure} <= {found.target:g}"),
-        ("proven", f"{found.measure} <= {rounded_up(found.reached)}"),
-        ("misses", listed(found.misses or {}) or "none in the range"),
-        ("adjacency", found.adjacency.dashed),
-        *(("assumes", text) for text in found.assumptions),
-    ]
-    return [f"{name:{width}} {text}" for name, text in rows]
 
 
 _PLANNED = [name for name, kind in MECHANISMS.items() if kind.mixing is not None]
@@ -398,25 +389,19 @@ def _planned_event(
     return event_from_table(table)
 
 
-def _print_plan(found: Plan) -> None:
+def _plan_lines(found: Plan) -> list[str]:
+    """The plan, and every order of mixture that was tried; a star marks the best."""
     best = found.best
-    width = 16
-    lines = [
-        f"{'order of mixture':{width}} {best.order_of_mixture}",
-        f"{'releases':{width}} {best.releases}",
-        f"{'noise':{width}} {best.noise!r}",
+    labels = [] if best.label_noise is None else [("label noise", repr(best.label_noise))]
+    about = [
+        ("order of mixture", str(best.order_of_mixture)),
+        ("releases", str(best.releases)),
+        ("noise", repr(best.noise)),
+        *labels,
+        (found.objective, f"{best.score:.6g} ({OBJECTIVES[found.objective]})"),
+        *guarantee_rows(found.guarantee),
+        *(("note", text) for text in found.notes),
     ]
-    if best.label_noise is not None:
-        lines.append(f"{'label noise':{width}} {best.label_noise!r}")
-    lines.append(f"{found.objective:{width}} {best.score:.6g} ({OBJECTIVES[found.objective]})")
-    lines = with_guarantee(lines, found.guarantee, found.notes, width)
-    click.echo("\n".join(printable(line) for line in lines))
-    click.echo()
-    _print_choices(found)
-
-
-def _print_choices(found: Plan) -> None:
-    """Every order of mixture that was tried; a star marks the best."""
     shares = any(choice.label_share is not None for choice in found.choices)
     headings = ["l", "releases", *(["label share"] if shares else []), "noise", "mean", "variation"]
     rows = [
@@ -430,7 +415,7 @@ def _print_choices(found: Plan) -> None:
         )
         for choice in found.choices
     ]
-    click.echo("\n".join(aligned(headings, rows)))
+    return [*in_columns(about, 16), "", *aligned(headings, rows)]
 
 
 @about_one_event(
@@ -506,9 +491,7 @@ def plan(
             )
     except UnreachableTargetError as error:
         raise CommandError(str(error), status=OUT_OF_REACH) from None
-    if output_format == "json":
-        click.echo(as_json(found.as_dict()))
-    elif output_format == "csv":
+    if output_format == "csv":
         click.echo(found.as_csv(), nl=False)
     else:
-        _print_plan(found)
+        print_answer(output_format, found.as_dict(), _plan_lines(found))

@@ -19,7 +19,7 @@ from rdpkit.extensions import ExtensionError, declared, install_line
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import each_of
 from rdpkit.formats.screen import entry
-from rdpkit.formats.text import printable
+from rdpkit.formats.text import as_json, printable
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -63,6 +63,12 @@ def format_choice(*formats: str) -> Callable[..., Any]:
 
 format_option = format_choice("text", "json")
 """The formats of most commands."""
+
+
+def print_answer(output_format: str, table: object, lines: Iterable[str]) -> None:
+    """Print plain values as JSON, or lines for people."""
+    for text in [as_json(table)] if output_format == "json" else map(printable, lines):
+        click.echo(text)
 
 
 def with_options(*options: Callable[..., Any]) -> Callable[..., Any]:

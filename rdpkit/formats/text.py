@@ -33,43 +33,36 @@ def as_json(value: Any) -> str:
     return json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False)
 
 
-def guarantee_lines(guarantee: Guarantee) -> list[str]:
-    """A guarantee in words."""
+def guarantee_rows(guarantee: Guarantee) -> list[tuple[str, str]]:
+    """A guarantee in words, each with the name of what it says."""
     rounded = rounded_down if guarantee.kind.value == "lower" else rounded_up
-    lines = [
-        f"epsilon    {rounded(guarantee.epsilon)}",
-        f"delta      {rounded(guarantee.delta)}",
-        f"adjacency  {guarantee.adjacency.dashed}",
-        f"bound      {guarantee.bound} ({guarantee.kind.value})",
+    rows = [
+        ("epsilon", rounded(guarantee.epsilon)),
+        ("delta", rounded(guarantee.delta)),
+        ("adjacency", guarantee.adjacency.dashed),
+        ("bound", f"{guarantee.bound} ({guarantee.kind.value})"),
     ]
     if guarantee.lower is not None:
         number = rounded_down(guarantee.lower)
-        lines.append(f"lower      {guarantee.asked} >= {number}, attained by two data sets")
+        rows.append(("lower", f"{guarantee.asked} >= {number}, attained by two data sets"))
     if guarantee.order is not None:
-        lines.append(f"order      {guarantee.order:.6g} ({guarantee.conversion} conversion)")
-    lines.extend(f"assumes    {text}" for text in guarantee.assumptions)
-    lines.extend(f"note       {text}" for text in guarantee.notes)
-    return lines
+        rows.append(("order", f"{guarantee.order:.6g} ({guarantee.conversion} conversion)"))
+    rows += [("assumes", text) for text in guarantee.assumptions]
+    return rows + [("note", text) for text in guarantee.notes]
 
 
-def with_guarantee(
-    lines: list[str], guarantee: Guarantee, notes: Iterable[str], width: int
-) -> list[str]:
-    """Lines of a name and a value, followed by a guarantee and notes in columns of that width."""
-    found = list(lines)
-    for line in guarantee_lines(guarantee):
-        name, _, rest = line.partition(" ")
-        found.append(f"{name:{width}} {rest.strip()}")
-    return found + [f"{'note':{width}} {text}" for text in notes]
+def in_columns(rows: Iterable[tuple[str, str]], width: int = 10) -> list[str]:
+    """Lines of a name and a text, which begins behind that many columns."""
+    return [f"{name:{width}} {text}" for name, text in rows]
 
 
 __all__ = [
     "as_json",
     "escaped_markdown",
-    "guarantee_lines",
+    "guarantee_rows",
     "how_many",
+    "in_columns",
     "printable",
     "rounded_down",
     "rounded_up",
-    "with_guarantee",
 ]

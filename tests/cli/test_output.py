@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from rdpkit import Adjacency, Guarantee, Kind
 from rdpkit.cli import progress
 from rdpkit.cli.output import BadInput, one_line_errors
-from rdpkit.formats.text import as_json, guarantee_lines, rounded_up
+from rdpkit.formats.text import as_json, guarantee_rows, in_columns, rounded_up
 from tests.cli.commands import ADD, GAUSSIAN, run
 
 positive = st.floats(0, exclude_min=True, allow_infinity=False, allow_nan=False)
@@ -82,7 +82,7 @@ def test_errors_are_one_line_and_status_2(error):
 
 
 def test_a_guarantee_in_words_says_all_it_knows():
-    lines = guarantee_lines(
+    rows = guarantee_rows(
         Guarantee(
             epsilon=1.00001,
             delta=1e-5,
@@ -95,7 +95,7 @@ def test_a_guarantee_in_words_says_all_it_knows():
             notes=("that",),
         )
     )
-    text = "\n".join(lines)
+    text = "\n".join(in_columns(rows))
     for part in ("1.001", "1e-05", "replace-one", "gaussian", "upper", "optimal", "this", "that"):
         assert part in text
 
@@ -111,12 +111,13 @@ def test_what_is_printed_goes_to_a_file(tmp_path):
     assert path.read_text() == printed.stdout
 
 
-def test_the_name_of_a_file_chooses_the_format_unless_one_is_named(tmp_path):
+def test_the_name_of_a_file_chooses_the_format_where_it_has_an_end(tmp_path):
     path = tmp_path / "answer.json"
     assert run(*QUESTION, "--output", path).exit_code == 0
     assert json.loads(path.read_text())["kind"] == "upper"
-    assert run(*QUESTION, "--output", path, "--format", "text").exit_code == 0
-    assert path.read_text().startswith("epsilon ")
+    path = tmp_path / "answer"
+    assert run(*QUESTION, "--output", path, "--format", "json").exit_code == 0
+    assert json.loads(path.read_text())["kind"] == "upper"
 
 
 @pytest.mark.parametrize("name", ["a.pdf", "a.html", "a.md", "a.b"])

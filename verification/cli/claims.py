@@ -15,13 +15,14 @@ from rdpkit import Event, Repeated, event_from_parameters
 from rdpkit.cli import CommandsByName
 from rdpkit.cli.event_commands import MECHANISM, event_options, repeated
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, option_name
-from rdpkit.cli.output import format_option, to_file_option
+from rdpkit.cli.output import format_option, print_answer, to_file_option
 from rdpkit.events import MECHANISMS, parameters_of
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.numbers import as_given
 from rdpkit.formats.printed_precision import agrees
 from rdpkit.formats.records import as_plain, did_you_mean
-from rdpkit.formats.text import as_json, how_many, printable, rounded_up
+from rdpkit.formats.text import how_many, rounded_up
+from rdpkit.pairs.claim_check import claimed_number
 from rdpkit.verification.claims.certificate_schema import certificate_schema
 from rdpkit.verification.claims.format import FORMAT
 from rdpkit.verification.claims.reading import load_files, loads
@@ -126,19 +127,21 @@ def new(
     # Nothing is written that could not be read again.
     loads(content, origin=str(path))
     write_whole(path, content.encode())
-    if output_format == "json":
-        claimed = {"file": str(path), "claimed_epsilon": as_plain(float(epsilon)), "delta": delta}
-        click.echo(as_json({**claimed, "upper": best.as_dict(), "is_best": is_best}))
-        return
-    about = f"epsilon {epsilon} at delta {as_given(delta)}, {best.adjacency.dashed}"
-    click.echo(f"{printable(str(path))}: {about}")
-    click.echo(f"the best upper bound is {rounded_up(best.epsilon)}, by {best.bound}")
-    if not is_best:
-        click.echo(
-            "that is not the number that you claim, so the file names no bound; name the bound and "
-            "the conversion if your number comes from a formula, and the audit checks it"
-        )
-    click.echo(f"next: rdpkit audit {printable(str(path))}")
+    claimed = {"file": str(path), "claimed_epsilon": as_plain(float(epsilon)), "delta": delta}
+    lines = [
+        f"{path}: epsilon {epsilon} at delta {as_given(delta)}, {best.adjacency.dashed}",
+        f"the best upper bound is {rounded_up(best.epsilon)}, by {best.bound}",
+        *([] if is_best else [_OF_NO_BOUND]),
+        f"next: rdpkit audit {path}",
+    ]
+    table = {**claimed, "upper": best.as_dict(), "is_best": is_best}
+    print_answer(output_format, table, lines)
+
+
+_OF_NO_BOUND = (
+    "that is not the number that you claim, so the file names no bound; name the bound and the "
+    "conversion if your number comes from a formula, and the audit checks it"
+)
 
 
 @claims.command()
@@ -151,14 +154,12 @@ def check(*, files: tuple[Path, ...], output_format: str) -> None:
     Exit status: 0 they do, 2 they do not.
     """
     found = load_files(files)
-    if output_format == "json":
-        entries = [
-            {"id": claim.id, "file": claim.origin, "line": claim.line, "mechanism": claim.mechanism}
-            for claim in found
-        ]
-        click.echo(as_json({"format": FORMAT, "claims": entries}))
-        return
-    click.echo(f"{how_many(len(found), 'claim')} in {how_many(len(files), 'file')}: fine")
+    entries = [
+        {"id": claim.id, "file": claim.origin, "line": claim.line, "mechanism": claim.mechanism}
+        for claim in found
+    ]
+    line = f"{how_many(len(found), 'claim')} in {how_many(len(files), 'file')}: fine"
+    print_answer(output_format, {"format": FORMAT, "claims": entries}, [line])
 
 
 @claims.command()
@@ -294,15 +295,8 @@ delta = {delta}
 
 
 def _number(text: str) -> str:
-    try:
-        number = Decimal(text)
-    except ArithmeticError:
-        raise ValueError(f"Expected epsilon to be a number >= 0, got {text!r:.80}.") from None
-    if number.is_infinite() and number > 0:
-        return "inf"
-    if not number.is_finite():
-        raise ValueError(f"Expected epsilon to be a number >= 0, got {text!r:.80}.")
-    return str(number).lower().replace("e+", "e")
+    number = claimed_number("epsilon", text)
+    return "inf" if number.is_infinite() else str(number).lower().replace("e+", "e")
 
 
 def _toml(value: Any) -> str:

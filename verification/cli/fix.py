@@ -11,11 +11,11 @@ from typing import Any
 import click
 
 from rdpkit.cli.option_types import NameType, names_of
-from rdpkit.cli.output import format_option
+from rdpkit.cli.output import format_option, print_answer
 from rdpkit.cli.progress import jobs_option, threads_option
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import did_you_mean
-from rdpkit.formats.text import as_json, how_many, printable
+from rdpkit.formats.text import how_many, printable
 from rdpkit.verification.auditing.findings import Bounds, Finding, Soundness
 from rdpkit.verification.auditing.remedies import obstacles, remedies
 from rdpkit.verification.auditing.remedy import Remedy
@@ -155,10 +155,8 @@ def fix(
         mended = {one.finding.claim.id for one in plan if one.remedy is not None}
         again = [one for one in load_files([file.path for file in changed]) if one.id in mended]
         after = {finding.claim.id: finding for finding in audit_of(again)}
-    if output_format == "json":
-        click.echo(as_json(_as_dict(changed, plan, after, written=written)))
-    else:
-        _tell(changed, plan, after, written=written)
+    lines = _told(changed, plan, after, written=written)
+    print_answer(output_format, _as_dict(changed, plan, after, written=written), lines)
     final = [after.get(one.finding.claim.id, one.finding) for one in plan]
     if any(failures(finding, DEFAULT) for finding in final):
         sys.exit(1)
@@ -245,25 +243,18 @@ def _show(changed: Sequence[ChangedFile], plan: Sequence[PlannedRepair]) -> None
         click.echo(_CHANGE_THE_CODE)
 
 
-def _tell(
+def _told(
     changed: Sequence[ChangedFile],
     plan: Sequence[PlannedRepair],
     after: dict[str, Finding],
     *,
     written: bool,
-) -> None:
+) -> list[str]:
     """What was written, and the verdicts now."""
-    if not changed:
-        click.echo("Nothing to write.")
-        return
     if not written:
-        click.echo("Nothing was written.")
-        return
-    for file in changed:
-        click.echo(f"wrote {printable(str(file.path))}")
-    for one in plan:
-        if one.finding.claim.id in after:
-            click.echo(str(after[one.finding.claim.id]))
+        return ["Nothing was written." if changed else "Nothing to write."]
+    now = [after.get(one.finding.claim.id) for one in plan]
+    return [*(f"wrote {file.path}" for file in changed), *(str(one) for one in now if one)]
 
 
 def _as_dict(

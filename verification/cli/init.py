@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from rdpkit.cli.output import format_option
+from rdpkit.cli.output import format_option, print_answer
 from rdpkit.formats.files import write_whole
-from rdpkit.formats.text import as_json, how_many, printable
+from rdpkit.formats.text import how_many, printable
 from rdpkit.verification.claims.scanning.calls import LIBRARIES, FoundCall, found_calls, parsed
 from rdpkit.verification.claims.scanning.files import Repository
 
@@ -60,24 +60,18 @@ def init(*, folder: Path, write: bool, name: str, tests: bool, output_format: st
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             write_whole(folder / path, text)
             written.append(path)
-    if output_format == "json":
-        click.echo(
-            as_json(
-                {
-                    "found": [_as_dict(call) for call in calls],
-                    "problems": problems,
-                    "files": files,
-                    "already_there": [path for path in files if path not in new],
-                    "written": written,
-                    "badge": _badge(name) if calls else None,
-                }
-            )
-        )
-        return
-    for path in written:
-        click.echo(f"wrote {printable(path)}")
+    table = {
+        "found": [_as_dict(call) for call in calls],
+        "problems": problems,
+        "files": files,
+        "already_there": [path for path in files if path not in new],
+        "written": written,
+        "badge": _badge(name) if calls else None,
+    }
+    lines = [f"wrote {path}" for path in written]
     if calls and not written:
-        click.echo("Nothing was written." if new else "All of it is there already.")
+        lines = ["Nothing was written." if new else "All of it is there already."]
+    print_answer(output_format, table, lines)
 
 
 def _calls(repository: Repository) -> tuple[list[FoundCall], list[str]]:

@@ -18,9 +18,15 @@ from rdpkit.cli.event_commands import (
     event_of,
 )
 from rdpkit.cli.option_types import NUMBER, ListType, NameType
-from rdpkit.cli.output import OUT_OF_REACH, CommandError, format_option, to_file_option
+from rdpkit.cli.output import (
+    OUT_OF_REACH,
+    CommandError,
+    format_option,
+    print_answer,
+    to_file_option,
+)
 from rdpkit.events import EpsilonDelta, Event
-from rdpkit.formats.records import as_plain
+from rdpkit.formats.records import as_plain, plain_of
 from rdpkit.formats.tables import event_to_table, read_event
 from rdpkit.formats.text import as_json, how_many, printable, rounded_down, rounded_up
 from rdpkit.planning.budgets import BudgetExceededError, PrivacyFilter
@@ -105,26 +111,18 @@ def _fits(noise: float) -> str:
 def show_budget(found: PrivacyFilter, output_format: str) -> None:
     """Say what was spent of a budget, and what is left."""
     left, used = found.remaining, found.used
-    if output_format == "json":
-        table = {
-            "epsilon": found.epsilon,
-            "delta": found.delta,
-            "adjacency": found.adjacency.value,
-            "composition": found.composition,
-            "used": used,
-            "remaining": _left_table(left),
-            "charges": [
-                {
-                    "event": event_to_table(one.event),
-                    "count": one.count,
-                    "delta": one.delta,
-                    "label": one.label,
-                }
-                for one in found.spendings
-            ],
-        }
-        click.echo(as_json(table))
-        return
+    table = {
+        "epsilon": found.epsilon,
+        "delta": found.delta,
+        "adjacency": found.adjacency.value,
+        "composition": found.composition,
+        "used": used,
+        "remaining": _left_table(left),
+        "charges": [
+            {"event": event_to_table(one.event), **plain_of(one, ("count", "delta", "label"))}
+            for one in found.spendings
+        ],
+    }
     lines = [
         f"budget: epsilon {found.epsilon:g} at delta {found.delta:g}, {found.adjacency.dashed}, "
         f"composed by {found.composition}",
@@ -136,7 +134,7 @@ def show_budget(found: PrivacyFilter, output_format: str) -> None:
     for one in found.spendings[-10:]:
         name = f" ({one.label})" if one.label else ""
         lines.append(f"  {one.event.mechanism} x {one.count}{name}")
-    click.echo("\n".join(printable(line) for line in lines))
+    print_answer(output_format, table, lines)
 
 
 _SHOWN = 20
@@ -313,18 +311,13 @@ def check(path: Path, dataset: str | None, output_format: str) -> None:
     checked = {
         name: (len(found.account(name).releases), ledger_problems(found, name)) for name in names
     }
-    if output_format == "json":
-        tables = [
-            {"dataset": name, "releases": number, "problems": problems}
-            for name, (number, problems) in checked.items()
-        ]
-        click.echo(as_json({"ledger": str(path), "datasets": tables}))
-    else:
-        for name, (number, problems) in checked.items():
-            verdict = how_many(len(problems), "problem") if problems else "no problem"
-            lines = [f"{name}: {how_many(number, 'release')}, {verdict}"]
-            lines += [f"  {problem}" for problem in problems]
-            click.echo("\n".join(printable(line) for line in lines))
+    tables, lines = [], []
+    for name, (number, problems) in checked.items():
+        tables.append({"dataset": name, "releases": number, "problems": problems})
+        verdict = how_many(len(problems), "problem") if problems else "no problem"
+        lines.append(f"{name}: {how_many(number, 'release')}, {verdict}")
+        lines += [f"  {problem}" for problem in problems]
+    print_answer(output_format, {"ledger": str(path), "datasets": tables}, lines)
     if any(problems for _, problems in checked.values()):
         sys.exit(OUT_OF_REACH)
 
@@ -339,11 +332,8 @@ def _added(entry: dict[str, Any]) -> str:
 
 def _show(found: Ledger, names: tuple[str, ...], output_format: str) -> None:
     accounts = [found.account(name) for name in names]
-    if output_format == "json":
-        click.echo(as_json({"datasets": [_account_table(one) for one in accounts]}))
-        return
-    blocks = ["\n".join(printable(line) for line in _lines(one)) for one in accounts]
-    click.echo("\n\n".join(blocks) or "no data sets")
+    lines = [line for one in accounts for line in ("", *_lines(one))][1:] or ["no data sets"]
+    print_answer(output_format, {"datasets": list(map(_account_table, accounts))}, lines)
 
 
 def _lines(account: LedgerAccount) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rdpkit.cli.output import print_answer
 from rdpkit.cli.progress import work_shown
 from rdpkit.formats.text import as_json, how_many, printable
 
@@ -123,15 +124,11 @@ def _list(known: Mapping[str, Library], output_format: str) -> None:
         read_register,
     )
 
-    if output_format == "json":
-        found = [dataclasses.asdict(one) for one in known.values()]
-        click.echo(as_json({"libraries": found}))
-        return
-    entries = read_register()
+    entries, lines = read_register(), []
     for one in known.values():
-        click.echo(f"{one.requirement:26}{one.what}")
-        recorded = on_record(entries, one.name)
-        click.echo(f"{'':26}{recorded or 'not on record'}")
+        lines += [f"{one.requirement:26}{one.what}"]
+        lines += [f"{'':26}{on_record(entries, one.name) or 'not on record'}"]
+    print_answer(output_format, {"libraries": list(map(dataclasses.asdict, known.values()))}, lines)
 
 
 def _printed(

@@ -13,7 +13,7 @@ import click
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, names_of
-from rdpkit.cli.output import format_option, to_file_option
+from rdpkit.cli.output import format_option, print_answer, to_file_option
 from rdpkit.cli.progress import jobs_option, threads_option, work_shown
 from rdpkit.formats.records import plain_of
 from rdpkit.formats.text import as_json, how_many, printable
@@ -321,17 +321,13 @@ def _lines_of(outcome: TargetOutcome) -> list[str]:
 def _list(output_format: str) -> None:
     from rdpkit.verification.blackbox.zoo import ENTRIES  # noqa: PLC0415 - as above
 
-    if output_format == "json":
-        names = ["name", "mistake", "correction", "seen_in", "event", "adjacency", "statistic"]
-        found = [
-            plain_of(entry, names) | {"event": entry.event.mechanism} for entry in ENTRIES.values()
-        ]
-        click.echo(as_json({"zoo": found}))
-        return
+    names = ["name", "mistake", "correction", "seen_in", "event", "adjacency", "statistic"]
+    found, lines = [], []
     for entry in ENTRIES.values():
-        click.echo(f"{entry.name}, {entry.name}-fixed")
-        click.echo(f"  {entry.mistake}")
-        click.echo(f"  Seen in {entry.seen_in}.")
+        found.append(plain_of(entry, names) | {"event": entry.event.mechanism})
+        lines += [f"{entry.name}, {entry.name}-fixed", f"  {entry.mistake}"]
+        lines.append(f"  Seen in {entry.seen_in}.")
+    print_answer(output_format, {"zoo": found}, lines)
 
 
 def _verify_zoo(
@@ -355,11 +351,10 @@ def _verify_zoo(
     words = ["rdpkit", "verify", "--zoo", "--repeats", str(repeats), "--seed", str(options.seed)]
     kept = [one for one in OPTIONS if one.name != "seed" and given[one.name]]
     replay = shlex.join([*words, *words_of(given, tuple(kept))])
-    if output_format == "json":
-        click.echo(as_json({"zoo": [rate.as_dict() for rate in found], "replay": replay}))
-    else:
+    table = {"zoo": [rate.as_dict() for rate in found], "replay": replay}
+    if output_format != "json":
         _print_rates(found)
-        click.echo(f"replay  {replay}")
+    print_answer(output_format, table, [f"replay  {replay}"])
     return [view_of_rate(rate) for rate in found]
 
 

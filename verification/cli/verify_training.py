@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit.cli.option_types import names_of
-from rdpkit.cli.output import format_option, to_file_option
+from rdpkit.cli.output import format_option, print_answer, to_file_option
 from rdpkit.cli.progress import work_shown
 from rdpkit.formats.records import plain_of
-from rdpkit.formats.text import as_json, printable
+from rdpkit.formats.text import in_columns, printable
 from rdpkit.verification.cli.code_options import (
     ToWrite,
     file_options,
@@ -98,11 +98,8 @@ def _checked(
     replay = replay_of(target, options)
     place = place_of(training_maker(target).make)
     write_files(to_write, [view_of_training(result, place=place, replay=replay)])
-    if output_format == "json":
-        click.echo(as_json({**result.as_dict(), "replay": replay}))
-    else:
-        lines = [*result.lines(), f"{'replay':20}{replay}"]
-        click.echo("\n".join(map(printable, lines)))
+    lines = [*result.lines(), f"{'replay':20}{replay}"]
+    print_answer(output_format, {**result.as_dict(), "replay": replay}, lines)
     return result
 
 
@@ -114,11 +111,7 @@ def _say(text: str) -> None:
 def _list(output_format: str) -> None:
     from rdpkit.verification.training.zoo import ENTRIES  # noqa: PLC0415 - as above
 
-    if output_format == "json":
-        names = ["name", "mistake", "correction", "seen_in", "check", "kinds", "style"]
-        found = [plain_of(entry, names) for entry in ENTRIES.values()]
-        click.echo(as_json({"zoo": found}))
-        return
-    width = max(map(len, ENTRIES)) + 2
-    for entry in ENTRIES.values():
-        click.echo(f"{entry.name:{width}}{entry.mistake}")
+    names = ["name", "mistake", "correction", "seen_in", "check", "kinds", "style"]
+    found = [plain_of(entry, names) for entry in ENTRIES.values()]
+    rows = ((entry.name, entry.mistake) for entry in ENTRIES.values())
+    print_answer(output_format, {"zoo": found}, in_columns(rows, max(map(len, ENTRIES)) + 1))

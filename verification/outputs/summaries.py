@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from xml.sax.saxutils import escape
 
-from rdpkit.formats.columns import as_tex
+from rdpkit.formats.columns import as_csv, as_tex
 from rdpkit.formats.numbers import as_given, printable
 from rdpkit.formats.text import escaped_markdown, how_many
 from rdpkit.verification.auditing.baseline import BaselineComparison
@@ -117,19 +115,20 @@ _COLUMNS = (
 
 def csv_table(result: AuditResult) -> str:
     """A row for each claim, with a heading; bounds are rounded to the safe side."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    for finding in result.findings:
-        writer.writerow("'" + one if _is_formula(one) else one for one in _cells(finding, 10))
-    return text.getvalue()
+    return as_csv({
+        name: ["'" + cell if _is_formula(cell) else cell for cell in cells]
+        for name, cells in _columns(result, 10).items()
+    })  # fmt: skip
 
 
 def tex_table(result: AuditResult) -> str:
     """A ``tabular`` with a row for each claim, without packages beyond LaTeX's own."""
-    rows = [_cells(finding, 4) for finding in result.findings]
-    columns = {name: [row[i] for row in rows] for i, name in enumerate(_COLUMNS)}
-    return as_tex(columns, "llll" + "r" * 5 + "ll")
+    return as_tex(_columns(result, 4), "llll" + "r" * 5 + "ll")
+
+
+def _columns(result: AuditResult, digits: int) -> dict[str, list[str]]:
+    rows = [_cells(finding, digits) for finding in result.findings]
+    return {name: [row[i] for row in rows] for i, name in enumerate(_COLUMNS)}
 
 
 def _cells(finding: Finding, digits: int) -> tuple[str, ...]:

@@ -117,7 +117,7 @@ def test_names_are_written_as_they_are(run, name):
         ([*GAUSSIAN, "--set", "noise_std=-1"], "Expected noise_std to be a finite number > 0"),
         ([*GAUSSIAN, "--epsilon", "x"], "Expected epsilon to be a number >= 0, got 'x'"),
         ([*GAUSSIAN, "--epsilon", "nan"], "Expected epsilon to be a number >= 0, got 'nan'"),
-        ([*GAUSSIAN, "--epsilon", "-1"], "expected epsilon to be a number >= 0, got -1"),
+        ([*GAUSSIAN, "--epsilon", "-1"], "Expected epsilon to be a number >= 0, got '-1'"),
         ([*GAUSSIAN, "--id", ""], ""),
     ],
 )
