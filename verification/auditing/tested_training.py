@@ -134,7 +134,8 @@ def _differences(claim: Claim, training: PrivateTraining) -> Iterator[tuple[str,
     if adjacency is not claim.adjacency:
         yield f"adjacency {claim.adjacency.value}", adjacency.value
     if training.epsilon is not None and training.epsilon > _number(claim):
-        yield f"epsilon {claim.epsilon}", f"{training.epsilon:g}"
+        at = f"delta {_delta(claim):g}, {claim.adjacency.value}"
+        yield f"epsilon {claim.epsilon} at {at}", f"{training.epsilon:g} at {training.at}"
     if training.delta > _delta(claim) * (1.0 + _ROUNDING):
         yield f"delta {_delta(claim):g}", f"{training.delta:g}"
     if claim.event is not None and _comparable(claim.event, training.event):

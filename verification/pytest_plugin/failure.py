@@ -79,8 +79,8 @@ def _seen(result: VerificationResult, cause: LikelyCause | None) -> list[tuple[s
             (
                 "leaks",
                 f"epsilon at least {rounded_down(bound.epsilon, 3)} at delta "
-                f"{as_given(bound.delta)} (lower bound, confidence {bound.confidence:.4g}), where "
-                f"the claim allows {claimed:.3g}",
+                f"{as_given(bound.delta)}, {result.claim.adjacency.value} (lower bound, confidence "
+                f"{bound.confidence:.4g}), where the claim allows {claimed:.3g}",
             )
         )
     return found
