@@ -502,8 +502,8 @@ def _profile(event: Event, adjacency: Adjacency, around: float) -> Points:
 class NoSuchBoundError(ValueError):
     """A bound was asked for by a name that none has for this event and relation."""
 
-    def __init__(self, bound: str, names: tuple[str, ...]) -> None:
-        super().__init__(str(_validate.no_such("bound", bound, names)))
+    def __init__(self, message: str, names: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
         self.names = names  #: Those that are accepted
 
 
@@ -516,7 +516,7 @@ def _no_such_bound(event: Event, adjacency: Adjacency, identifier: str) -> NoSuc
         UPPER_ID,
         LOWER_ID,
     )
-    return NoSuchBoundError(identifier, names)
+    return NoSuchBoundError(str(_validate.no_such("bound", identifier, names)), names)
 
 
 def _answer(event: Event, target: Target, bound: str, options: RenyiOptions) -> Guarantee:

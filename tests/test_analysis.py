@@ -13,7 +13,7 @@ from scipy.special import log_ndtr, ndtr
 
 import rdpkit
 from rdpkit.accountants import renyi
-from rdpkit.analysis import published_bounds, published_rdp, upper_rdp
+from rdpkit.analysis import NoSuchBoundError, published_bounds, published_rdp, upper_rdp
 from rdpkit.conversions import EPSILON
 from tests.bounds.strategies import log_uniform
 from tests.events import of_papers
@@ -434,3 +434,16 @@ def test_what_else_is_asked_does_not_make_a_delta_loose():
     several = rdpkit.delta(event * 27, epsilon=[0.0, 1.0], adjacency=ADD)
     alone = rdpkit.delta(event * 27, epsilon=0.0, adjacency=ADD)
     assert several[0].delta <= alone.delta * (1.0 + 2e-3)
+
+
+def test_an_unknown_bound_is_the_same_error_in_another_process():
+    with pytest.raises(NoSuchBoundError) as found:
+        rdpkit.epsilon(
+            rdpkit.Gaussian(noise_std=1.0, record_norm=1.0),
+            delta=1e-5,
+            adjacency="replace_one",
+            bound="bset",
+        )
+    sent = pickle.loads(pickle.dumps(found.value))
+    assert (str(sent), sent.names) == (str(found.value), found.value.names)
+    assert "best" in sent.names

@@ -180,7 +180,8 @@ def calibrated(
         "adjacency": Adjacency.parse(privacy.adjacency),
         **question,
     }
-    found, key = {} if kept is None else kept, repr((spec.name, options, known, asked))
+    found = {} if kept is None else kept
+    key = repr((spec.name, privacy.most_per_person, options, known, asked))
     if key not in found:
         found[key] = spec.calibrate_with(options, known, **asked)
     return dict(found[key]), privacy

@@ -212,7 +212,6 @@ def _synthetic(
 
 
 def _checked_schema(given: Any) -> Schema:
-
     if isinstance(given, Schema):
         return given
     if isinstance(given, str | Path):

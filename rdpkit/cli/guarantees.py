@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rdpkit import analysis
+from rdpkit import _validate, analysis
 from rdpkit.bounds.base import Kind
 from rdpkit.cli.event_commands import (
     about_one_event,
@@ -130,7 +130,7 @@ def epsilon(
         try:
             found = [analysis.epsilon(event, delta=delta, adjacency=adjacency, **how)]
         except analysis.NoSuchBoundError as error:
-            raise analysis.NoSuchBoundError(bound, (*error.names, _ALL)) from None
+            raise _validate.no_such("bound", bound, (*error.names, _ALL)) from None
     elif values["conversion"] or values["lower"]:
         raise ValueError("Expected no --conversion and no --lower with --bound all.")
     else:

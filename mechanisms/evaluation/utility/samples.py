@@ -196,14 +196,12 @@ def _lacks_none(table: Any, names: Iterable[str], where: str) -> None:
 
 
 def _unit(kind: Any) -> str:
-
     if pa.types.is_date(kind):
         return "D"
     return str(kind.unit) if pa.types.is_timestamp(kind) else ""
 
 
 def _values(column: Any, name: str, kind: Kind, where: str) -> NDArray[Any]:
-
     if kind == "category":
         return np.array([_text(value) for value in column.to_pylist()], dtype=object)
     stated = column.type
