@@ -47,6 +47,7 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(50_000, 20, 20)  # By itself it looks after every 700th object.
         gc.enable()
 
 

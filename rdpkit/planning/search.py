@@ -127,12 +127,12 @@ def plan(
     Examples
     --------
     >>> import rdpkit
-    >>> event = rdpkit.DPCDA(class_sizes=[6000] * 10, samples_per_class=100, order_of_mixture=1,
+    >>> event = rdpkit.DPCDA(class_sizes=[600, 600], samples_per_class=1, order_of_mixture=1,
     ...                      clip_norm=1.0, feature_noise=1.0, label_noise=0.0)
     >>> found = rdpkit.plan(event, target_epsilon=1.0, delta=1e-5, adjacency="add_or_remove_one",
-    ...                     orders_of_mixture=[4, 64])
+    ...                     orders_of_mixture=[4, 16])
     >>> found.best.order_of_mixture, found.guarantee <= 1.0
-    (64, True)
+    (16, True)
     """
     mixing = event.mixing if isinstance(event, Event) else None
     if mixing is None:
