@@ -254,7 +254,8 @@ class Ledger:
         record_anyway : bool
             Whether a release that cannot be charged is recorded all the same: because it is not
             private, has another neighbouring relation or exceeds the budget. From then on the data
-            set is not private any more.
+            set is not private any more. A release that is recorded already is charged again, as
+            another draw that came out alike.
 
         Raises
         ------
@@ -274,9 +275,10 @@ class Ledger:
         data = data_of(found)
         with self._locked(writing=True):
             state = self._set(name)
-            if _is_recorded(state, found, data):
+            if _is_recorded(state, found, data) and not record_anyway:
                 raise LedgerRefusalError(
-                    f"{path}: this release from {name!r} is recorded already; nothing was charged."
+                    f"{path}: this release from {name!r} is recorded already; nothing was charged. "
+                    "If it is another draw that came out alike, charge it with --record-anyway."
                 )
             epsilon = None if found.guarantee is None else found.guarantee.epsilon
             stated = self._release(path, found.mechanism, epsilon=epsilon)

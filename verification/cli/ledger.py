@@ -240,7 +240,8 @@ ledger.add_command(spend)
 @click.option(
     "--record-anyway",
     is_flag=True,
-    help="Record also what cannot be charged. The data set is not private any more from then on.",
+    help="Record also what cannot be charged (the data set is not private any more from then on), "
+    "and charge again what is recorded already.",
 )
 @format_option
 def add(

@@ -133,8 +133,12 @@ def test_a_release_with_other_noise_is_charged_though_its_numbers_are_the_same(l
         ledger.add(tmp_path / f"{name}.json", dataset="people")
     charged = Ledger(ledger.path).account("people").releases
     assert [one.event for one in charged] == [gaussian(8.0), gaussian(6.0)]
-    with pytest.raises(LedgerRefusalError, match="recorded already"):
+    with pytest.raises(LedgerRefusalError, match="another draw .* --record-anyway"):
         ledger.add(tmp_path / "b.json", dataset="people")
+    # Nothing in a manifest tells a second draw of the same event from a copy of the first.
+    before = ledger.account("people").fixed.epsilon
+    ledger.add(tmp_path / "b.json", dataset="people", record_anyway=True)
+    assert ledger.account("people").fixed.epsilon > before
 
 
 def test_without_a_budget_releases_are_recorded(ledger, tmp_path):
