@@ -103,13 +103,14 @@ def gradients_kept(
 ) -> Iterator[list[dict[str, Vector]]]:
     """Keep the gradients that each step of an optimiser is handed, by their names."""
     found: list[dict[str, Vector]] = []
-    keep = lambda given: found.append({n: _array(one) for n, one in given.items()})  # noqa: E731
+    keep = lambda given: found.append({n: _vector(one) for n, one in given.items()})  # noqa: E731
     with gradients_handed(training, keep, after):
         yield found
 
 
-def _array(tensor: Any) -> Vector:
-    return np.asarray(tensor.detach().double().cpu().numpy().ravel().copy())
+def _vector(values: Any) -> Vector:
+    """A copy of the entries of a tensor or an array."""
+    return np.array(array_of(values), dtype=np.float64).ravel()
 
 
 def observe(
@@ -127,7 +128,7 @@ def observe(
     def collected(gradients: Any) -> Any:
         assert training.noisy_sum is not None
         made = training.noisy_sum(gradients)
-        released.append(array_of(made).astype(float).ravel())
+        released.append(_vector(made))
         return made
 
     with (
@@ -145,21 +146,22 @@ def observe(
         steps = [{name: before[name] - after[name] for name in before}]
         # A small difference of large numbers has the rounding errors of these.
         seen = [before]
-    places: dict[str, slice] = {}
-    begin = 0
-    for name, values in before.items():
-        places[name] = slice(begin, begin + values.size)
-        begin += values.size
-    vector = np.zeros(begin)
+    ends = itertools.accumulate(values.size for values in before.values())
+    places = {
+        name: slice(end - before[name].size, end) for name, end in zip(before, ends, strict=True)
+    }
+    vector = np.zeros(sum(values.size for values in before.values()))
     for name, values in steps[0].items():
         vector[places[name]] = values
-    if released and released[0].size == begin:
+    if released and released[0].size == vector.size:
         vector, seen, handed = released[0], [{"noisy sum": released[0]}], True
+    buffers = [] if training.model is None else training.model.buffers()
+    floats = [_vector(buffer) for buffer in buffers if buffer.is_floating_point()]
     return Update(
         vector=vector,
         places=places,
         count=len(steps),
-        buffers=_buffers(training),
+        buffers=np.concatenate([*floats, np.zeros(0)]),
         rounding=math.sqrt(sum(_unit(v) ** 2 * float(v @ v) for v in seen[0].values())),
         seen=handed,
     )
@@ -257,21 +259,10 @@ def _rounds(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def parameters_of(training: PrivateTraining) -> dict[str, Vector]:
     """All parameters at present, those of the model or those that the training hands out."""
     if training.parameters is not None:
-        return {
-            name: np.array(value, dtype=np.float64).ravel()
-            for name, value in training.parameters().items()
-        }
-    return {
-        name: _array(parameter)
-        for name, parameter in training.model.named_parameters()
-        if parameter.requires_grad
-    }
-
-
-def _buffers(training: PrivateTraining) -> Vector:
-    buffers = [] if training.model is None else training.model.buffers()
-    found = [_array(buffer) for buffer in buffers if buffer.is_floating_point()]
-    return np.concatenate([*found, np.zeros(0)])
+        found = training.parameters()
+    else:
+        found = {name: p for name, p in training.model.named_parameters() if p.requires_grad}
+    return {name: _vector(value) for name, value in found.items()}
 
 
 _MOST_CALLS = 200
@@ -412,7 +403,7 @@ class Counted:
             raise _EnoughError
         if self.updates == self.leading:
             # What the first update is made from; a fixed seed makes it the same again.
-            self.first += b"".join(_array(one).tobytes() for one in gradients.values())
+            self.first += b"".join(_vector(one).tobytes() for one in gradients.values())
         # Optimisers of different parameters make one update together.
         if self._moved is None or gradients.keys() & self._moved:
             self.updates += 1

@@ -168,12 +168,14 @@ def _share_of_updates(work: Checking, rhythm: Rhythm, account: Told) -> float:
     if rhythm.private == 1 or account.noise_multiplier is None:
         return rhythm.private / rhythm.rounds
     until = work.until(_SHARE_OF_TIME)
-    moment = look_at(work.maker.fresh(), rhythm, seed=work.seed, until=until)
+    moment = look_at(
+        work.maker.fresh(), rhythm, seed=work.seed, until=until, level=work.options.rate_of_a_check
+    )
     each = moment.noise.typical / (account.noise_multiplier * math.sqrt(rhythm.private))
     error = math.sqrt(0.5 / max(1, moment.noise.freedom))
     # Where no record was seen to matter, nothing shows that the noise pays for more than one.
-    seen = moment.found and moment.farthest > 0.0
-    if not seen or moment.farthest > (_NEAR + _ERRORS * error) * each:
+    seen = moment.found and moment.farthest() > 0.0
+    if not seen or moment.farthest() > (_NEAR + _ERRORS * error) * each:
         return rhythm.private / rhythm.rounds
     work.notes.append(
         f"{rhythm.private} updates are made from one batch with the noise of one and more, and "
