@@ -64,12 +64,12 @@ def rows(batch: Batch, which: Sequence[int]) -> Batch:
             return type(leaf)(leaf[place] for place in places)
         return leaf[places]
 
-    return _mapped(taken, batch)
+    return mapped(taken, batch)
 
 
 def joined(batches: Sequence[Batch]) -> Batch:
     """Several batches as one."""
-    return _mapped(_put_together, *batches)
+    return mapped(_put_together, *batches)
 
 
 def _put_together(*columns: Any) -> Any:
@@ -91,7 +91,7 @@ def scaled(batch: Batch, factor: float) -> Batch | None:
     if not found:
         return None
     first = found[0]
-    return _mapped(lambda leaf: _times(leaf, factor) if leaf is first else leaf, batch)
+    return mapped(lambda leaf: _times(leaf, factor) if leaf is first else leaf, batch)
 
 
 def _times(leaf: Any, factor: float) -> Any:
@@ -117,7 +117,7 @@ def records_of(loader: Iterable[Batch], count: int) -> Batch | None:  # None if 
     return joined(found) if found else None
 
 
-def _mapped(function: Callable[..., Any], *batches: Batch) -> Batch:
+def mapped(function: Callable[..., Any], *batches: Batch) -> Batch:
     """A batch whose columns a function makes from those of batches that are alike."""
     first = batches[0]
     if _parts(first) is None:
@@ -129,7 +129,7 @@ def _mapped(function: Callable[..., Any], *batches: Batch) -> Batch:
         else zip(*batches, strict=True)
     )
     made = [
-        function(*column) if _is_column(column[0]) else _mapped(function, *column)
+        function(*column) if _is_column(column[0]) else mapped(function, *column)
         for column in columns
     ]
     if named:

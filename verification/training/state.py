@@ -340,10 +340,9 @@ def _entries(value: Any, put: Callable[[Any], Any] | None) -> Iterator[tuple[str
                 yield f"[{key!r}]{path}", found, setter
     elif isinstance(value, list | tuple):
         for key, part in enumerate(value[:_MOST_ENTRIES]):
-            fixed = isinstance(value, tuple)
-            own = None if fixed else functools.partial(value.__setitem__, key)
+            own = functools.partial(value.__setitem__, key) if isinstance(value, list) else None
             for path, found, setter in _entries(part, own):
-                yield f"[{key}]{path}", found, None if fixed else setter
+                yield f"[{key}]{path}", found, setter if own else None
     elif hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, np.generic):
         array = array_of(value)
         if array.dtype.kind in "fiu" and array.size <= _LARGEST:
