@@ -14,7 +14,7 @@ from scipy import stats
 from rdpkit.formats.numbers import how_many
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.training.checks import draw_tests
-from rdpkit.verification.training.checks.draw_tests import Distinct, Epochs, Favoured, Repeats
+from rdpkit.verification.training.checks.draw_tests import Distinct, Favoured, Repeats
 from rdpkit.verification.training.checks.draws import Draws
 from rdpkit.verification.training.events import (
     ALLOCATED,
@@ -181,7 +181,11 @@ def evidence_of(
     if known:
         found["favoured"] = list(draw_tests.favoured(fresh, by_batch=independent))
         found["pair"] = draw_tests.together(fresh, by_batch=independent, most=most, rng=rng)
-        found["once"] = any(_once(epochs, draws.several) for epochs in ways)
+        nothing = np.zeros(0, dtype=np.int64)
+        found["once"] = any(
+            not draw_tests.twice((np.concatenate([*one, nothing]) for one in way), draws.several)
+            for way in ways
+        )
     inclusions, above = int(sizes.sum()), 1.0
     if not draws.units:
         # Where several records may belong to one user, they may depend on each other in any way. Of
@@ -215,16 +219,6 @@ def _without_repeats(draws: Draws, repeats: Repeats | None) -> Draws:
         for number, epoch in enumerate(draws.epochs[: draw_tests.COMPARED_EPOCHS])
     ]
     return dataclasses.replace(draws, epochs=tuple(filter(None, epochs)) or draws.epochs[:1])
-
-
-def _once(epochs: Epochs, several: frozenset[int]) -> bool:
-    """Whether no record comes again in an epoch."""
-    for epoch in epochs:
-        everything = np.concatenate([*epoch, np.zeros(0, dtype=np.int64)])
-        values, counts = np.unique(everything, return_counts=True)
-        if not all(int(value) in several for value in values[counts > 1]):
-            return False
-    return True
 
 
 def _partial(draws: Draws) -> tuple[int, int] | None:
