@@ -324,7 +324,13 @@ def rhythm_of(
         if len(made) == _ENOUGH or (calls >= _ENOUGH and time.perf_counter() > until):
             break
     state.restore()
-    found = _of_calls(made)
+    gaps = {later - earlier for earlier, later in itertools.pairwise(made)}
+    if not gaps:
+        found = Rhythm(calls=made[0] if made else 1)
+    elif len(gaps) > 1 or made[0] < min(gaps):
+        found = Rhythm(calls=1, before=0, regular=False)
+    else:
+        found = Rhythm(calls=min(gaps), before=made[0] - min(gaps))
     others = sorted(filter(size, taken), key=size)[-2:]
     if found.calls > 1 or len(rounds) != 1 or rounds == {1} or len(others) < 2:
         return found
@@ -339,17 +345,6 @@ def splits_batches(loader: Any) -> bool:
     """Whether a loader cuts batches that fit no memory, and tells the optimiser to wait."""
     sampler = getattr(loader, "batch_sampler", None)
     return hasattr(sampler, "max_batch_size") and hasattr(sampler, "optimizer")
-
-
-def _of_calls(made: list[int]) -> Rhythm:
-    """A rhythm from the numbers of the calls that made an update, counted from 1."""
-    if len(made) < 2:
-        return Rhythm(calls=made[0] if made else 1)
-    gaps = {later - earlier for earlier, later in itertools.pairwise(made)}
-    calls = min(gaps)
-    if len(gaps) > 1 or made[0] < calls:
-        return Rhythm(calls=1, before=0, regular=False)
-    return Rhythm(calls=calls, before=made[0] - calls)
 
 
 History = list[tuple[float, float, int]]
@@ -431,7 +426,7 @@ def count_steps(training: PrivateTraining, *, most: int, calls: int, until: floa
 
     Where no optimiser of torch is seen, one update is counted for so many ``calls`` of the step.
     """
-    before, began = history_of(training) or [], parameters_of(training)
+    before, began = history_of(training), parameters_of(training)
     counted, waiting = Counted(training), 0
     for batch in training.loader:
         made = counted.updates
@@ -447,25 +442,26 @@ def count_steps(training: PrivateTraining, *, most: int, calls: int, until: floa
     if counted.updates == 0 and any(np.any(after[name] != began[name]) for name in began):
         # No torch optimiser moves the parameters: the step does so itself.
         counted.updates, counted.records = counted.batches // calls, waiting
-    counted.history = _since(before, history_of(training) or [])
+    counted.history = _since(before, history_of(training))
     return counted
 
 
 def count_training(training: PrivateTraining, **limits: Any) -> Counted:
     """Run the training itself, to its end or to one of the limits of :class:`Counted`."""
     assert training.train is not None
-    before, counted = history_of(training) or [], Counted(training, **limits)
+    before, counted = history_of(training), Counted(training, **limits)
     with counted.open("train()"):
         training.train()
-    counted.history = _since(before, history_of(training) or [])
+    counted.history = _since(before, history_of(training))
     return counted
 
 
-def _since(before: History, after: History) -> History:
+def _since(before: History | None, after: History | None) -> History:
     """What was added to a history, whose last entry may have grown."""
-    found = []
-    for place, (noise, rate, steps) in enumerate(after):
-        old = before[place][2] if place < len(before) and before[place][:2] == (noise, rate) else 0
-        if steps > old:
-            found.append((noise, rate, steps - old))
+    old, found = before or [], []
+    for place, (noise, rate, steps) in enumerate(after or []):
+        grown = place < len(old) and old[place][:2] == (noise, rate)
+        more = steps - old[place][2] if grown else steps
+        if more > 0:
+            found.append((noise, rate, more))
     return found

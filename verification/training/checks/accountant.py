@@ -149,11 +149,10 @@ def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckRes
         *_claim_mistakes(seen, work.notes),
     ]
     ended = run is not None and not run.whole and account.updates is not None
-    bound = _bound(seen)
     return work.result(
         mistakes=first_of_each_kind(mistakes),
         measured=_measured(seen),
-        bounds=() if bound is None else (bound,),
+        bounds=filter(None, [_bound(seen)]),
         inconclusive=_NOT_COUNTED if ended and not seen.too_many else "",
     )
 

@@ -11,8 +11,9 @@ import numpy as np
 
 from rdpkit.formats.numbers import how_many
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
+from rdpkit.verification.training.batches import joined
 from rdpkit.verification.training.checks.moment import Moment, total
-from rdpkit.verification.training.checks.trials import CLEAR, MOVED, ROUNDED, Effect
+from rdpkit.verification.training.checks.trials import CLEAR, FACTORS, MOVED, ROUNDED, Effect
 
 # Two differences are the same up to this part of them. Clipped gradients of one record are, but for
 # the small constants that libraries add to norms; mistakes change them by a half and more.
@@ -110,9 +111,11 @@ def _not_additive(moment: Moment, one: Effect, other: Effect) -> Mistake:
     # size that cannot be seen, and is taken to be so.
     same = probe.width is not None
     if not same:
-        change, rounding = probe.copies(place)
+        trials = probe.trials
+        two, eight = (trials.update(trials.batch(*[place] * n), probe.seed) for n in (2, 8))
+        change = float(np.linalg.norm(eight.vector - two.vector))
         usual = max(e.length for e in moment.found if e.record == place)
-        same = change < _COPIES * usual + ROUNDED * rounding
+        same = change < _COPIES * usual + ROUNDED * (two.rounding + eight.rounding)
     if mixes and same:
         return mistake_of(MistakeKind.CLIPPED_AFTER_AVERAGING)
     if same:
@@ -127,22 +130,27 @@ def _not_additive(moment: Moment, one: Effect, other: Effect) -> Mistake:
 
 
 def _mixes(moment: Moment) -> bool:
-    """Whether two records together give something else than the mean of two copies of each.
+    """Whether two records together give something else than the mean of copies of each.
 
-    All batches have two records, so that a division by their number cancels.
+    All batches have as many records, so that a division by their number cancels.
     """
-    probe = moment.effects
-    worst = 0.0
-    for place, factor in itertools.product(
-        range(1, min(5, len(probe.records))), (1.0, 10.0, 100.0)
-    ):
+    probe, worst = moment.effects, 0.0
+    width = probe.width or 2
+    half, rest = width // 2, width - width // 2
+    for place, factor in itertools.product(range(1, min(5, len(probe.records))), FACTORS):
         one = probe.record(probe.records[place - 1], 1.0)
         other = probe.record(probe.records[place], factor)
         if one is None or other is None:
             continue
-        apart, between, rounding = probe.mixture(one, other)
+        both, first, second = (
+            probe.trials.update(joined(batch), probe.seed)
+            for batch in ([one] * half + [other] * rest, [one] * width, [other] * width)
+        )
+        apart = both.vector - (half * first.vector + rest * second.vector) / width
+        between = float(np.linalg.norm(first.vector - second.vector))
+        rounding = both.rounding + first.rounding + second.rounding
         if between > CLEAR * rounding:
-            worst = max(worst, (apart - ROUNDED * rounding) / between)
+            worst = max(worst, (float(np.linalg.norm(apart)) - ROUNDED * rounding) / between)
     return worst > _ADDITIVE
 
 

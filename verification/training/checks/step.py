@@ -459,11 +459,7 @@ def _bounds(moment: Moment, confidence: float) -> Iterator[TrainingLowerBound]:
     multiplier = 1.0 / distance if distance > 0.0 else 0.0
     if not told or multiplier < _LEAST_MULTIPLIER:
         return
-    found = events.at_least(
-        training,
-        events.with_noise(training.event, multiplier / told),
-        confidence=confidence,
-        given="every step is like the one that was measured, and batches are drawn as told",
-    )
-    if found is not None:
-        yield found
+    really = events.with_noise(training.event, multiplier / told)
+    given = "every step is like the one that was measured, and batches are drawn as told"
+    bound = events.at_least(training, really, confidence=confidence, given=given)
+    yield from filter(None, [bound])
