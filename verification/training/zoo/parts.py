@@ -266,7 +266,7 @@ class NumpyTraining:
         # A seed of the checks repeats what is drawn.
         self.generator = np.random.default_rng(int(torch.randint(2**40, ())))
 
-    def batches(self) -> Iterator[tuple[Vector, Vector]]:
+    def __iter__(self) -> Iterator[tuple[Vector, Vector]]:
         """The batches of an epoch: Poisson samples."""
         for places in self.places():
             yield self.features[places], self.labels[places]
@@ -306,7 +306,7 @@ class NumpyTraining:
         """The training, with what the accountant is told."""
         return PrivateTraining(
             step=self.step,
-            loader=_Epochs(self),
+            loader=self,
             event=DPSGD(
                 noise_multiplier=self.noise_multiplier,
                 dataset_size=len(self.labels),
@@ -323,16 +323,6 @@ class NumpyTraining:
             objects=(self,),
             name=type(self).__name__,
         )
-
-
-class _Epochs:
-    """Batches anew for each epoch."""
-
-    def __init__(self, made: NumpyTraining) -> None:
-        self.made = made
-
-    def __iter__(self) -> Iterator[tuple[Vector, Vector]]:
-        return self.made.batches()
 
 
 def private_parts(
