@@ -85,25 +85,19 @@ def accounted(**changed: Any) -> DPSGD:
     return DPSGD(**{**told, **changed})
 
 
-def loss_of_one(model: nn.Module) -> Callable[[Gradients, Tensor, Tensor], Tensor]:
-    """The loss of one record, as a function of the parameters."""
-
-    def loss(parameters: Gradients, features: Tensor, label: Tensor) -> Tensor:
-        output = torch.func.functional_call(model, parameters, (features.unsqueeze(0),))
-        return nn.functional.cross_entropy(output, label.unsqueeze(0))
-
-    return loss
-
-
 def gradients_of_records(model: nn.Module, batch: Sequence[Tensor]) -> Gradients:
     """The gradient of each record, one along the first axis."""
     features, labels = batch
     parameters = {name: value.detach() for name, value in model.named_parameters()}
     if len(labels) == 0:
         return {name: value.new_zeros(0, *value.shape) for name, value in parameters.items()}
-    one = torch.func.grad(loss_of_one(model))
-    found = torch.func.vmap(one, in_dims=(None, 0, 0))(parameters, features, labels)
-    return dict(found)
+
+    def loss(given: Gradients, one: Tensor, label: Tensor) -> Tensor:
+        output = torch.func.functional_call(model, given, (one.unsqueeze(0),))
+        return nn.functional.cross_entropy(output, label.unsqueeze(0))
+
+    each = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0, 0))
+    return dict(each(parameters, features, labels))
 
 
 def norms(gradients: Gradients) -> Tensor:
