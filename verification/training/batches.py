@@ -57,35 +57,32 @@ def size(batch: Batch) -> int:
 
 def rows(batch: Batch, which: Sequence[int]) -> Batch:
     """Some records of a batch, as a batch."""
-    return _mapped(batch, lambda leaf: _taken(leaf, list(which)))
+    places = list(which)
+
+    def taken(leaf: Any) -> Any:
+        if isinstance(leaf, list | tuple):
+            return type(leaf)(leaf[place] for place in places)
+        return leaf[places]
+
+    return mapped(taken, batch)
 
 
 def joined(batches: Sequence[Batch]) -> Batch:
     """Several batches as one."""
-    first = batches[0]
-    if isinstance(first, dict):
-        return {key: _put_together([batch[key] for batch in batches]) for key in first}
-    if _parts(first) is not None:
-        made = [_put_together(list(parts)) for parts in zip(*batches, strict=True)]
-        return _like(first, made)
-    return _put_together(batches)
+    return mapped(_put_together, *batches)
 
 
-def _put_together(batches: Sequence[Any]) -> Any:
-    """Parts of batches as one."""
-    first = batches[0]
-    if not _is_column(first) and _parts(first) is not None:
-        return joined(batches)
-    if isinstance(first, np.ndarray):
-        return np.concatenate(batches)
+def _put_together(*columns: Any) -> Any:
+    """Columns of batches as one."""
+    first = columns[0]
     if isinstance(first, list | tuple):
-        return type(first)(value for batch in batches for value in batch)
-    # A tensor of torch; other libraries' arrays have a function of the same name.
-    import torch  # noqa: PLC0415 - trainings without torch are verified, too
+        return type(first)(value for column in columns for value in column)
+    if hasattr(first, "detach"):
+        # A tensor of torch; other libraries' arrays have a function of the same name.
+        import torch  # noqa: PLC0415 - trainings without torch are verified, too
 
-    if isinstance(first, torch.Tensor):
-        return torch.cat(list(batches))
-    return np.concatenate([np.asarray(batch) for batch in batches])
+        return torch.cat(columns)
+    return np.concatenate([np.asarray(column) for column in columns])
 
 
 def scaled(batch: Batch, factor: float) -> Batch | None:
@@ -94,7 +91,7 @@ def scaled(batch: Batch, factor: float) -> Batch | None:
     if not found:
         return None
     first = found[0]
-    return _mapped(batch, lambda leaf: _times(leaf, factor) if leaf is first else leaf)
+    return mapped(lambda leaf: _times(leaf, factor) if leaf is first else leaf, batch)
 
 
 def _times(leaf: Any, factor: float) -> Any:
@@ -120,18 +117,24 @@ def records_of(loader: Iterable[Batch], count: int) -> Batch | None:  # None if 
     return joined(found) if found else None
 
 
-def _mapped(batch: Batch, function: Callable[[Any], Any]) -> Batch:
-    parts = _parts(batch)
-    if parts is None:
-        return function(batch)
-    made = [function(part) if _is_column(part) else _mapped(part, function) for part in parts]
-    return dict(zip(batch, made, strict=True)) if isinstance(batch, dict) else _like(batch, made)
-
-
-def _like(kind: Any, values: list[Any]) -> Any:
-    if hasattr(kind, "_fields"):
-        return type(kind)(*values)
-    return type(kind)(values)
+def mapped(function: Callable[..., Any], *batches: Batch) -> Batch:
+    """A batch whose columns a function makes from those of batches that are alike."""
+    first = batches[0]
+    if _parts(first) is None:
+        return function(*batches)
+    named = isinstance(first, dict)
+    columns = (
+        ([batch[key] for batch in batches] for key in first)
+        if named
+        else zip(*batches, strict=True)
+    )
+    made = [
+        function(*column) if _is_column(column[0]) else mapped(function, *column)
+        for column in columns
+    ]
+    if named:
+        return dict(zip(first, made, strict=True))
+    return type(first)(*made) if hasattr(first, "_fields") else type(first)(made)
 
 
 def _parts(batch: Batch) -> list[Any] | None:
@@ -156,19 +159,10 @@ def _is_plain(values: Sequence[Any]) -> bool:
     )
 
 
-def _taken(leaf: Any, which: list[int]) -> Any:
-    if isinstance(leaf, list | tuple):
-        return type(leaf)(leaf[place] for place in which)
-    return leaf[which]
-
-
 def _is_float(leaf: Any) -> bool:
     if isinstance(leaf, list) and leaf:
         return any(isinstance(one, float) or _is_float(one) for one in leaves(leaf[0]))
-    if isinstance(leaf, np.ndarray):
-        return bool(leaf.dtype.kind == "f")
-    kind = getattr(leaf, "dtype", None)
-    return "float" in str(kind)
+    return "float" in str(getattr(leaf, "dtype", None))
 
 
 Key = bytes

@@ -20,7 +20,6 @@ from rdpkit import (
     ShuffledGaussian,
     _validate,
 )
-from rdpkit.adjacency import Adjacency
 from rdpkit.events import RandomAllocationGaussian, TruncatedPoissonGaussian
 from rdpkit.verification.training.results import TrainingLowerBound
 from rdpkit.verification.training.trainer import PrivateTraining
@@ -136,29 +135,24 @@ def known(noise_multiplier: float, *, times: int) -> Event:
     return _gaussian(Gaussian, noise_multiplier, times)
 
 
-def upper(event: Event, *, delta: float, adjacency: Adjacency) -> float | None:
+def upper(training: PrivateTraining, event: Event) -> float | None:
     """The epsilon that is proven of an event; None if none is."""
     try:
-        return rdpkit.epsilon(event, delta=delta, adjacency=adjacency).epsilon
+        return rdpkit.epsilon(event, delta=training.delta, adjacency=training.adjacency).epsilon
     except (ValueError, ArithmeticError):
         return None
 
 
 def at_least(
-    training: PrivateTraining, event: Event, *, confidence: float, given: str
+    training: PrivateTraining, event: Event, *, confidence: float = 1.0, given: str = ""
 ) -> TrainingLowerBound | None:
     """The epsilon that a pair of neighbours attains; None if no pair is known."""
+    at: Any = {"delta": training.delta, "adjacency": training.adjacency}
     try:
-        found, _ = rdpkit.lower_bound(event, adjacency=training.adjacency, delta=training.delta)
+        found, _ = rdpkit.lower_bound(event, **at)
     except (ValueError, ArithmeticError):
         return None
-    return TrainingLowerBound(
-        epsilon=found.epsilon,
-        delta=training.delta,
-        adjacency=training.adjacency,
-        confidence=confidence,
-        given=given,
-    )
+    return TrainingLowerBound(epsilon=found.epsilon, confidence=confidence, given=given, **at)
 
 
 def with_noise(event: Event, factor: float) -> Event:

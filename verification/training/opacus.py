@@ -91,7 +91,21 @@ def opacus_training(
         optimizer.step()
 
     def losses(batch: Batch) -> Any:
-        return _losses(model, loss, batch)
+        """The loss of each record under the present model, without a gradient."""
+        import torch  # noqa: PLC0415 - this module is imported by trainings without Opacus, too
+
+        features, labels = batch
+        was = model.training
+        model.eval()
+        try:
+            with torch.no_grad():
+                found = [
+                    float(loss(model(features[place : place + 1]), labels[place : place + 1]))
+                    for place in range(len(labels))
+                ]
+        finally:
+            model.train(was)
+        return found
 
     given: dict[str, Any] = {"step": step, "losses": losses, **more}
     return PrivateTraining(
@@ -120,24 +134,6 @@ def _accounted(optimizer: Any, loader: Any, epochs: float | None, steps: int | N
     rate = getattr(loader, "sample_rate", None) or 1.0 / len(loader)
     noise = float(optimizer.noise_multiplier)
     return events.poisson(noise, rate=float(rate), updates=int(updates))
-
-
-def _losses(model: Any, loss: Callable[[Any, Any], Any], batch: Batch) -> Any:
-    """The loss of each record under the present model, without a gradient."""
-    import torch  # noqa: PLC0415 - this module is imported by trainings without Opacus, too
-
-    features, labels = batch
-    was = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            found = [
-                float(loss(model(features[place : place + 1]), labels[place : place + 1]))
-                for place in range(len(labels))
-            ]
-    finally:
-        model.train(was)
-    return found
 
 
 def _norm(value: Any) -> float | None:

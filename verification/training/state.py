@@ -42,7 +42,8 @@ class TrainingState:
         self._put_back: list[Callable[[], None]] = []
         self._generators: list[_Generator] = []
         self._seen: set[int] = set()
-        self._holders: list[tuple[str, Callable[[], Iterator[tuple[str, Any, Any]]]]] = []
+        # What is looked at: where it is, how to read it and how to put another value there.
+        self._holders: list[tuple[str, Callable[[], Any], Callable[[Any], Any] | None]] = []
         model = training.model
         self._released = set() if model is None else {id(one) for one in model.parameters()}
         self._own = training.reseed
@@ -62,10 +63,12 @@ class TrainingState:
         Parameters of a model are left out: they are what is released.
         """
         found: dict[str, Held] = {}
-        for owner, entries in self._holders:
-            for path, value, setter in entries():
+        for owner, get, put in self._holders:
+            for path, value, setter in _entries(get(), put):
                 if id(value) not in self._released:
-                    found[f"{owner}{path}"] = Held(value=_copied(value), setter=setter)
+                    kept = value.detach().clone() if hasattr(value, "detach") else value
+                    kept = value.copy() if isinstance(value, np.ndarray) else kept
+                    found[f"{owner}{path}"] = Held(value=kept, setter=setter)
         return found
 
     def reseed(self, seed: int) -> None:
@@ -78,12 +81,8 @@ class TrainingState:
 
     def random_digest(self) -> str:
         """The present state of all random generators, in short."""
-        parts: list[Any] = [random.getstate(), np.random.get_state()]  # noqa: NPY002 - as above
-        torch = _torch()
-        if torch is not None:
-            parts.append(torch.get_rng_state().numpy().tobytes())
-        states = (generator.state() for generator in self._generators)
-        parts += [one.numpy().tobytes() if hasattr(one, "numpy") else one for one in states]
+        states = [one.state() for one in (*_global_generators(), *self._generators)]
+        parts = [one.numpy().tobytes() if hasattr(one, "numpy") else one for one in states]
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def _keep(self, thing: Any, depth: int) -> None:
@@ -105,15 +104,16 @@ class TrainingState:
 
     def _keep_variables(self, function: Any) -> None:
         """Keep what a function counts in variables outside of it, by nonlocal or global."""
-        code, scope = getattr(function, "__code__", None), getattr(function, "__globals__", {})
-        closure = getattr(function, "__closure__", None) or ()
-        for name, cell in zip(getattr(code, "co_freevars", ()), closure, strict=False):
+        code, scope = function.__code__, function.__globals__
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
             get = functools.partial(getattr, cell, "cell_contents")
-            put = functools.partial(setattr, cell, "cell_contents")
             with contextlib.suppress(ValueError):
                 if _is_plain(get()):
-                    self._keep_variable(name, get, put)
-        for name in _assigned(code):
+                    self._keep_variable(
+                        name, get, functools.partial(setattr, cell, "cell_contents")
+                    )
+        stored = (one for one in dis.get_instructions(code) if one.opname == "STORE_GLOBAL")
+        for name in dict.fromkeys(one.argval for one in stored):
             if name in scope:
                 get = functools.partial(scope.get, name)
                 self._keep_variable(name, get, functools.partial(scope.__setitem__, name))
@@ -123,16 +123,19 @@ class TrainingState:
         if _is_plain(get()):
             keeper = _kept(get())
             self._put_back.append(lambda: put(keeper()))
-        self._holders.append((name, lambda: _entries(get(), put)))
+        self._holders.append((name, get, put))
 
     def _keep_attributes(self, thing: Any, depth: int) -> None:
         # Classes, modules and functions are code, and what they hold is no state of one training.
-        if not _has_state(thing):
+        if (
+            isinstance(thing, type | types.ModuleType)
+            or not hasattr(thing, "__dict__")
+            or hasattr(thing, "__code__")
+            or type(thing).__module__ in ("builtins", "functools", "types")
+        ):
             return
         held = vars(thing)
-        plain = {name: value for name, value in held.items() if _is_plain(value)}
-        kept = {name: _kept(value) for name, value in plain.items()}
-
+        kept = {name: _kept(value) for name, value in held.items() if _is_plain(value)}
         before = set(held)
 
         def put_back() -> None:
@@ -143,43 +146,51 @@ class TrainingState:
                 if name not in before:
                     del held[name]
 
-        def entries() -> Iterator[tuple[str, Any, Any]]:
-            # Attributes that a step makes only later are looked at as well.
-            for name, value in [one for one in held.items() if _is_plain(one[1])]:
-                put = functools.partial(held.__setitem__, name)
-                for path, found, setter in _entries(value, put):
-                    yield f"[{name!r}]{path}", found, setter
-
         self._put_back.append(put_back)
-        self._holders.append((type(thing).__name__, entries))
+        # Attributes that a step makes only later are looked at as well.
+        self._holders.append((type(thing).__name__, lambda: held, None))
         for name, value in held.items():
-            if name not in plain:
+            if name not in kept:
                 for part in value if isinstance(value, list | tuple) else (value,):
                     self._keep(part, depth + 1)
+
+
+class _Generator(NamedTuple):
+    """How to read, set and seed a random generator."""
+
+    state: Callable[[], Any]
+    put: Callable[[Any], Any]
+    seed: Callable[[int], Any]
+
+
+def _global_generators() -> list[_Generator]:
+    """Those of Python, numpy and torch that every training may draw from."""
+    legacy: Any = np.random
+    found = [
+        _Generator(random.getstate, random.setstate, random.seed),
+        _Generator(legacy.get_state, legacy.set_state, lambda seed: legacy.seed(seed % 2**32)),
+    ]
+    torch = _torch()
+    if torch is not None:
+        found.append(_Generator(torch.get_rng_state, torch.set_rng_state, torch.manual_seed))
+    return found
+
+
+def seed_everything(seed: int) -> None:
+    """Seed the global generators of Python, numpy and torch."""
+    for generator in _global_generators():
+        generator.seed(seed)
 
 
 @contextlib.contextmanager
 def random_numbers_kept() -> Iterator[None]:
     """Put the global generators back to where they were, when the block ends."""
-    torch = _torch()
-    plain, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002 - trainings use it
-    tensor = None if torch is None else torch.get_rng_state()
+    states = [(generator, generator.state()) for generator in _global_generators()]
     try:
         yield
     finally:
-        random.setstate(plain)
-        np.random.set_state(legacy)  # noqa: NPY002 - as above
-        if torch is not None:
-            torch.set_rng_state(tensor)
-
-
-def seed_everything(seed: int) -> None:
-    """Seed the global generators of Python, numpy and torch."""
-    random.seed(seed)
-    np.random.seed(seed % 2**32)  # noqa: NPY002 - trainings of others draw from it
-    torch = _torch()
-    if torch is not None:
-        torch.manual_seed(seed)
+        for generator, state in states:
+            generator.put(state)
 
 
 def _things(training: PrivateTraining) -> Iterator[Any]:
@@ -187,16 +198,15 @@ def _things(training: PrivateTraining) -> Iterator[Any]:
     for function in _functions(training):
         named = (function.__globals__.get(name) for name in function.__code__.co_names)
         # Of what a script holds in its global variables, its own objects and these of libraries.
-        yield from (one for one in named if _of_training(one, function.__module__))
+        for one in named:
+            whose = type(one).__module__
+            if whose == function.__module__ or whose.partition(".")[0] in _LIBRARIES:
+                yield one
     for function in (training.step, training.parameters, training.train, training.noisy_sum):
         if function is None:
             continue
         yield getattr(function, "__self__", None)
-        for cell in getattr(function, "__closure__", None) or ():
-            try:
-                found = cell.cell_contents
-            except ValueError:
-                continue
+        for found in _closed_over(function):
             yield found
             # A bound method, such as a scheduler's step, changes the object that it belongs to.
             yield getattr(found, "__self__", None)
@@ -206,10 +216,11 @@ def _things(training: PrivateTraining) -> Iterator[Any]:
             yield function
 
 
-def _of_training(thing: Any, module: str) -> bool:
-    """Whether something is of a library for training, or of a class of a module."""
-    whose = type(thing).__module__
-    return whose == module or whose.partition(".")[0] in _LIBRARIES
+def _closed_over(function: Any) -> Iterator[Any]:
+    """What the variables of a function hold that are of functions around it."""
+    for cell in getattr(function, "__closure__", None) or ():
+        with contextlib.suppress(ValueError):
+            yield cell.cell_contents
 
 
 def _functions(training: PrivateTraining) -> Iterator[Any]:
@@ -223,28 +234,9 @@ def _functions(training: PrivateTraining) -> Iterator[Any]:
             continue
         seen.add(id(function))
         yield function
-        for cell in function.__closure__ or ():
-            with contextlib.suppress(ValueError):
-                waiting.append(cell.cell_contents)
         called = (function.__globals__.get(name) for name in function.__code__.co_names)
+        waiting += _closed_over(function)
         waiting += [one for one in called if isinstance(one, types.FunctionType)]
-
-
-def _assigned(code: Any) -> set[str]:
-    """Names of global variables that code assigns to."""
-    if code is None:
-        return set()
-    return {one.argval for one in dis.get_instructions(code) if one.opname == "STORE_GLOBAL"}
-
-
-def _has_state(thing: Any) -> bool:
-    """Whether something is an instance of a class of somebody's own."""
-    return (
-        not isinstance(thing, type | types.ModuleType)
-        and hasattr(thing, "__dict__")
-        and not hasattr(thing, "__code__")
-        and type(thing).__module__ not in ("builtins", "functools", "types")
-    )
 
 
 def _is_plain(value: Any) -> bool:
@@ -267,24 +259,54 @@ def _kept(value: Any) -> Callable[[], Any]:
 
     Arrays and containers are put back in place, because others may hold them as well.
     """
+    torch = _torch()
     if isinstance(value, np.ndarray) and value.dtype != object and value.size <= _LARGEST:
         array = value.copy()
-        return lambda: _filled(value, array) if value.flags.writeable else array.copy()
-    if isinstance(value, dict):
+
+        def again() -> Any:
+            if not value.flags.writeable:
+                return array.copy()
+            value[...] = array
+            return value
+
+    elif isinstance(value, dict):
         entries = {key: _kept(part) for key, part in value.items()}
-        return lambda: _refilled(value, {key: part() for key, part in entries.items()})
-    if isinstance(value, list | tuple):
+
+        def again() -> Any:
+            put_back = {key: part() for key, part in entries.items()}
+            value.clear()
+            value.update(put_back)
+            return value
+
+    elif isinstance(value, list | tuple):
         parts = [_kept(part) for part in value]
-        return lambda: _relisted(value, [part() for part in parts])
-    torch = _torch()
-    if torch is not None and isinstance(value, torch.Tensor) and value.numel() <= _LARGEST:
+
+        def again() -> Any:
+            put_back = [part() for part in parts]
+            if isinstance(value, list):
+                value[:] = put_back
+            return value
+
+    elif torch is not None and isinstance(value, torch.Tensor) and value.numel() <= _LARGEST:
         tensor = value.detach().clone()
-        return lambda: _filled(value.detach(), tensor, value)
-    if isinstance(value, set):
+
+        def again() -> Any:
+            value.detach()[...] = tensor
+            return value
+
+    elif isinstance(value, set):
         members = set(value)
-        return lambda: copy.copy(members)
-    # Numbers and words do not change; neither does data that is too large to be a state.
-    return lambda: value
+
+        def again() -> Any:
+            return set(members)
+
+    else:
+
+        def again() -> Any:
+            # Numbers and words do not change; neither does data that is too large to be a state.
+            return value
+
+    return again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,7 +314,7 @@ class Held:
     """A value that a training holds."""
 
     value: Any  # A copy of it
-    setter: Callable[[Any], Any]  # Puts another one in its place
+    setter: Callable[[Any], Any] | None  # Puts another one in its place, if that can be done
 
     def differs(self, other: Held) -> bool:
         """Whether another value is different."""
@@ -301,6 +323,8 @@ class Held:
 
     def put(self, value: Any) -> bool:
         """Put a value here; whether it can be."""
+        if self.setter is None:
+            return False
         try:
             self.setter(value)
         except (TypeError, ValueError, RuntimeError):
@@ -308,64 +332,26 @@ class Held:
         return True
 
 
-def _entries(value: Any, put: Callable[[Any], Any]) -> Iterator[tuple[str, Any, Any]]:
-    """The numbers and arrays in a plain value, each with its path and what sets it."""
+def _entries(value: Any, put: Callable[[Any], Any] | None) -> Iterator[tuple[str, Any, Any]]:
+    """The numbers and arrays in what is plain of a value, each with its path and what sets it."""
     if isinstance(value, dict):
-        for key, part in list(value.items()):
+        for key, part in [one for one in value.items() if _is_plain(one[1])]:
             for path, found, setter in _entries(part, functools.partial(value.__setitem__, key)):
                 yield f"[{key!r}]{path}", found, setter
     elif isinstance(value, list | tuple):
-        change = None if isinstance(value, tuple) else value.__setitem__
         for key, part in enumerate(value[:_MOST_ENTRIES]):
-            own = _cannot_be_set if change is None else functools.partial(change, key)
+            own = functools.partial(value.__setitem__, key) if isinstance(value, list) else None
             for path, found, setter in _entries(part, own):
-                yield f"[{key}]{path}", found, _cannot_be_set if change is None else setter
-    elif _is_array(value):
-        yield "", value, functools.partial(_set_array, value, put)
+                yield f"[{key}]{path}", found, setter if own else None
+    elif hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, np.generic):
+        array = array_of(value)
+        if array.dtype.kind in "fiu" and array.size <= _LARGEST:
+            # Others may hold the same array, so it is filled if that can be done.
+            kept = value.detach() if hasattr(value, "detach") else value
+            changes = kept is not value or isinstance(value, np.ndarray)
+            yield "", value, functools.partial(kept.__setitem__, ...) if changes else put
     elif isinstance(value, int | float | np.generic) and not isinstance(value, bool):
         yield "", value, put
-
-
-def _is_array(value: Any) -> bool:
-    if not (hasattr(value, "shape") and hasattr(value, "dtype")) or isinstance(value, np.generic):
-        return False
-    return bool(array_of(value).dtype.kind in "fiu") and array_of(value).size <= _LARGEST
-
-
-def _set_array(value: Any, put: Callable[[Any], Any], other: Any) -> None:
-    if hasattr(value, "detach"):
-        value.detach()[...] = other
-    elif isinstance(value, np.ndarray):
-        value[...] = other
-    else:
-        put(other)
-
-
-def _cannot_be_set(_: Any) -> None:
-    raise TypeError
-
-
-def _copied(value: Any) -> Any:
-    if hasattr(value, "detach"):
-        return value.detach().clone()
-    return value.copy() if isinstance(value, np.ndarray) else value
-
-
-def _filled(array: Any, kept: Any, owner: Any = None) -> Any:
-    array[...] = kept
-    return array if owner is None else owner
-
-
-def _refilled(held: dict[Any, Any], kept: dict[Any, Any]) -> dict[Any, Any]:
-    held.clear()
-    held.update(kept)
-    return held
-
-
-def _relisted(held: Any, kept: list[Any]) -> Any:
-    if isinstance(held, list):
-        held[:] = kept
-    return held
 
 
 def _module_kept(torch: Any, thing: Any) -> Callable[[], None]:
@@ -391,14 +377,6 @@ def _optimizer_kept(thing: Any) -> Callable[[], None]:
         thing.zero_grad()
 
     return put_back
-
-
-class _Generator(NamedTuple):
-    """How to read, set and seed a random generator."""
-
-    state: Callable[[], Any]
-    put: Callable[[Any], Any]
-    seed: Callable[[int], Any]
 
 
 def _generator(thing: Any) -> _Generator | None:  # None if it is none, or cannot be set

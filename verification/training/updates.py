@@ -103,13 +103,14 @@ def gradients_kept(
 ) -> Iterator[list[dict[str, Vector]]]:
     """Keep the gradients that each step of an optimiser is handed, by their names."""
     found: list[dict[str, Vector]] = []
-    keep = lambda given: found.append({n: _array(one) for n, one in given.items()})  # noqa: E731
+    keep = lambda given: found.append({n: _vector(one) for n, one in given.items()})  # noqa: E731
     with gradients_handed(training, keep, after):
         yield found
 
 
-def _array(tensor: Any) -> Vector:
-    return np.asarray(tensor.detach().double().cpu().numpy().ravel().copy())
+def _vector(values: Any) -> Vector:
+    """A copy of the entries of a tensor or an array."""
+    return np.array(array_of(values), dtype=np.float64).ravel()
 
 
 def observe(
@@ -127,7 +128,7 @@ def observe(
     def collected(gradients: Any) -> Any:
         assert training.noisy_sum is not None
         made = training.noisy_sum(gradients)
-        released.append(array_of(made).astype(float).ravel())
+        released.append(_vector(made))
         return made
 
     with (
@@ -145,21 +146,22 @@ def observe(
         steps = [{name: before[name] - after[name] for name in before}]
         # A small difference of large numbers has the rounding errors of these.
         seen = [before]
-    places: dict[str, slice] = {}
-    begin = 0
-    for name, values in before.items():
-        places[name] = slice(begin, begin + values.size)
-        begin += values.size
-    vector = np.zeros(begin)
+    ends = itertools.accumulate(values.size for values in before.values())
+    places = {
+        name: slice(end - before[name].size, end) for name, end in zip(before, ends, strict=True)
+    }
+    vector = np.zeros(sum(values.size for values in before.values()))
     for name, values in steps[0].items():
         vector[places[name]] = values
-    if released and released[0].size == begin:
+    if released and released[0].size == vector.size:
         vector, seen, handed = released[0], [{"noisy sum": released[0]}], True
+    buffers = [] if training.model is None else training.model.buffers()
+    floats = [_vector(buffer) for buffer in buffers if buffer.is_floating_point()]
     return Update(
         vector=vector,
         places=places,
         count=len(steps),
-        buffers=_buffers(training),
+        buffers=np.concatenate([*floats, np.zeros(0)]),
         rounding=math.sqrt(sum(_unit(v) ** 2 * float(v @ v) for v in seen[0].values())),
         seen=handed,
     )
@@ -257,21 +259,10 @@ def _rounds(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def parameters_of(training: PrivateTraining) -> dict[str, Vector]:
     """All parameters at present, those of the model or those that the training hands out."""
     if training.parameters is not None:
-        return {
-            name: np.array(value, dtype=np.float64).ravel()
-            for name, value in training.parameters().items()
-        }
-    return {
-        name: _array(parameter)
-        for name, parameter in training.model.named_parameters()
-        if parameter.requires_grad
-    }
-
-
-def _buffers(training: PrivateTraining) -> Vector:
-    buffers = [] if training.model is None else training.model.buffers()
-    found = [_array(buffer) for buffer in buffers if buffer.is_floating_point()]
-    return np.concatenate([*found, np.zeros(0)])
+        found = training.parameters()
+    else:
+        found = {name: p for name, p in training.model.named_parameters() if p.requires_grad}
+    return {name: _vector(value) for name, value in found.items()}
 
 
 _MOST_CALLS = 200
@@ -333,7 +324,13 @@ def rhythm_of(
         if len(made) == _ENOUGH or (calls >= _ENOUGH and time.perf_counter() > until):
             break
     state.restore()
-    found = _of_calls(made)
+    gaps = {later - earlier for earlier, later in itertools.pairwise(made)}
+    if not gaps:
+        found = Rhythm(calls=made[0] if made else 1)
+    elif len(gaps) > 1 or made[0] < min(gaps):
+        found = Rhythm(calls=1, before=0, regular=False)
+    else:
+        found = Rhythm(calls=min(gaps), before=made[0] - min(gaps))
     others = sorted(filter(size, taken), key=size)[-2:]
     if found.calls > 1 or len(rounds) != 1 or rounds == {1} or len(others) < 2:
         return found
@@ -348,17 +345,6 @@ def splits_batches(loader: Any) -> bool:
     """Whether a loader cuts batches that fit no memory, and tells the optimiser to wait."""
     sampler = getattr(loader, "batch_sampler", None)
     return hasattr(sampler, "max_batch_size") and hasattr(sampler, "optimizer")
-
-
-def _of_calls(made: list[int]) -> Rhythm:
-    """A rhythm from the numbers of the calls that made an update, counted from 1."""
-    if len(made) < 2:
-        return Rhythm(calls=made[0] if made else 1)
-    gaps = {later - earlier for earlier, later in itertools.pairwise(made)}
-    calls = min(gaps)
-    if len(gaps) > 1 or made[0] < calls:
-        return Rhythm(calls=1, before=0, regular=False)
-    return Rhythm(calls=calls, before=made[0] - calls)
 
 
 History = list[tuple[float, float, int]]
@@ -412,7 +398,7 @@ class Counted:
             raise _EnoughError
         if self.updates == self.leading:
             # What the first update is made from; a fixed seed makes it the same again.
-            self.first += b"".join(_array(one).tobytes() for one in gradients.values())
+            self.first += b"".join(_vector(one).tobytes() for one in gradients.values())
         # Optimisers of different parameters make one update together.
         if self._moved is None or gradients.keys() & self._moved:
             self.updates += 1
@@ -440,7 +426,7 @@ def count_steps(training: PrivateTraining, *, most: int, calls: int, until: floa
 
     Where no optimiser of torch is seen, one update is counted for so many ``calls`` of the step.
     """
-    before, began = history_of(training) or [], parameters_of(training)
+    before, began = history_of(training), parameters_of(training)
     counted, waiting = Counted(training), 0
     for batch in training.loader:
         made = counted.updates
@@ -456,25 +442,26 @@ def count_steps(training: PrivateTraining, *, most: int, calls: int, until: floa
     if counted.updates == 0 and any(np.any(after[name] != began[name]) for name in began):
         # No torch optimiser moves the parameters: the step does so itself.
         counted.updates, counted.records = counted.batches // calls, waiting
-    counted.history = _since(before, history_of(training) or [])
+    counted.history = _since(before, history_of(training))
     return counted
 
 
 def count_training(training: PrivateTraining, **limits: Any) -> Counted:
     """Run the training itself, to its end or to one of the limits of :class:`Counted`."""
     assert training.train is not None
-    before, counted = history_of(training) or [], Counted(training, **limits)
+    before, counted = history_of(training), Counted(training, **limits)
     with counted.open("train()"):
         training.train()
-    counted.history = _since(before, history_of(training) or [])
+    counted.history = _since(before, history_of(training))
     return counted
 
 
-def _since(before: History, after: History) -> History:
+def _since(before: History | None, after: History | None) -> History:
     """What was added to a history, whose last entry may have grown."""
-    found = []
-    for place, (noise, rate, steps) in enumerate(after):
-        old = before[place][2] if place < len(before) and before[place][:2] == (noise, rate) else 0
-        if steps > old:
-            found.append((noise, rate, steps - old))
+    old, found = before or [], []
+    for place, (noise, rate, steps) in enumerate(after or []):
+        grown = place < len(old) and old[place][:2] == (noise, rate)
+        more = steps - old[place][2] if grown else steps
+        if more > 0:
+            found.append((noise, rate, more))
     return found

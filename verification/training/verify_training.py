@@ -68,7 +68,6 @@ def verify_training(
     """
     began = time.perf_counter()
     chosen = (options or TrainingOptions()).seeded()
-    assert chosen.seed is not None
     maker = training_maker(what)
     with _training_said(maker.name, chosen.seconds, said) as trained:
         first, seconds = _timed(maker)
@@ -96,7 +95,7 @@ def verify_training(
         claim=claim,
         false_alarm_rate=chosen.false_alarm_rate,
         checks=tuple(results),
-        seed=chosen.seed,
+        seed=chosen.known_seed,
         seconds=time.perf_counter() - began,
         notes=(cost,) if cost else (),
     )

@@ -87,15 +87,6 @@ class _Seen:
             counts = [self.account.records]
         return min((count for count in counts if count is not None), default=None)
 
-    def upper(self) -> float | None:
-        """The epsilon that is proven of the event."""
-        said = self.training
-        return events.upper(said.event, delta=said.delta, adjacency=said.adjacency)
-
-    def least(self, event: Event, given: str = "") -> TrainingLowerBound | None:
-        """The epsilon that an event has at least."""
-        return events.at_least(self.training, event, confidence=1.0, given=given)
-
     def with_updates(self, updates: int) -> Event | None:
         """What was told, with another number of updates; None but for Poisson samples."""
         noise, rate = self.account.noise_multiplier, self.account.rate
@@ -105,8 +96,9 @@ class _Seen:
 
     def both(self, updates: int) -> str:
         """Both epsilons in words, if they can be computed."""
-        event, said = self.with_updates(updates), self.upper()
-        really = None if event is None else self.least(event)
+        event = self.with_updates(updates)
+        said = events.upper(self.training, self.training.event)
+        really = None if event is None else events.at_least(self.training, event)
         if said is None or really is None:
             return ""
         return (
@@ -149,11 +141,10 @@ def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckRes
         *_claim_mistakes(seen, work.notes),
     ]
     ended = run is not None and not run.whole and account.updates is not None
-    bound = _bound(seen)
     return work.result(
         mistakes=first_of_each_kind(mistakes),
         measured=_measured(seen),
-        bounds=() if bound is None else (bound,),
+        bounds=filter(None, [_bound(seen)]),
         inconclusive=_NOT_COUNTED if ended and not seen.too_many else "",
     )
 
@@ -168,12 +159,14 @@ def _share_of_updates(work: Checking, rhythm: Rhythm, account: Told) -> float:
     if rhythm.private == 1 or account.noise_multiplier is None:
         return rhythm.private / rhythm.rounds
     until = work.until(_SHARE_OF_TIME)
-    moment = look_at(work.maker.fresh(), rhythm, seed=work.seed, until=until)
+    moment = look_at(
+        work.maker.fresh(), rhythm, seed=work.seed, until=until, level=work.options.rate_of_a_check
+    )
     each = moment.noise.typical / (account.noise_multiplier * math.sqrt(rhythm.private))
     error = math.sqrt(0.5 / max(1, moment.noise.freedom))
     # Where no record was seen to matter, nothing shows that the noise pays for more than one.
-    seen = moment.found and moment.farthest > 0.0
-    if not seen or moment.farthest > (_NEAR + _ERRORS * error) * each:
+    seen = moment.found and moment.farthest() > 0.0
+    if not seen or moment.farthest() > (_NEAR + _ERRORS * error) * each:
         return rhythm.private / rhythm.rounds
     work.notes.append(
         f"{rhythm.private} updates are made from one batch with the noise of one and more, and "
@@ -366,7 +359,7 @@ def _printed_mistakes(seen: _Seen, notes: list[str]) -> Iterator[Mistake]:
             "prints was not compared"
         )
         return
-    least = seen.least(events.poisson(noise, rate=rate, updates=updates))
+    least = events.at_least(training, events.poisson(noise, rate=rate, updates=updates))
     if least is not None and printed < least.epsilon * (1.0 - 1e-4):
         yield mistake_of(
             MistakeKind.CLAIM_TOO_SMALL,
@@ -381,22 +374,24 @@ def _printed_mistakes(seen: _Seen, notes: list[str]) -> Iterator[Mistake]:
 
 
 def _measured(seen: _Seen) -> Iterator[tuple[str, str]]:
-    steps, run, allowed, upper = seen.steps, seen.run, seen.account.updates, seen.upper()
-    said = f"{steps.told} in the history" if history_of(seen.training) is not None else "no history"
+    training, steps, run, allowed = seen.training, seen.steps, seen.run, seen.account.updates
+    said = f"{steps.told} in the history" if history_of(training) is not None else "no history"
     yield "updates", f"{steps.updates} from {how_many(steps.batches, 'batch', 'batches')}, {said}"
     if run is not None:
         known = "" if allowed is None else f"; told {allowed}"
         yield "whole training", f"{'' if run.whole else 'at least '}{run.updates} updates{known}"
+    upper = events.upper(training, training.event)
     if upper is not None:
-        claim = seen.training.epsilon
-        claimed = "" if claim is None else f"; claimed {claim:g}"
-        value = f"at most {rounded_up(upper)} at {seen.training.at} (upper bound){claimed}"
+        claimed = "" if training.epsilon is None else f"; claimed {training.epsilon:g}"
+        value = f"at most {rounded_up(upper)} at {training.at} (upper bound){claimed}"
         yield "epsilon of the event", value
 
 
 def _bound(seen: _Seen) -> TrainingLowerBound | None:
     """What follows at least from the event, with the updates that are really made."""
-    really = seen.with_updates(seen.run.updates) if seen.run is not None and seen.too_many else None
-    if really is None or seen.run is None:
-        return seen.least(seen.training.event, "steps and batches are what was told")
-    return seen.least(really, f"each of {seen.run.updates} updates is what was told")
+    event, given = seen.training.event, "steps and batches are what was told"
+    if seen.run is not None and seen.too_many:
+        really = seen.with_updates(seen.run.updates)
+        if really is not None:
+            event, given = really, f"each of {seen.run.updates} updates is what was told"
+    return events.at_least(seen.training, event, given=given)

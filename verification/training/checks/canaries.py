@@ -20,7 +20,15 @@ from numpy.typing import NDArray
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
-from rdpkit.verification.training.batches import array_of, joined, leaves, records_of, rows, size
+from rdpkit.verification.training.batches import (
+    array_of,
+    joined,
+    leaves,
+    mapped,
+    records_of,
+    rows,
+    size,
+)
 from rdpkit.verification.training.checks.checking import Checking
 from rdpkit.verification.training.checks.noise import measure_noise
 from rdpkit.verification.training.checks.trials import Trials
@@ -480,9 +488,4 @@ def _mislabelled(records: Batch, rng: np.random.Generator) -> Batch | None:
         changed: Any = torch.as_tensor(other, dtype=labels.dtype)
     else:
         changed = other.astype(values.dtype)
-    if isinstance(records, dict):
-        last = list(records)[-1]
-        return {**records, last: changed} if records[last] is labels else None
-    if isinstance(records, tuple | list) and records[-1] is labels:
-        return type(records)([*records[:-1], changed])
-    return None
+    return mapped(lambda leaf: changed if leaf is labels else leaf, records)

@@ -6,15 +6,14 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from rdpkit.formats.numbers import how_many
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
-from rdpkit.verification.training.checks.moment import Moment
-from rdpkit.verification.training.checks.noise import NoiseMeasured
-from rdpkit.verification.training.checks.trials import CLEAR, MOVED, ROUNDED, ROUNDED_LEAST, Effect
+from rdpkit.verification.training.batches import joined
+from rdpkit.verification.training.checks.moment import Moment, total
+from rdpkit.verification.training.checks.trials import CLEAR, FACTORS, MOVED, ROUNDED, Effect
 
 # Two differences are the same up to this part of them. Clipped gradients of one record are, but for
 # the small constants that libraries add to norms; mistakes change them by a half and more.
@@ -26,113 +25,20 @@ _GROWTH = 3.0
 # estimate of the noise allows: some thousand draws have a standard error of about 2 percent.
 _NEAR, _NEAR_COUNT = 0.04, 0.015
 _MOST_NAMES, _CHECKED = 4, 4
-# Rounding and the small constants that libraries add to norms; a mistake is larger than this.
-_TOLERANCE = 2e-3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepEvidence:
-    """What was seen of a step."""
-
-    moment: Moment  # What was seen
-    effects: list[Effect]  # What records changed, or such of them as tell something
-    limits: dict[str, float]
-    """Upper confidence limits of the standard deviation of each parameter's noise."""
-    failure: float  # How often the noise along a change may be taken to be too small
-    divided: bool = False
-    """Whether the noise is known to be divided by the number of records at hand."""
-
-    @classmethod
-    def at(cls, moment: Moment, level: float, *, divided: bool = False) -> StepEvidence:
-        """All that was seen, with limits that hold together except with this probability."""
-        return cls(
-            moment=moment,
-            effects=moment.found,
-            limits=moment.noise.upper(level),
-            failure=level / max(1, len(moment.found)),
-            divided=divided,
-        )
-
-    @property
-    def noise(self) -> NoiseMeasured:
-        """The noise."""
-        return self.moment.noise
-
-    @property
-    def told(self) -> float:
-        """The noise multiplier that the accountant was told; 0 if none."""
-        return self.moment.account.noise_multiplier or 0.0
-
-    def estimated(self) -> list[dict[str, float]]:
-        """The distances by estimates and not limits, which are on the safe side.
-
-        These are by more for a small parameter.
-        """
-        estimates = dataclasses.replace(self, limits=self.noise.std)
-        return [estimates.distances(effect) for effect in self.effects]
-
-    def farthest(self, factor: float, place: slice = slice(None)) -> float:
-        """How far records with features of this size move some parameters at most."""
-        found = [one.change[place] for one in self.effects if one.factor == factor]
-        return max((float(np.linalg.norm(change)) for change in found), default=0.0)
-
-    @property
-    def growth(self) -> float:
-        """How much further the largest features move an update than those of a tenth the size."""
-        ten, hundred = self.farthest(10.0), self.farthest(100.0)
-        return hundred / ten if ten > 0.0 else 0.0
-
-    def distances(self, effect: Effect) -> dict[str, float]:
-        """How far each parameter was moved, in standard deviations of its noise, at least."""
-        found = {}
-        for name, place in self.noise.places.items():
-            moved = float(np.linalg.norm(effect.change[place]))
-            moved = max(0.0, moved - ROUNDED_LEAST * effect.rounding)
-            limit = self.limits[name]
-            found[name] = 0.0 if moved == 0.0 else (moved / limit if limit > 0.0 else math.inf)
-        return found
-
-    def distance(self) -> float:
-        """The largest distance of all effects; one over it bounds the noise multiplier above."""
-        by_length = sorted(
-            ((_total(self.distances(one)), place) for place, one in enumerate(self.effects)),
-            reverse=True,
-        )
-        farthest = 0.0
-        for distance, place in by_length:
-            if distance <= farthest:
-                break
-            along = self.noise.along(self.effects[place].change, self.failure)
-            farthest = max(farthest, distance / along)
-        return farthest
-
-    @property
-    def allowed(self) -> float:
-        """The largest distance for which the step is what was told."""
-        return (1.0 + _TOLERANCE) / self.told if self.told else math.inf
-
-    @property
-    def too_far(self) -> bool:
-        """Whether a record moves an update further than was told."""
-        return bool(self.effects) and self.distance() > self.allowed
-
-
-def _total(distances: dict[str, float], without: frozenset[str] = frozenset()) -> float:
-    return math.sqrt(sum(value**2 for name, value in distances.items() if name not in without))
-
-
-def dependence_mistakes(evidence: StepEvidence) -> Iterator[Mistake]:
+def dependence_mistakes(moment: Moment) -> Iterator[Mistake]:
     """A record that changes more than its own contribution, or what has no noise."""
     moved = {
         name
-        for effect in evidence.effects
-        for name, place in evidence.noise.places.items()
+        for effect in moment.found
+        for name, place in moment.noise.places.items()
         if float(np.linalg.norm(effect.change[place])) > MOVED * effect.rounding
     }
-    bare = [name for name in evidence.noise.missing() if name in moved]
+    bare = [name for name in moment.noise.missing() if name in moved]
     if bare:
         yield mistake_of(MistakeKind.NO_NOISE_ON_PARAMETERS, names=_names(bare))
-    model = evidence.moment.effects.trials.training.model
+    model = moment.effects.trials.training.model
     # Layers that normalise with the batch's own statistics.
     normalised = [
         name or type(module).__name__
@@ -142,31 +48,31 @@ def dependence_mistakes(evidence: StepEvidence) -> Iterator[Mistake]:
     if normalised:
         yield mistake_of(MistakeKind.BATCH_STATISTICS, "layers", names=_names(normalised))
         return
-    if any(effect.buffers > 0.0 for effect in evidence.effects):
+    if any(effect.buffers > 0.0 for effect in moment.found):
         yield mistake_of(MistakeKind.BUFFERS_HOLD_DATA)
-    worst = _least_additive(evidence)
+    worst = _least_additive(moment)
     # What is not clipped says more than that it is also averaged, or left over.
-    said = bare or evidence.divided or _grown(evidence)
-    if worst is not None and not said and _so_again(evidence, worst[1]):
-        yield _not_additive(evidence, *worst)
+    said = bare or moment.divided or _grown(moment)
+    if worst is not None and not said and _so_again(moment, worst[1]):
+        yield _not_additive(moment, *worst)
 
 
-def _least_additive(evidence: StepEvidence) -> tuple[Effect, Effect] | None:
+def _least_additive(moment: Moment) -> tuple[Effect, Effect] | None:
     """The two effects of one record on two batches that differ most, if they differ."""
-    event = evidence.moment.effects.trials.training.event
-    if evidence.told and int(getattr(event, "microbatch_size", 1)) > 1:
+    event = moment.effects.trials.training.event
+    if moment.told and int(getattr(event, "microbatch_size", 1)) > 1:
         return None
     worst, found = _ADDITIVE, None
-    for apart, other, effect in _between_batches(evidence):
+    for apart, other, effect in _between_batches(moment):
         if apart > worst:
             worst, found = apart, (other, effect)
     return found
 
 
-def _between_batches(evidence: StepEvidence) -> Iterator[tuple[float, Effect, Effect]]:
+def _between_batches(moment: Moment) -> Iterator[tuple[float, Effect, Effect]]:
     """How much the effects of a record on two batches differ, and these effects."""
-    first = {(e.record, e.factor): e for e in evidence.effects if e.base == 0}
-    for effect in evidence.effects:
+    first = {(e.record, e.factor): e for e in moment.found if e.base == 0}
+    for effect in moment.found:
         other = first.get((effect.record, effect.factor))
         if effect.base == 0 or other is None:
             continue
@@ -177,24 +83,13 @@ def _between_batches(evidence: StepEvidence) -> Iterator[tuple[float, Effect, Ef
             yield apart / length, other, effect
 
 
-def _alike(evidence: StepEvidence) -> StepEvidence:
-    """The same without the effects that differ between batches."""
-    differ = {
-        (effect.record, effect.factor)
-        for apart, _, effect in _between_batches(evidence)
-        if apart > _ADDITIVE
-    }
-    kept = [one for one in evidence.effects if (one.record, one.factor) not in differ]
-    return dataclasses.replace(evidence, effects=kept)
-
-
-def _so_again(evidence: StepEvidence, worst: Effect) -> bool:
+def _so_again(moment: Moment, worst: Effect) -> bool:
     """Whether the effects of half of the records differ between batches, with other noise as well.
 
     A single one may differ because an update was cut by its length, or because a record of the same
     user was in one of the batches.
     """
-    probe = evidence.moment.effects
+    probe = moment.effects
     again = dataclasses.replace(probe, seed=probe.seed + 1)
     places = again.records[:: max(1, len(again.records) // _CHECKED)][:_CHECKED]
     differ = []
@@ -202,16 +97,25 @@ def _so_again(evidence: StepEvidence, worst: Effect) -> bool:
         found = [again.of(place, worst.factor, base) for base in range(2)]
         effects = [effect for effect in found if effect is not None]
         if any(one.length > CLEAR * one.rounding for one in effects):
-            seen = dataclasses.replace(evidence, effects=effects)
+            seen = dataclasses.replace(moment, found=effects)
             differ.append(_least_additive(seen) is not None)
     return any(differ) and 2 * sum(differ) >= len(differ)
 
 
-def _not_additive(evidence: StepEvidence, one: Effect, other: Effect) -> Mistake:
+def _not_additive(moment: Moment, one: Effect, other: Effect) -> Mistake:
     """Why one record's effect depends on the others of its batch."""
-    probe = evidence.moment.effects
+    probe = moment.effects
     lengths = [effect.length for effect in (one, other)]
-    mixes, same = _mixes(evidence), _same_for_copies(evidence)
+    mixes, place = _mixes(moment), probe.records[0]
+    # Whether copies of one record give the update of the record alone. Where all batches have one
+    # size that cannot be seen, and is taken to be so.
+    same = probe.width is not None
+    if not same:
+        trials = probe.trials
+        two, eight = (trials.update(trials.batch(*[place] * n), probe.seed) for n in (2, 8))
+        change = float(np.linalg.norm(eight.vector - two.vector))
+        usual = max(e.length for e in moment.found if e.record == place)
+        same = change < _COPIES * usual + ROUNDED * (two.rounding + eight.rounding)
     if mixes and same:
         return mistake_of(MistakeKind.CLIPPED_AFTER_AVERAGING)
     if same:
@@ -225,82 +129,79 @@ def _not_additive(evidence: StepEvidence, one: Effect, other: Effect) -> Mistake
     return mistake_of(MistakeKind.BATCH_STATISTICS, "effects", one=lengths[0], other=lengths[1])
 
 
-def _mixes(evidence: StepEvidence) -> bool:
-    """Whether two records together give something else than the mean of two copies of each.
+def _mixes(moment: Moment) -> bool:
+    """Whether two records together give something else than the mean of copies of each.
 
-    All batches have two records, so that a division by their number cancels.
+    All batches have as many records, so that a division by their number cancels.
     """
-    probe = evidence.moment.effects
-    worst = 0.0
-    for place, factor in itertools.product(
-        range(1, min(5, len(probe.records))), (1.0, 10.0, 100.0)
-    ):
+    probe, worst = moment.effects, 0.0
+    width = probe.width or 2
+    half, rest = width // 2, width - width // 2
+    for place, factor in itertools.product(range(1, min(5, len(probe.records))), FACTORS):
         one = probe.record(probe.records[place - 1], 1.0)
         other = probe.record(probe.records[place], factor)
         if one is None or other is None:
             continue
-        apart, between, rounding = probe.mixture(one, other)
+        both, first, second = (
+            probe.trials.update(joined(batch), probe.seed)
+            for batch in ([one] * half + [other] * rest, [one] * width, [other] * width)
+        )
+        apart = both.vector - (half * first.vector + rest * second.vector) / width
+        between = float(np.linalg.norm(first.vector - second.vector))
+        rounding = both.rounding + first.rounding + second.rounding
         if between > CLEAR * rounding:
-            worst = max(worst, (apart - ROUNDED * rounding) / between)
+            worst = max(worst, (float(np.linalg.norm(apart)) - ROUNDED * rounding) / between)
     return worst > _ADDITIVE
 
 
-def _same_for_copies(evidence: StepEvidence) -> bool:
-    """Whether copies of one record give the update of the record alone.
-
-    Where all batches have one size that cannot be seen, and is taken to be so.
-    """
-    probe = evidence.moment.effects
-    if probe.width is not None:
-        return True
-    place = probe.records[0]
-    change, rounding = probe.copies(place)
-    usual = max(e.length for e in evidence.effects if e.record == place)
-    return change < _COPIES * usual + ROUNDED * rounding
-
-
-def clipping_mistakes(evidence: StepEvidence) -> Iterator[Mistake]:
+def clipping_mistakes(moment: Moment) -> Iterator[Mistake]:
     """Records that move an update further than was told."""
-    if not evidence.too_far:
+    if not moment.too_far:
         return
-    if evidence.noise.missing() and not math.isfinite(evidence.distance()):
+    if moment.noise.missing() and not math.isfinite(moment.distance()):
         return
-    grown = _grown(evidence)
-    if grown and len(grown) == sum(std > 0.0 for std in evidence.noise.std.values()):
+    grown = _grown(moment)
+    if grown and len(grown) == sum(std > 0.0 for std in moment.noise.std.values()):
         # All parameters move without limit.
-        yield mistake_of(MistakeKind.NO_CLIPPING, "grows", growth=evidence.growth)
+        yield mistake_of(MistakeKind.NO_CLIPPING, "grows", growth=moment.growth)
         return
-    if not grown and (worst := _least_additive(evidence)) is not None:
-        if _so_again(evidence, worst[1]):
+    if not grown and (worst := _least_additive(moment)) is not None:
+        if _so_again(moment, worst[1]):
             # Why the distance is too large has been said.
             return
         # A record that joins another one of its user may move an update further by right.
-        evidence = _alike(evidence)
-        if not evidence.too_far:
+        differ = {
+            (effect.record, effect.factor)
+            for apart, _, effect in _between_batches(moment)
+            if apart > _ADDITIVE
+        }
+        kept = [one for one in moment.found if (one.record, one.factor) not in differ]
+        moment = dataclasses.replace(moment, found=kept)
+        if not moment.too_far:
             return
-    apart = not grown and _clipped_apart(evidence)
-    outside = grown or ([] if apart else _left_out(evidence))
+    apart = not grown and _clipped_apart(moment)
+    outside = grown or ([] if apart else _left_out(moment))
     if outside:
         yield mistake_of(MistakeKind.UNCLIPPED_PARAMETERS, names=_names(outside))
         return
-    seen = 1.0 / evidence.distance()
+    seen = 1.0 / moment.distance()
     why = (
         " Each parameter is clipped by itself at the whole norm, so that one record moves all "
         "of them together further than that."
         if apart
-        else _looks_like(seen / evidence.told)
+        else _looks_like(seen / moment.told)
     )
-    yield mistake_of(MistakeKind.NOISE_TOO_SMALL, seen=seen, told=evidence.told, why=why)
+    yield mistake_of(MistakeKind.NOISE_TOO_SMALL, seen=seen, told=moment.told, why=why)
 
 
-def _grown(evidence: StepEvidence) -> list[str]:
+def _grown(moment: Moment) -> list[str]:
     """Parameters that a record moves without limit."""
-    if evidence.growth < _GROWTH:
+    if moment.growth < _GROWTH:
         return []
-    std, places, found = evidence.noise.std, evidence.noise.places, set()
+    std, places, found = moment.noise.std, moment.noise.places, set()
     for name, place in places.items():
-        ten, hundred = (evidence.farthest(factor, place) for factor in (10.0, 100.0))
-        far = std[name] > 0.0 and hundred / std[name] > evidence.allowed
+        ten, hundred = (moment.farthest(factor, place) for factor in (10.0, 100.0))
+        far = std[name] > 0.0 and hundred / std[name] > moment.allowed
         if hundred > _GROWTH * ten > 0.0 and far:
             found.add(name)
     # Biases need not grow with the features, though they are as little clipped as the rest.
@@ -309,26 +210,26 @@ def _grown(evidence: StepEvidence) -> list[str]:
     return [name for name in places if name in found]
 
 
-def _clipped_apart(evidence: StepEvidence) -> bool:
+def _clipped_apart(moment: Moment) -> bool:
     """Whether several parameters are each clipped by themselves, at the whole norm."""
-    told, distances = evidence.told, evidence.estimated()
+    told, distances = moment.told, moment.estimated()
     bounded = [
         name
-        for name in evidence.noise.places
+        for name in moment.noise.places
         if max(one[name] for one in distances) * told < 1.0 + _NEAR
     ]
     whole = [sum(abs(one[name] * told - 1.0) < _NEAR for name in bounded) for one in distances]
     return bool(told) and sum(count >= 2 for count in whole) >= 2
 
 
-def _left_out(evidence: StepEvidence) -> list[str]:
+def _left_out(moment: Moment) -> list[str]:
     """The fewest parameters without which every record moves the update as far as was told."""
-    told, distances = evidence.told, evidence.estimated()
-    if not told or _saturated([_total(one) for one in distances]):
+    told, distances = moment.told, moment.estimated()
+    if not told or _saturated([total(one) for one in distances]):
         # All parameters are clipped together, if at another distance than was told.
         return []
-    for candidate in _candidates(evidence):
-        lengths = [_total(one, without=candidate) * told for one in distances]
+    for candidate in _candidates(moment):
+        lengths = [total(one, without=candidate) * told for one in distances]
         if abs(max(lengths) - 1.0) < _NEAR and _saturated(lengths):
             return sorted(candidate)
     return []
@@ -342,9 +243,9 @@ def _saturated(lengths: list[float]) -> bool:
     return len(same) >= max(3, 0.4 * len(large))
 
 
-def _candidates(evidence: StepEvidence) -> Iterator[frozenset[str]]:
+def _candidates(moment: Moment) -> Iterator[frozenset[str]]:
     """Sets of parameters that may have been left out, the smaller first."""
-    names, training = list(evidence.noise.places), evidence.moment.effects.trials.training
+    names, training = list(moment.noise.places), moment.effects.trials.training
     groups: dict[str, set[str]] = {}
     for name in names:
         module, _, last = name.rpartition(".")

@@ -14,7 +14,7 @@ from scipy import stats
 from rdpkit.formats.numbers import how_many
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.training.checks import draw_tests
-from rdpkit.verification.training.checks.draw_tests import Distinct, Epochs, Favoured, Repeats
+from rdpkit.verification.training.checks.draw_tests import Distinct, Favoured, Repeats
 from rdpkit.verification.training.checks.draws import Draws
 from rdpkit.verification.training.events import (
     ALLOCATED,
@@ -47,6 +47,7 @@ _NEARLY_ALL = 0.9
 # Where a test has shown that neighbours come together, batches are blocks of the data if most do;
 # otherwise records are drawn in groups. The name depends on it, and whether there is one does not.
 _BLOCKS = 0.5
+_NOT_TESTED, _NO_REPEATS = Distinct(1.0, 1.0, 0, 0.0), Repeats((), 0, 0)
 _WORDS = {
     POISSON: "Poisson samples",
     FIXED: "samples of fixed size",
@@ -74,8 +75,8 @@ class DrawEvidence:
     """p-value of sizes that end at a largest one, that size, how often it came."""
     spread: tuple[float, float, float] = (1.0, 1.0, 1.0)
     """p-values of sizes that vary less and more, and their variance over the binomial one."""
-    distinct: Distinct | None = None  # How often records come again within an epoch
-    repeats: Repeats | None = None  # Batches that have much in common
+    distinct: Distinct = _NOT_TESTED  # How often records come again in an epoch
+    repeats: Repeats = _NO_REPEATS  # Batches that have much in common
     favoured: Sequence[Favoured] = ()  # Records that were drawn most often
     adjacent: tuple[float, float] = (1.0, 0.0)
     """p-value of neighbours that come together, and their share."""
@@ -106,11 +107,6 @@ class DrawEvidence:
         return self.partial is not None or self.same[2] >= _NEARLY_ALL * len(sizes)
 
     @property
-    def comes_again(self) -> bool:
-        """Whether batches are the same as earlier ones."""
-        return self.repeats is not None and bool(self.repeats.later)
-
-    @property
     def in_order_of_data(self) -> bool:
         """Whether batches are blocks of the data as it stands."""
         return self.adjacent[0] < self.level and self.adjacent[1] > _BLOCKS
@@ -118,8 +114,7 @@ class DrawEvidence:
     @property
     def apart(self) -> Distinct | None:
         """How often records come again in epochs, if less often than in independent batches."""
-        found = self.distinct
-        return found if found is not None and found.apart < self.level else None
+        return self.distinct if self.distinct.apart < self.level else None
 
     @property
     def told(self) -> str:
@@ -149,8 +144,11 @@ def evidence_of(
     told_rate = 1.0 if account.rate is None else account.rate
     # Where records are drawn one by one, none of them more often than was told.
     most = told_rate if account.sampling in (POISSON, TRUNCATED) else 1.0
-    repeats = draw_tests.repeats(draws, level=level, most=most) if draws.known else None
-    fresh = _without_repeats(draws, repeats)
+    found: dict[str, Any] = {}
+    fresh = draws
+    if draws.known:
+        found["repeats"] = repeats = draw_tests.repeats(draws, level=level, most=most)
+        fresh = _without_repeats(draws, repeats)
     sizes, count = fresh.sizes, fresh.records
     sized = account.sampling == POISSON and draws.units
     cells = count
@@ -164,7 +162,6 @@ def evidence_of(
     ways = draw_tests.windows(fresh.epochs, told_rate)
     apart = fresh.batches if independent else fresh.first_of_each_epoch
     known = fresh.known and draws.units
-    found: dict[str, Any] = {}
     if sized:
         found["cap"] = draw_tests.capped(sizes, cells)
         less, more, ratio = draw_tests.dispersion(sizes, cells, level=level, rng=rng)
@@ -181,7 +178,11 @@ def evidence_of(
     if known:
         found["favoured"] = list(draw_tests.favoured(fresh, by_batch=independent))
         found["pair"] = draw_tests.together(fresh, by_batch=independent, most=most, rng=rng)
-        found["once"] = any(_once(epochs, draws.several) for epochs in ways)
+        nothing = np.zeros(0, dtype=np.int64)
+        found["once"] = any(
+            not draw_tests.twice((np.concatenate([*one, nothing]) for one in way), draws.several)
+            for way in ways
+        )
     inclusions, above = int(sizes.sum()), 1.0
     if not draws.units:
         # Where several records may belong to one user, they may depend on each other in any way. Of
@@ -199,15 +200,14 @@ def evidence_of(
         inclusions=inclusions,
         above=above,
         same=draw_tests.same_size(sizes, cells) if len(sizes) else (1.0, 0, 0),
-        repeats=repeats,
         partial=_partial(draws),
         **found,
     )
 
 
-def _without_repeats(draws: Draws, repeats: Repeats | None) -> Draws:
+def _without_repeats(draws: Draws, repeats: Repeats) -> Draws:
     """The draws without the batches that come again, which would count records twice."""
-    if repeats is None or not repeats.later:
+    if not repeats.later:
         return draws
     # What comes again in the epochs that were compared is taken to come again in all.
     epochs = [
@@ -215,16 +215,6 @@ def _without_repeats(draws: Draws, repeats: Repeats | None) -> Draws:
         for number, epoch in enumerate(draws.epochs[: draw_tests.COMPARED_EPOCHS])
     ]
     return dataclasses.replace(draws, epochs=tuple(filter(None, epochs)) or draws.epochs[:1])
-
-
-def _once(epochs: Epochs, several: frozenset[int]) -> bool:
-    """Whether no record comes again in an epoch."""
-    for epoch in epochs:
-        everything = np.concatenate([*epoch, np.zeros(0, dtype=np.int64)])
-        values, counts = np.unique(everything, return_counts=True)
-        if not all(int(value) in several for value in values[counts > 1]):
-            return False
-    return True
 
 
 def _partial(draws: Draws) -> tuple[int, int] | None:
@@ -251,33 +241,32 @@ def mistakes_of_draws(seen: DrawEvidence) -> Iterator[Mistake]:
         # What the event protects is not known, but it is drawn as often as each of its records, and
         # equal batches are no Poisson samples of it.
         if sampling == POISSON and seen.same[1] > 0:
-            yield from _of_poisson(seen, in_order=False)
+            yield from _of_poisson(seen)
         if seen.draws.ordered:
-            yield from _repeats(seen, in_order=False)
+            yield from _repeats(seen)
             yield from _twice(seen)
         yield from _rates(seen)
         return
-    in_order = seen.in_order_of_data
-    if in_order:
+    if seen.in_order_of_data:
         yield mistake_of(seen.other, "in_order", share=seen.adjacent[1], told=seen.told)
     # Batches that come again are one draw, which says little of rates.
-    rates = [] if seen.comes_again else list(_rates(seen))
+    rates = [] if seen.repeats.later else list(_rates(seen))
     uneven = any(mistake.kind is MistakeKind.UNEQUAL_RATES for mistake in rates)
-    yield from _repeats(seen, in_order=in_order)
-    found = list(_BY_SAMPLING[sampling](seen, in_order=in_order))
+    yield from _repeats(seen)
+    found = list(_BY_SAMPLING[sampling](seen))
     if uneven:
         # With records that come more often, sizes vary less.
         found = [one for one in found if one.kind is not MistakeKind.NOT_POISSON]
     yield from found
     yield from _twice(seen)
     yield from rates
-    if not in_order and not found and not uneven and not seen.comes_again:
+    if not seen.in_order_of_data and not found and not uneven and not seen.repeats.later:
         yield from _dependence(seen)
 
 
-def _repeats(seen: DrawEvidence, *, in_order: bool) -> Iterator[Mistake]:
+def _repeats(seen: DrawEvidence) -> Iterator[Mistake]:
     again = seen.repeats
-    if again is None or not again.later:
+    if not again.later:
         return
     first, place, second, later = again.pairs[0]
     yield mistake_of(
@@ -291,7 +280,7 @@ def _repeats(seen: DrawEvidence, *, in_order: bool) -> Iterator[Mistake]:
         else f"batches {place + 1} and {later + 1} of epoch {first + 1}",
         how="are the same" if again.identical else "share more records than random ones would",
         cause="each epoch goes through the same batches"
-        if in_order
+        if seen.in_order_of_data
         else "the sampler's seed or its order is the same again",
     )
 
@@ -303,11 +292,11 @@ def _twice(seen: DrawEvidence) -> Iterator[Mistake]:
         yield mistake_of(MistakeKind.RECORD_TWICE, batches=batches, all=every, most=most)
 
 
-def _of_poisson(seen: DrawEvidence, *, in_order: bool) -> Iterator[Mistake]:
+def _of_poisson(seen: DrawEvidence) -> Iterator[Mistake]:
     """Told Poisson samples."""
     sizes, told, kind, apart = seen.draws.sizes, seen.told, MistakeKind.NOT_POISSON, seen.apart
     same, (size, times) = seen.same[0] < seen.level and seen.all_the_same, seen.same[1:]
-    if in_order:
+    if seen.in_order_of_data:
         yield from _last(seen)
     elif apart is not None and seen.once:
         way = (MistakeKind.SHUFFLED, "poisson") if same else (kind, "apart")
@@ -322,16 +311,16 @@ def _of_poisson(seen: DrawEvidence, *, in_order: bool) -> Iterator[Mistake]:
         size, times = seen.cap[1:]
         cut = MistakeKind.TRUNCATED
         yield mistake_of(cut, size=size, times=times, batches=len(sizes), told=told)
-    elif min(seen.spread[:2]) < seen.level and not seen.comes_again:
+    elif min(seen.spread[:2]) < seen.level and not seen.repeats.later:
         more = "less" if seen.spread[0] < seen.level else "more"
         yield mistake_of(kind, "spread", more=more, ratio=seen.spread[2], told=told)
     elif apart is not None:
         yield mistake_of(kind, "overlap", overlap=apart.overlap, expected=apart.expected)
 
 
-def _of_fixed(seen: DrawEvidence, *, in_order: bool) -> Iterator[Mistake]:
+def _of_fixed(seen: DrawEvidence) -> Iterator[Mistake]:
     """Told samples of fixed size, drawn anew for each batch."""
-    if in_order:
+    if seen.in_order_of_data:
         yield from _last(seen)
         return
     if seen.apart is not None and seen.once:
@@ -340,17 +329,17 @@ def _of_fixed(seen: DrawEvidence, *, in_order: bool) -> Iterator[Mistake]:
     yield from _sizes(seen)
 
 
-def _of_shuffled(seen: DrawEvidence, *, in_order: bool) -> Iterator[Mistake]:
+def _of_shuffled(seen: DrawEvidence) -> Iterator[Mistake]:
     """Told parts of a shuffled order."""
-    if not in_order and seen.draws.known and not seen.once and not seen.twice:
+    if not seen.in_order_of_data and seen.draws.known and not seen.once and not seen.twice:
         yield mistake_of(MistakeKind.OTHER_SAMPLING, "shuffled", told=seen.told)
         return
     yield from _sizes(seen)
 
 
-def _of_allocated(seen: DrawEvidence, *, in_order: bool) -> Iterator[Mistake]:
+def _of_allocated(seen: DrawEvidence) -> Iterator[Mistake]:
     """Told random allocation."""
-    if in_order or not seen.draws.known:
+    if seen.in_order_of_data or not seen.draws.known:
         return
     if not seen.once:
         yield mistake_of(MistakeKind.OTHER_SAMPLING, "allocated", told=seen.told)
@@ -359,13 +348,13 @@ def _of_allocated(seen: DrawEvidence, *, in_order: bool) -> Iterator[Mistake]:
         yield mistake_of(kind, "allocated", times=times, batches=batches, size=size, told=seen.told)
 
 
-def _of_truncated(seen: DrawEvidence, *, in_order: bool) -> Iterator[Mistake]:
+def _of_truncated(seen: DrawEvidence) -> Iterator[Mistake]:
     """Told Poisson samples that are cut."""
     largest, most = int(seen.draws.sizes.max()), seen.account.largest_batch
     if most is not None and largest > most:
         yield mistake_of(MistakeKind.OTHER_SAMPLING, "largest", largest=largest, most=most)
     # Fresh samples of which none has a record of another one are parts of an order.
-    if not in_order and seen.apart is not None and seen.once:
+    if not seen.in_order_of_data and seen.apart is not None and seen.once:
         kind = MistakeKind.SHUFFLED
         yield mistake_of(kind, "truncated", expected=seen.apart.expected, told=seen.told)
         yield from _last(seen)
@@ -425,7 +414,7 @@ def _dependence(seen: DrawEvidence) -> Iterator[Mistake]:
             "half of the data: the order is not random (a buffer for shuffling that is smaller "
             "than the data does this)"
         )
-    elif seen.distinct is not None and seen.distinct.alike < seen.level:
+    elif seen.distinct.alike < seen.level:
         said = (
             f"Records come again within an epoch {seen.distinct.overlap} times, and "
             f"{seen.distinct.expected:.0f} times are expected: batches depend on each other"

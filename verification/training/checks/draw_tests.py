@@ -170,18 +170,15 @@ def windows(epochs: Epochs, rate: float) -> list[Epochs]:
     if not 0.0 < rate < 1.0:
         return [epochs]
     lengths = {max(1, math.floor(1.0 / rate + 1e-9)), max(1, math.ceil(1.0 / rate - 1e-9))}
-    return [
-        [
-            epoch[begin : begin + (len(epoch) if len(epoch) <= 1.5 * length else length)]
-            for epoch in epochs
-            for begin in (
-                [0]
-                if len(epoch) <= 1.5 * length
-                else range(0, len(epoch) // length * length, length)
-            )
-        ]
-        for length in sorted(lengths)
-    ]
+    ways: list[Epochs] = []
+    for length in sorted(lengths):
+        cut: list[Sequence[Positions]] = []
+        for epoch in epochs:
+            whole = len(epoch) <= 1.5 * length
+            starts = [0] if whole else range(0, len(epoch) // length * length, length)
+            cut += [epoch[begin : None if whole else begin + length] for begin in starts]
+        ways.append(cut)
+    return ways
 
 
 class Distinct(NamedTuple):
@@ -372,10 +369,13 @@ def favoured(draws: Draws, *, by_batch: bool) -> Iterator[Favoured]:
     first, second = _halves(draws, by_batch=by_batch)
     if not first or not second:
         return
-    counts = _counts(first, draws.records).astype(np.float64)
-    counts[list(draws.several)] = -1.0
+    counts, later = (
+        np.bincount(np.concatenate(half), minlength=draws.records)[: draws.records]
+        for half in (first, second)
+    )
+    counts[list(draws.several)] = -1
     order = np.argsort(-counts, kind="stable")
-    later, drawn = _counts(second, draws.records), sum(map(len, second))
+    drawn = sum(map(len, second))
     for share in _SHARES:
         many = max(1, int(share * draws.records))
         included = int(later[order[:many]].sum())
@@ -486,13 +486,8 @@ def twice(batches: Iterable[Positions], several: frozenset[int]) -> list[int]:
     found = []
     for batch in batches:
         values, counts = np.unique(batch, return_counts=True)
-        often = counts > 1
-        kept = [
-            int(count)
-            for value, count in zip(values[often], counts[often], strict=True)
-            if int(value) not in several
-        ]
-        found += [max(kept)] if kept else []
+        often = counts[~np.isin(values, list(several))]
+        found += [int(often.max())] if np.any(often > 1) else []
     return found
 
 
@@ -503,7 +498,3 @@ def _matrix(batches: list[Positions], records: int) -> sparse.csr_matrix:
     return sparse.csr_matrix(
         (np.ones(len(columns), dtype=np.int32), columns, ends), shape=(len(rows), records)
     )
-
-
-def _counts(batches: list[Positions], records: int) -> Positions:
-    return np.bincount(np.concatenate(batches), minlength=records)[:records].astype(np.int64)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -125,8 +126,10 @@ def _drawn(training: PrivateTraining, account: Told, until: float, batches: int)
         return _of_positions(epochs, there, "the positions that the training gives", whole=whole)
     if sampler is not None:
         epochs, whole = _epochs(lambda: sampler, until, batches)
-        if all(_are_positions(batch) for epoch in epochs for batch in epoch):
-            return _of_positions(epochs, there, BATCH_SAMPLER, whole=whole)
+        drawn = itertools.chain.from_iterable(epochs)
+        with contextlib.suppress(TypeError, ValueError):
+            if all(np.asarray(batch).dtype.kind in "iu" or len(batch) == 0 for batch in drawn):
+                return _of_positions(epochs, there, BATCH_SAMPLER, whole=whole)
     return _by_content(training, there, until, batches, account.records)
 
 
@@ -210,13 +213,6 @@ def _sampler(loader: Any) -> Iterable[Any] | None:
         sampler = sampler.sampler
     found: Iterable[Any] = sampler
     return found
-
-
-def _are_positions(batch: Any) -> bool:
-    try:
-        return bool(np.asarray(batch).dtype.kind in "iu" or len(batch) == 0)
-    except (TypeError, ValueError):
-        return False
 
 
 def _epochs(make: Any, until: float, batches: int) -> tuple[list[list[Any]], bool]:
@@ -328,25 +324,18 @@ def _numbered(
     is_counted: bool,
 ) -> Draws:
     """Contents as positions: those of the training records, and new ones for all others."""
-    numbers: dict[Key, int] = {}
-    for place, key in enumerate(keys or ()):
-        numbers.setdefault(key, place)
-    among = frozenset(numbers)
-    counted = Counter(keys or ())
-    several = frozenset(numbers[key] for key, times in counted.items() if times > 1)
+    times = Counter(keys or ())
+    first = {key: place for place, key in reversed(list(enumerate(keys or ())))}
+    several = frozenset(first[key] for key in times if times[key] > 1)
     following = itertools.count(len(keys or ()))
-    made = []
-    strange = drawn = 0
-    for epoch in content:
-        rows = []
-        for batch in epoch:
-            for key in batch:
-                drawn += 1
-                strange += bool(keys) and key not in among
-                if key not in numbers:
-                    numbers[key] = next(following)
-            rows.append(np.array([numbers[key] for key in batch], dtype=np.int64))
-        made.append(tuple(rows))
+    numbers = defaultdict(lambda: next(following), first)
+    made = [
+        tuple(np.array([numbers[key] for key in batch], dtype=np.int64) for batch in epoch)
+        for epoch in content
+    ]
+    everything = [key for epoch in content for batch in epoch for key in batch]
+    drawn = len(everything)
+    strange = sum(key not in times for key in everything) if keys else 0
     notes = []
     recurring = there is not None and len(numbers) <= _RECURRING * drawn
     # Without the records themselves, contents tell records apart only if there are as many

@@ -6,7 +6,9 @@ beside records.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +24,7 @@ from rdpkit.verification.training.checks.trials import (
     CLEAR,
     FACTORS,
     LARGE,
+    ROUNDED_LEAST,
     SMALL,
     Effect,
     Effects,
@@ -35,6 +38,8 @@ from rdpkit.verification.training.updates import Rhythm, Vector
 _RECORDS = 24
 _PAIRS = 150
 _TRIED = 6
+# Rounding and the small constants that libraries add to norms; a mistake is larger than this.
+_TOLERANCE = 2e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,11 +51,70 @@ class Moment:
     noise: NoiseMeasured
     found: list[Effect]  # What records changed; empty if noise does not cancel
     account: Told
+    level: float  # The error rate of each test
+    limits: dict[str, float]
+    """Upper limits of the standard deviation of each parameter's noise, which hold together."""
+    failure: float  # How often the noise along a change may be taken to be too small
+    divided: bool = False
+    """Whether the noise is known to be divided by the number of records at hand."""
 
     @property
-    def farthest(self) -> float:
-        """How far a record moved an update at most."""
-        return max((one.length for one in self.found), default=0.0)
+    def told(self) -> float:
+        """The noise multiplier that the accountant was told; 0 if none."""
+        return self.account.noise_multiplier or 0.0
+
+    def farthest(self, factor: float | None = None, place: slice = slice(None)) -> float:
+        """How far records, or those with features of this size, move some parameters at most."""
+        found = [one.change[place] for one in self.found if factor in (None, one.factor)]
+        return max((float(np.linalg.norm(change)) for change in found), default=0.0)
+
+    @property
+    def growth(self) -> float:
+        """How much further the largest features move an update than those of a tenth the size."""
+        ten, hundred = self.farthest(10.0), self.farthest(100.0)
+        return hundred / ten if ten > 0.0 else 0.0
+
+    def distances(self, effect: Effect) -> dict[str, float]:
+        """How far each parameter was moved, in standard deviations of its noise, at least."""
+        found = {}
+        for name, place in self.noise.places.items():
+            moved = float(np.linalg.norm(effect.change[place]))
+            moved = max(0.0, moved - ROUNDED_LEAST * effect.rounding)
+            limit = self.limits[name]
+            found[name] = 0.0 if moved == 0.0 else (moved / limit if limit > 0.0 else math.inf)
+        return found
+
+    def estimated(self) -> list[dict[str, float]]:
+        """The distances by estimates and not limits, which are on the safe side.
+
+        These are by more for a small parameter.
+        """
+        estimates = dataclasses.replace(self, limits=self.noise.std)
+        return [estimates.distances(effect) for effect in self.found]
+
+    def distance(self) -> float:
+        """The largest distance of all effects; one over it bounds the noise multiplier above."""
+        by_length = sorted(
+            ((total(self.distances(one)), place) for place, one in enumerate(self.found)),
+            reverse=True,
+        )
+        farthest = 0.0
+        for distance, place in by_length:
+            if distance <= farthest:
+                break
+            along = self.noise.along(self.found[place].change, self.failure)
+            farthest = max(farthest, distance / along)
+        return farthest
+
+    @property
+    def allowed(self) -> float:
+        """The largest distance for which the step is what was told."""
+        return (1.0 + _TOLERANCE) / self.told if self.told else math.inf
+
+    @property
+    def too_far(self) -> bool:
+        """Whether a record moves an update further than was told."""
+        return bool(self.found) and self.distance() > self.allowed
 
     @property
     def strongest(self) -> Batch:
@@ -64,12 +128,18 @@ class Moment:
         return effects.together(effects.bases[0][1:], joining)
 
 
+def total(distances: dict[str, float], without: frozenset[str] = frozenset()) -> float:
+    """The distance over all parameters, but for some."""
+    return math.sqrt(sum(value**2 for name, value in distances.items() if name not in without))
+
+
 def look_at(
     training: PrivateTraining,
     rhythm: Rhythm,
     *,
     seed: int,
     until: float,
+    level: float,
     notes: list[str] | None = None,
     pairs: int = _PAIRS,
     records: int = _TRIED,
@@ -95,7 +165,16 @@ def look_at(
         )
         if cancels:
             found = list(effects.all(records=records, until=until))
-    return Moment(effects=effects, small=small, noise=noise, found=found, account=account)
+    return Moment(
+        effects=effects,
+        small=small,
+        noise=noise,
+        found=found,
+        account=account,
+        level=level,
+        limits=noise.upper(level),
+        failure=level / max(1, len(found)),
+    )
 
 
 def _only_width(trials: Trials) -> int | None:
@@ -213,7 +292,7 @@ def _bends(moment: Moment, other: Batch, further: int, *, pairs: int) -> bool:
         length = np.maximum(np.hypot(first, second), 1e-300)
         bend = (third * second - fourth * first) / length
         apart = max(apart, float(np.linalg.norm(bend)))
-    return apart > max(_BENT_BY * moment.farthest, CLEAR * (rounding + more))
+    return apart > max(_BENT_BY * moment.farthest(), CLEAR * (rounding + more))
 
 
 _DIFFERS = 1e-5

@@ -84,7 +84,7 @@ def check_run(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     training = black.training
     stricter = _by_guesses(black, 1.0 - work.rates.rate).epsilon
     event = of_updates(training.event, told(training.event), black.updates)
-    proven = events.upper(event, delta=training.delta, adjacency=training.adjacency)
+    proven = events.upper(training, event)
     upper = math.inf if proven is None else proven
     more = stricter > min(upper, math.inf if training.epsilon is None else training.epsilon)
     work.rates.equally("guesses of who is in")

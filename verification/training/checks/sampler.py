@@ -218,19 +218,14 @@ def _bounds(
 ) -> Iterator[TrainingLowerBound]:
     """A lower bound for the event that the draws show, if the steps are what was told."""
     account = seen.account
-    if account.noise_multiplier is None or not account.updates:
-        return
-    if account.parts > 1 or account.sampling == UNKNOWN:
+    said = account.noise_multiplier is not None and account.updates
+    if not said or account.parts > 1 or account.sampling == UNKNOWN:
         return
     really, given = _really(training, seen, kinds, confidence, known=known)
     if really is not None:
-        bound = events.at_least(
-            training,
-            really,
-            confidence=confidence,
-            given=f"{given}, and each update adds noise as told",
-        )
-        yield from [] if bound is None else [bound]
+        given = f"{given}, and each update adds noise as told"
+        bound = events.at_least(training, really, confidence=confidence, given=given)
+        yield from filter(None, [bound])
 
 
 def _really(

@@ -25,7 +25,6 @@ from rdpkit.verification.training import events
 from rdpkit.verification.training.batches import size
 from rdpkit.verification.training.checks.checking import Checking
 from rdpkit.verification.training.checks.clipping import (
-    StepEvidence,
     clipping_mistakes,
     dependence_mistakes,
 )
@@ -130,7 +129,7 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         notes.append(
             f"an update is made from {rhythm.calls} calls of step(batch), and seen as a whole"
         )
-    moment = look_at(training, rhythm, seed=work.seed, until=until, notes=notes)
+    moment = look_at(training, rhythm, seed=work.seed, until=until, level=level, notes=notes)
     if moment.noise.nowhere:
         mistakes = _without_noise(work, moment)
         return work.result(
@@ -149,27 +148,27 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     scaled = changed is Changed.SCALED
     scale, divided = None, False
     if changed is None or scaled:
-        scale, divided = _other_scale(moment, rate=level, scaled=scaled, until=until)
-    evidence = StepEvidence.at(moment, level, divided=divided)
+        scale, divided = _other_scale(moment, scaled=scaled, until=until)
+    moment = dataclasses.replace(moment, divided=divided)
     mistakes = [*_carried(moment), *filter(None, [scale])]
     if changed is None:
         mistakes += [
-            *dependence_mistakes(evidence),
-            *clipping_mistakes(evidence),
-            *(laws := list(_law_mistakes(moment, level, notes))),
+            *dependence_mistakes(moment),
+            *clipping_mistakes(moment),
+            *(laws := list(_law_mistakes(moment, notes))),
         ]
         # Entries that are the same noise are no independent evidence of what comes again.
         if MistakeKind.NOISE_SHARED not in {one.kind for one in laws}:
-            mistakes += _repetition_mistakes(work, moment, level, until=until)
+            mistakes += _repetition_mistakes(work, moment, until=until)
     if not mistakes and changed is None:
-        mistakes += _later_mistakes(work, moment, level, until=until)
+        mistakes += _later_mistakes(work, moment, until=until)
     # A gradient that is not clipped, or noise that is missing somewhere, makes noise too small as
     # well; to say so twice would hide the cause.
     others = [one for one in mistakes if one.kind is not MistakeKind.NOISE_TOO_SMALL]
     return work.result(
         mistakes=first_of_each_kind(others or mistakes),
-        measured=_measured(evidence),
-        bounds=_bounds(evidence, options.confidence) if moment.account.parts == 1 else (),
+        measured=_measured(moment),
+        bounds=_bounds(moment, options.confidence) if moment.account.parts == 1 else (),
         inconclusive=changed or ("" if moment.found else _NOT_CANCELLED),
     )
 
@@ -181,7 +180,9 @@ def _beneath(moment: Moment, *, until: float) -> Moment | None:
     if not uses_sums_alone(trials.training, moment.small, moment.strongest):
         return None
     sums = dataclasses.replace(trials.rhythm, before=0, sums=True)
-    found = look_at(trials.training, sums, seed=moment.effects.seed, until=until)
+    found = look_at(
+        trials.training, sums, seed=moment.effects.seed, until=until, level=moment.level
+    )
     return None if found.noise.nowhere or changed_after_noise(found) is not None else found
 
 
@@ -197,9 +198,7 @@ def _carried(moment: Moment) -> Iterator[Mistake]:
         yield from carried_mistakes(effects.trials, one, other, seed=effects.seed)
 
 
-def _later_mistakes(
-    work: Checking, first: Moment, level: float, *, until: float
-) -> Iterator[Mistake]:
+def _later_mistakes(work: Checking, first: Moment, *, until: float) -> Iterator[Mistake]:
     """The same at later moments of a training that goes on."""
     updates = first.account.updates or 1
     if updates < 2 or not first.found:
@@ -229,6 +228,7 @@ def _later_mistakes(
             rhythm,
             seed=work.seed,
             until=until,
+            level=first.level,
             pairs=_PAIRS_LATER,
             records=_TRIED_LATER,
             there=first.effects.trials.records,
@@ -239,7 +239,7 @@ def _later_mistakes(
             )
             break
         reached = (made - before) // rhythm.calls
-        for mistake in _mistakes_of_moment(first, later, level):
+        for mistake in _mistakes_of_moment(first, later):
             words = f"After {how_many(reached, 'update')}: "
             yield dataclasses.replace(mistake, message=words + mistake.message)
             began.restore()
@@ -252,20 +252,19 @@ def _later_mistakes(
         )
 
 
-def _mistakes_of_moment(first: Moment, moment: Moment, level: float) -> Iterator[Mistake]:
+def _mistakes_of_moment(first: Moment, moment: Moment) -> Iterator[Mistake]:
     """What is wrong later, and was not at the beginning."""
     if moment.noise.nowhere:
         yield mistake_of(MistakeKind.NO_NOISE, "updates")
         return
-    evidence = StepEvidence.at(moment, level)
-    found = list(clipping_mistakes(evidence))
-    further = moment.farthest / max(first.farthest, 1e-300)
+    found = list(clipping_mistakes(moment))
+    further = moment.farthest() / max(first.farthest(), 1e-300)
     same_noise = abs(moment.noise.typical / first.noise.typical - 1.0) < _SAME_NOISE
     if found and same_noise and further > 1.0 + _SAME_NOISE:
         yield mistake_of(MistakeKind.NO_CLIPPING, "later", further=further)
         return
     yield from found
-    yield from dependence_mistakes(evidence)
+    yield from dependence_mistakes(moment)
 
 
 def _advance(training: PrivateTraining, calls: int, each: int, *, until: float) -> int:
@@ -325,9 +324,7 @@ def _of_width(trials: Trials, place: int, width: int) -> Batch:
     return trials.batch(*((place + more) % trials.available for more in range(width)))
 
 
-def _other_scale(
-    moment: Moment, *, rate: float, scaled: bool, until: float
-) -> tuple[Mistake | None, bool]:
+def _other_scale(moment: Moment, *, scaled: bool, until: float) -> tuple[Mistake | None, bool]:
     """What is wrong if the noise has another standard deviation for another batch.
 
     And whether it is divided by the number of records in the batch.
@@ -338,8 +335,7 @@ def _other_scale(
     if effects.joins and not scaled:
         others.insert(0, (f"a batch of {many} records", effects.trials.batch(*effects.bases[1])))
     # Where updates are scaled after noise was added, records may drown some of it by right.
-    told = moment.account.noise_multiplier or 0.0
-    drowned = 0.0
+    told, drowned = moment.told, 0.0
     if scaled:
         entries = sum(place.stop - place.start for place in noise.places.values())
         drowned = math.log1p(size(strongest) / math.sqrt(entries) / told) if told else math.inf
@@ -350,7 +346,7 @@ def _other_scale(
         spread = math.sqrt(0.5 / max(1, other.freedom) + 0.5 / max(1, noise.freedom))
         # A normal variable is beyond this root with probability at most a quarter of the rate;
         # twice, because the logarithm of a ratio of estimates is only nearly normal.
-        limit = max(_OTHER_SCALE, 2.0 * spread * math.sqrt(2.0 * math.log(8.0 / rate)))
+        limit = max(_OTHER_SCALE, 2.0 * spread * math.sqrt(2.0 * math.log(8.0 / moment.level)))
         if abs(math.log(max(ratio, 1e-300))) <= limit + drowned:
             continue
         if scaled:
@@ -363,9 +359,9 @@ def _other_scale(
     return None, False
 
 
-def _law_mistakes(moment: Moment, rate: float, notes: list[str]) -> Iterator[Mistake]:
+def _law_mistakes(moment: Moment, notes: list[str]) -> Iterator[Mistake]:
     """What is wrong with the law of the noise, where it is that of the noise that was added."""
-    noise, kind = moment.noise, MistakeKind.NOISE_NOT_GAUSSIAN
+    noise, rate, kind = moment.noise, moment.level, MistakeKind.NOISE_NOT_GAUSSIAN
     alike = shared_noise(noise, between=rate, within=rate)
     if alike is not None:
         yield mistake_of(MistakeKind.NOISE_SHARED, alike=alike)
@@ -382,9 +378,7 @@ def _law_mistakes(moment: Moment, rate: float, notes: list[str]) -> Iterator[Mis
         yield mistake_of(kind, "cut_off", draws=noise.draws.size, largest=largest)
 
 
-def _repetition_mistakes(
-    work: Checking, moment: Moment, rate: float, *, until: float
-) -> Iterator[Mistake]:
+def _repetition_mistakes(work: Checking, moment: Moment, *, until: float) -> Iterator[Mistake]:
     """Noise that comes again in another step, or when training is started again."""
     runs: list[list[tuple[Vector, NoiseMeasured]]] = []
     width = moment.effects.width or 2
@@ -402,7 +396,7 @@ def _repetition_mistakes(
             batch = trials.batch(*range(width))
         count = _CONSECUTIVE if start == 0 else 1
         runs.append(_consecutive(trials, batch, count, work.seed, until=until))
-    rates = {"limits": rate, "distances": rate, "spread": moment.noise.spread}
+    rates = {"limits": moment.level, "distances": moment.level, "spread": moment.noise.spread}
     pair = repeated(runs[0], **rates)
     if pair is not None:
         one, other = (place + 1 for place in pair)
@@ -444,33 +438,28 @@ def _consecutive(
     return found
 
 
-def _measured(evidence: StepEvidence) -> Iterator[tuple[str, str]]:
-    distance, told = evidence.distance(), evidence.told
+def _measured(moment: Moment) -> Iterator[tuple[str, str]]:
+    distance, told = moment.distance(), moment.told
     if distance > 0.0:
         said = f"; told {told:.4g}" if told else ""
         yield "noise multiplier", f"at most {1.0 / distance:.4g} (upper limit{said})"
-    std = evidence.noise.typical
-    parameters = how_many(len(evidence.noise.std), "parameter")
+    std = moment.noise.typical
+    parameters = how_many(len(moment.noise.std), "parameter")
     yield "noise", f"standard deviation {std:.4g} (estimate, in gradient units) on {parameters}"
-    if evidence.effects:
-        largest = max(one.length for one in evidence.effects)
-        yield "largest change", f"{largest:.4g} by one record, in the same units"
-    yield "trials", f"{evidence.moment.effects.trials.made} steps"
+    if moment.found:
+        yield "largest change", f"{moment.farthest():.4g} by one record, in the same units"
+    yield "trials", f"{moment.effects.trials.made} steps"
 
 
-def _bounds(evidence: StepEvidence, confidence: float) -> Iterator[TrainingLowerBound]:
+def _bounds(moment: Moment, confidence: float) -> Iterator[TrainingLowerBound]:
     """What the training leaks at least, if every step is like this one."""
-    told, training = evidence.told, evidence.moment.effects.trials.training
-    limits = evidence.noise.upper(1.0 - confidence)
-    distance = dataclasses.replace(evidence, limits=limits).distance()
+    told, training = moment.told, moment.effects.trials.training
+    limits = moment.noise.upper(1.0 - confidence)
+    distance = dataclasses.replace(moment, limits=limits).distance()
     multiplier = 1.0 / distance if distance > 0.0 else 0.0
     if not told or multiplier < _LEAST_MULTIPLIER:
         return
-    found = events.at_least(
-        training,
-        events.with_noise(training.event, multiplier / told),
-        confidence=confidence,
-        given="every step is like the one that was measured, and batches are drawn as told",
-    )
-    if found is not None:
-        yield found
+    really = events.with_noise(training.event, multiplier / told)
+    given = "every step is like the one that was measured, and batches are drawn as told"
+    bound = events.at_least(training, really, confidence=confidence, given=given)
+    yield from filter(None, [bound])

@@ -181,34 +181,6 @@ class Effects:
         """Records by their places and one more, as a batch."""
         return joined([self.trials.batch(*places), other]) if places else other
 
-    def mixture(self, one: Batch, other: Batch) -> tuple[float, float, float]:
-        """How far two records together are from the mean of copies of each, in equal batches.
-
-        That distance, the distance between the two kinds of copies, and the rounding
-        errors.
-        """
-        half = 1 if self.width is None else self.width // 2
-        rest = 1 if self.width is None else self.width - half
-        both, first, second = (
-            self.trials.update(joined(batch), self.seed)
-            for batch in (
-                [one] * half + [other] * rest,
-                [one] * (half + rest),
-                [other] * (half + rest),
-            )
-        )
-        apart = both.vector - (half * first.vector + rest * second.vector) / (half + rest)
-        between = first.vector - second.vector
-        rounding = both.rounding + first.rounding + second.rounding
-        return float(np.linalg.norm(apart)), float(np.linalg.norm(between)), rounding
-
-    def copies(self, place: int) -> tuple[float, float]:
-        """How far a batch of eight copies of a record is from one of two; the rounding errors."""
-        two = self.trials.update(self.trials.batch(place, place), self.seed)
-        eight = self.trials.update(self.trials.batch(*[place] * 8), self.seed)
-        change = float(np.linalg.norm(eight.vector - two.vector))
-        return change, two.rounding + eight.rounding
-
     def all(self, *, records: int, until: float) -> Iterator[Effect]:
         """Effects of several records, with features as they are and multiplied, on both bases."""
         for number, record in enumerate(self.records[:records]):

@@ -85,25 +85,19 @@ def accounted(**changed: Any) -> DPSGD:
     return DPSGD(**{**told, **changed})
 
 
-def loss_of_one(model: nn.Module) -> Callable[[Gradients, Tensor, Tensor], Tensor]:
-    """The loss of one record, as a function of the parameters."""
-
-    def loss(parameters: Gradients, features: Tensor, label: Tensor) -> Tensor:
-        output = torch.func.functional_call(model, parameters, (features.unsqueeze(0),))
-        return nn.functional.cross_entropy(output, label.unsqueeze(0))
-
-    return loss
-
-
 def gradients_of_records(model: nn.Module, batch: Sequence[Tensor]) -> Gradients:
     """The gradient of each record, one along the first axis."""
     features, labels = batch
     parameters = {name: value.detach() for name, value in model.named_parameters()}
     if len(labels) == 0:
         return {name: value.new_zeros(0, *value.shape) for name, value in parameters.items()}
-    one = torch.func.grad(loss_of_one(model))
-    found = torch.func.vmap(one, in_dims=(None, 0, 0))(parameters, features, labels)
-    return dict(found)
+
+    def loss(given: Gradients, one: Tensor, label: Tensor) -> Tensor:
+        output = torch.func.functional_call(model, given, (one.unsqueeze(0),))
+        return nn.functional.cross_entropy(output, label.unsqueeze(0))
+
+    each = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0, 0))
+    return dict(each(parameters, features, labels))
 
 
 def norms(gradients: Gradients) -> Tensor:
@@ -266,7 +260,7 @@ class NumpyTraining:
         # A seed of the checks repeats what is drawn.
         self.generator = np.random.default_rng(int(torch.randint(2**40, ())))
 
-    def batches(self) -> Iterator[tuple[Vector, Vector]]:
+    def __iter__(self) -> Iterator[tuple[Vector, Vector]]:
         """The batches of an epoch: Poisson samples."""
         for places in self.places():
             yield self.features[places], self.labels[places]
@@ -306,7 +300,7 @@ class NumpyTraining:
         """The training, with what the accountant is told."""
         return PrivateTraining(
             step=self.step,
-            loader=_Epochs(self),
+            loader=self,
             event=DPSGD(
                 noise_multiplier=self.noise_multiplier,
                 dataset_size=len(self.labels),
@@ -323,16 +317,6 @@ class NumpyTraining:
             objects=(self,),
             name=type(self).__name__,
         )
-
-
-class _Epochs:
-    """Batches anew for each epoch."""
-
-    def __init__(self, made: NumpyTraining) -> None:
-        self.made = made
-
-    def __iter__(self) -> Iterator[tuple[Vector, Vector]]:
-        return self.made.batches()
 
 
 def private_parts(

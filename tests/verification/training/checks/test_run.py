@@ -1,5 +1,6 @@
 """A run with canaries: what it shows of correct and of broken trainings."""
 
+import collections
 import copy
 import dataclasses
 import warnings
@@ -170,6 +171,14 @@ def test_records_with_wrong_labels():
     assert dict(result.measured)["canaries"].startswith("60, of which")
     assert len(result.scores.inside) + len(result.scores.outside) == 60
     assert [bound.delta for bound in result.bounds] == [1e-5] * len(result.bounds)
+
+
+def test_labels_of_batches_with_names_are_changed():
+    training = zoo.maker("batch-clipping-fixed").fresh()
+    batch = collections.namedtuple("Batch", "features labels")
+    named = dataclasses.replace(training, loader=[batch(*one) for one in training.loader])
+    result = check_run(training_maker(named), OPTIONS)
+    assert "records with wrong labels" in dict(result.measured)["canaries"]
 
 
 def test_a_training_that_refuses_records_is_skipped():
