@@ -307,13 +307,12 @@ def experiment_figures(
     list_them: bool,
     data_dir: Path | None,
     device: str | None,
-    output_format: str,
 ) -> None:
     """Draw the accuracy of EXPERIMENT, or samples of each of its settings beside originals.
 
     Samples show private records beside released ones, so they are for public data.
     """
-    found = chosen_experiment(experiment, list_them=list_them, output_format=output_format)
+    found = chosen_experiment(experiment, list_them=list_them)
     if found is None:
         return
     if output is None:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.cli.output import format_option, one_line_errors, to_file_option
+from rdpkit.cli.output import asked_format, format_option, one_line_errors, to_file_option
 from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import as_json, escaped_markdown, how_many, printable, rounded_up
 from rdpkit.mechanisms.cli.evaluate import print_summaries
@@ -190,7 +190,6 @@ def leaderboard(
     min_seeds: int,
     markdown: bool,
     as_overview: bool,
-    output_format: str,
 ) -> None:
     """Rank the results of rdpkit evaluate in the folders RESULTS.
 
@@ -220,7 +219,7 @@ def leaderboard(
             f"{how_many(len(summaries), 'setting')}, on {', '.join(known) or 'no data set'}.{hint}"
         )
     ranked = in_order(kept)
-    if output_format == "json":
+    if asked_format() == "json":
         click.echo(as_json([s.as_dict() for s in ranked]))
         return
     ceilings = [s for s in summaries if is_ceiling(s) and s.seeds >= min_seeds]

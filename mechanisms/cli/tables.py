@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER
-from rdpkit.cli.output import print_answer, with_options
+from rdpkit.cli.output import asked_format, print_answer, with_options
 from rdpkit.formats.text import guarantee_rows, how_many, in_columns
 from rdpkit.mechanisms.cli.options import check_ledger, checked_output, refusals_of_ledgers, refuse
 
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from rdpkit.mechanisms.releases.ledger import Ledger
 
 
-def write_draft(
-    data: str, given: Mapping[str, Any], *, output: Path | None, output_format: str
-) -> None:
+def write_draft(data: str, given: Mapping[str, Any], *, output: Path | None) -> None:
     """Draft a schema for a table, and print it or what was read for it."""
     from rdpkit.formats.files import write_whole  # noqa: PLC0415
     from rdpkit.mechanisms.data.tables.drafting import draft_schema  # noqa: PLC0415
@@ -32,7 +30,7 @@ def write_draft(
     text = drafted.as_toml()
     if output is not None:
         write_whole(output, text)
-    if output is None and output_format != "json":
+    if output is None and asked_format() != "json":
         click.echo(text, nl=False)
         return
     table = {
@@ -54,7 +52,7 @@ def write_draft(
         f"  rdpkit synthesize {data} --schema {output} --epsilon 1 --delta 1e-6 "
         "--adjacency replace_one -o synth.csv",
     ]
-    print_answer(output_format, table, lines)
+    print_answer(table, lines)
 
 
 TABLES = (".csv", ".parquet", ".arrow", ".feather")
@@ -170,14 +168,12 @@ def refuse_for_experiments(given: dict[str, Any]) -> None:
     refuse(given, expected=f"a table (a file that ends in {ends})", got="an experiment")
 
 
-def release_table(
-    data: str, given: dict[str, Any], *, output: Path | None, output_format: str
-) -> None:
+def release_table(data: str, given: dict[str, Any], *, output: Path | None) -> None:
     """Release a table, and print its guarantee."""
     if given["draft_schema"]:
         released = {k: v for k, v in given.items() if k not in (*_OF_DRAFTS, *_OF_BOTH)}
         refuse(released, expected="a release", got="a draft")
-        write_draft(data, given, output=output, output_format=output_format)
+        write_draft(data, given, output=output)
         return
     refuse({name: given[name] for name in _OF_DRAFTS}, expected="--draft-schema")
     missing = [name for name in _NEEDED if given[name] is None]
@@ -231,7 +227,7 @@ def release_table(
         *in_columns(guarantee_rows(made.guarantee)),
         *verdict_lines(manifest.private, manifest.checks),
     ]
-    print_answer(output_format, described, lines)
+    print_answer(described, lines)
 
 
 def person_of(given: dict[str, Any]) -> tuple[str, int] | None:

@@ -109,7 +109,6 @@ _WANTED = ("noise_multiplier", "epochs", "batch_size")
 def dpsgd(
     *,
     html: Path | None,
-    output_format: str,
     comparing: bool,
     others: bool,
     delta: float | None,
@@ -172,7 +171,7 @@ def dpsgd(
     if others:
         table["other_accountants"] = [one.as_dict() for one in printed]
         lines += _other_accountants(printed, delta)
-    print_answer(output_format, table, lines)
+    print_answer(table, lines)
     if verdict == "refuted":
         click.get_current_context().exit(OUT_OF_REACH)
 

@@ -24,6 +24,7 @@ from rdpkit.cli.event_commands import (
 from rdpkit.cli.option_types import NUMBER, ListType
 from rdpkit.cli.output import (
     OUT_OF_REACH,
+    asked_format,
     format_choice,
     format_option,
     print_answer,
@@ -86,15 +87,13 @@ _lower_option = click.option(
 @_lower_option
 @format_option
 @to_file_option
-def delta(
-    source: str, given: dict[str, Any], *, adjacency: str, output_format: str, **values: Any
-) -> None:
+def delta(source: str, given: dict[str, Any], *, adjacency: str, **values: Any) -> None:
     """The delta of an event at a given epsilon.
 
     EVENT is a mechanism, or a TOML file that describes one.
     """
     found = analysis.delta(event_of(source, given, adjacency), adjacency=adjacency, **values)
-    print_answer(output_format, found.as_dict(), in_columns(guarantee_rows(found)))
+    print_answer(found.as_dict(), in_columns(guarantee_rows(found)))
 
 
 _ALL = "all"
@@ -116,7 +115,6 @@ def epsilon(
     adjacency: str,
     delta: float,
     bound: str,
-    output_format: str,
     claimed_epsilon: str | None,
     **values: Any,
 ) -> None:
@@ -138,20 +136,18 @@ def epsilon(
     claim = None
     if claimed_epsilon is not None:
         claim = checked_claim(event, claimed_epsilon, delta=delta, adjacency=adjacency)
-    if output_format in ("text", "json"):
-        tables = [one.as_dict() for one in found]
-        table: dict[str, Any] = {"bounds": tables} if bound == _ALL else tables[0]
-        lines = _table_lines(found) if bound == _ALL else in_columns(guarantee_rows(found[0]))
-        if claim is not None:
-            table, lines = {**table, "claim": claim.as_dict()}, [*lines, "", *claim_lines(claim)]
-        print_answer(output_format, table, lines)
-    else:
-        rows = list(map(_row, found))
-        columns = {name: [row[name] for row in rows] for name in rows[0]}
-        shown = as_csv(columns) if output_format == "csv" else as_tex(columns, "llrrlrll")
-        click.echo(shown, nl=False)
-        if claim is not None:
-            click.echo("\n".join(claim_lines(claim)), err=True)
+    tables = [one.as_dict() for one in found]
+    table: dict[str, Any] = {"bounds": tables} if bound == _ALL else tables[0]
+    lines = _table_lines(found) if bound == _ALL else in_columns(guarantee_rows(found[0]))
+    rows = list(map(_row, found))
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    if claim is not None:
+        table, lines = {**table, "claim": claim.as_dict()}, [*lines, "", *claim_lines(claim)]
+    print_answer(
+        table, lines, csv=partial(as_csv, columns), tex=partial(as_tex, columns, "llrrlrll")
+    )
+    if claim is not None and asked_format() in ("csv", "tex"):
+        click.echo("\n".join(claim_lines(claim)), err=True)
     if claim is not None and claim.soundness == "refuted":
         click.get_current_context().exit(OUT_OF_REACH)
 
@@ -220,7 +216,6 @@ def tradeoff(
     fpr: list[float] | None,
     smallest_delta: float | None,
     plot: Path | None,
-    output_format: str,
 ) -> None:
     """What any attack on one record achieves at most.
 
@@ -239,12 +234,12 @@ def tradeoff(
         from rdpkit.tradeoffs.drawing import save  # noqa: PLC0415 - it needs an optional library
 
         save(found, plot)
-    if output_format == "csv":
-        click.echo(as_csv(_columns(table, repr, repr)), nl=False)
-    elif output_format == "tex":
-        click.echo(as_tex(_columns(table, rounded_down, rounded_up), "rrrrr"), nl=False)
-    else:
-        print_answer(output_format, table, _curve_lines(found, table, mu))
+    print_answer(
+        table,
+        _curve_lines(found, table, mu),
+        csv=lambda: as_csv(_columns(table, repr, repr)),
+        tex=lambda: as_tex(_columns(table, rounded_down, rounded_up), "rrrrr"),
+    )
 
 
 def _columns(

@@ -49,6 +49,9 @@ _DISTRIBUTIONS = {
 }
 
 
+_FORMAT = "rdpkit.format"
+
+
 def format_choice(*formats: str) -> Callable[..., Any]:
     """The option ``--format``; the first one is the default, for people."""
     return click.option(
@@ -57,6 +60,8 @@ def format_choice(*formats: str) -> Callable[..., Any]:
         type=NameType.of("format", formats),
         default=formats[0],
         show_default=True,
+        expose_value=False,
+        callback=lambda ctx, option, value: ctx.meta.__setitem__(_FORMAT, value),
         help=f"text for people, {' or '.join(formats[1:])} for programs.",
     )
 
@@ -65,10 +70,26 @@ format_option = format_choice("text", "json")
 """The formats of most commands."""
 
 
-def print_answer(output_format: str, table: object, lines: Iterable[str]) -> None:
-    """Print plain values as JSON, or lines for people."""
-    for text in [as_json(table)] if output_format == "json" else map(printable, lines):
-        click.echo(text)
+def asked_format() -> str:
+    """The format that was asked for, by ``--format`` or the end of the name of a file."""
+    asked: str = click.get_current_context().meta[_FORMAT]
+    return asked
+
+
+def print_answer(
+    table: object,  # Plain values, or a function that makes them where that takes long
+    lines: Iterable[str],  # What people read
+    **others: Callable[[], str],  # What makes the text of another format
+) -> None:
+    """Print the answer of a command in the format that was asked for."""
+    asked = asked_format()
+    if asked in others:
+        click.echo(others[asked](), nl=False)
+    elif asked == "json":
+        click.echo(as_json(table() if callable(table) else table))
+    else:
+        for line in lines:
+            click.echo(printable(line))
 
 
 def with_options(*options: Callable[..., Any]) -> Callable[..., Any]:
@@ -118,14 +139,14 @@ def to_file_option(
                 raise ValueError(f"Expected --output or --{other}, got both: they write the same.")
             both = path if given is None else (*given, path)
             return function(*args, **{**kwargs, other: both})
-        _choose_format(path, kwargs, others or ())
+        _choose_format(path, others or ())
         with written_to(path):
             return function(*args, **kwargs)
 
     return wrapped
 
 
-def _choose_format(path: Path, values: dict[str, Any], others: Iterable[str]) -> None:
+def _choose_format(path: Path, others: Iterable[str]) -> None:
     """Print in the format that the name of the file asks for."""
     ctx = click.get_current_context()
     wanted = path.suffix.lower().removeprefix(".")
@@ -136,13 +157,13 @@ def _choose_format(path: Path, values: dict[str, Any], others: Iterable[str]) ->
     known = known or ["json"]
     asked = "text" if wanted == "txt" else wanted
     if formats and asked in known:
-        named = asked if source is ParameterSource.DEFAULT else values["output_format"]
+        named = asked if source is ParameterSource.DEFAULT else ctx.meta[_FORMAT]
         if named != asked:
             end = "txt" if named == "text" else named
             raise ValueError(
                 f"Expected --output to end in .{end} with --format {named}, got {str(path)!r}."
             )
-        values["output_format"] = asked
+        ctx.meta[_FORMAT] = asked
     if wanted not in {"", "txt", *known}:
         endings = [".txt", *(f".{name}" for name in known if name != "text"), *others]
         accepted = ", ".join(endings[:-1]) + f" or {endings[-1]}" if endings[1:] else endings[0]

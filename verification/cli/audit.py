@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit.cli.option_types import names_of
-from rdpkit.cli.output import format_option, to_file_option, with_options
+from rdpkit.cli.output import asked_format, format_option, to_file_option, with_options
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import as_json, printable
@@ -132,7 +132,6 @@ def audit(
     certificates: Path | None,
     every: bool,
     notes: bool | None,
-    output_format: str,
     **others: Any,
 ) -> None:
     """Recompute privacy claims with their own formula, and bound what is true.
@@ -169,7 +168,7 @@ def audit(
 
         write_pages(pages, findings, sources, certificates=certificates, **others)
     shown = selection.findings(findings)
-    if output_format == "json":
+    if asked_format() == "json":
         entries = _entries(AuditResult(shown, rules, comparison))
         made = _made(sources.files, looked_up=sources.looked_up)
         click.echo(as_json({"made": made, **entries}))

@@ -86,7 +86,6 @@ def new(
     source: str | None,
     output: Path | None,
     force: bool,
-    output_format: str,
 ) -> None:
     """Write a commented claims file about MECHANISM; what is not given is asked for.
 
@@ -135,7 +134,7 @@ def new(
         f"next: rdpkit audit {path}",
     ]
     table = {**claimed, "upper": best.as_dict(), "is_best": is_best}
-    print_answer(output_format, table, lines)
+    print_answer(table, lines)
 
 
 _OF_NO_BOUND = (
@@ -148,7 +147,7 @@ _OF_NO_BOUND = (
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @format_option
 @to_file_option
-def check(*, files: tuple[Path, ...], output_format: str) -> None:
+def check(*, files: tuple[Path, ...]) -> None:
     """Check that FILES follow the format; nothing is computed and no code is run.
 
     Exit status: 0 they do, 2 they do not.
@@ -159,7 +158,7 @@ def check(*, files: tuple[Path, ...], output_format: str) -> None:
         for claim in found
     ]
     line = f"{how_many(len(found), 'claim')} in {how_many(len(files), 'file')}: fine"
-    print_answer(output_format, {"format": FORMAT, "claims": entries}, [line])
+    print_answer({"format": FORMAT, "claims": entries}, [line])
 
 
 @claims.command()

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from rdpkit.cli.option_types import NameType, names_of
-from rdpkit.cli.output import format_option, print_answer
+from rdpkit.cli.output import asked_format, format_option, print_answer
 from rdpkit.cli.progress import jobs_option, threads_option
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import did_you_mean
@@ -116,7 +116,6 @@ def fix(
     dry_run: bool,
     jobs: int,
     cache: Path | None,
-    output_format: str,
     **others: Any,
 ) -> None:
     """Mend the claims of FILES that do not hold: show the difference, ask, write, audit again.
@@ -126,7 +125,7 @@ def fix(
     Exit status: 0 no claim is refuted or differs any more, 1 one still does, because it cannot be
     mended or nothing was written, 2 bad usage or bad input.
     """
-    if output_format == "json" and not (yes or dry_run):
+    if asked_format() == "json" and not (yes or dry_run):
         raise ValueError("Expected --yes or --dry-run with --format json, which cannot ask.")
     if yes and dry_run:
         raise ValueError("Expected --yes or --dry-run, got both.")
@@ -145,7 +144,7 @@ def fix(
 
     plan = [_planned(finding, by=by, tighten=tighten) for finding in audit_of(claims)]
     changed, plan = _changed(texts, plan)
-    if output_format == "text":
+    if asked_format() == "text":
         _show(changed, plan)
     written = bool(changed) and not dry_run and (yes or _agreed(len(changed)))
     after: dict[str, Finding] = {}
@@ -156,7 +155,7 @@ def fix(
         again = [one for one in load_files([file.path for file in changed]) if one.id in mended]
         after = {finding.claim.id: finding for finding in audit_of(again)}
     lines = _told(changed, plan, after, written=written)
-    print_answer(output_format, _as_dict(changed, plan, after, written=written), lines)
+    print_answer(_as_dict(changed, plan, after, written=written), lines)
     final = [after.get(one.finding.claim.id, one.finding) for one in plan]
     if any(failures(finding, DEFAULT) for finding in final):
         sys.exit(1)

@@ -21,6 +21,7 @@ from rdpkit.cli.option_types import NUMBER, ListType, NameType
 from rdpkit.cli.output import (
     OUT_OF_REACH,
     CommandError,
+    asked_format,
     format_option,
     print_answer,
     to_file_option,
@@ -70,7 +71,6 @@ def spend(
     path: Path,
     own_delta: float,
     label: str,
-    output_format: str,
 ) -> None:
     """Charge a release before it is made; exit status 1 if it exceeds the budget.
 
@@ -83,7 +83,7 @@ def spend(
         found.spend(event, count=1 if times is None else times, delta=own_delta, label=label)
     except BudgetExceededError as error:
         raise CommandError(str(error), status=OUT_OF_REACH) from None
-    show_budget(found, output_format)
+    show_budget(found)
 
 
 def is_budget(path: Path) -> bool:
@@ -108,7 +108,7 @@ def _fits(noise: float) -> str:
     )
 
 
-def show_budget(found: PrivacyFilter, output_format: str) -> None:
+def show_budget(found: PrivacyFilter) -> None:
     """Say what was spent of a budget, and what is left."""
     left, used = found.remaining, found.used
     table = {
@@ -134,7 +134,7 @@ def show_budget(found: PrivacyFilter, output_format: str) -> None:
     for one in found.spendings[-10:]:
         name = f" ({one.label})" if one.label else ""
         lines.append(f"  {one.event.mechanism} x {one.count}{name}")
-    print_answer(output_format, table, lines)
+    print_answer(table, lines)
 
 
 _SHOWN = 20
@@ -202,7 +202,7 @@ def ledger() -> None:
 )
 @format_option
 @to_file_option
-def new(path: Path, planned: Path | None, output_format: str, **values: Any) -> None:
+def new(path: Path, planned: Path | None, **values: Any) -> None:
     """Open a data set in the file LEDGER, which is made if it is not there; or make one budget."""
     from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415 - as all commands here
 
@@ -214,7 +214,7 @@ def new(path: Path, planned: Path | None, output_format: str, **values: Any) -> 
             raise ValueError("Expected --dataset with --of-persons.")
         if values["epsilon"] is None:
             raise ValueError("Expected --epsilon for one budget, or --dataset.")
-        show_budget(PrivacyFilter(**values).save(path), output_format)
+        show_budget(PrivacyFilter(**values).save(path))
         return
     if values.pop("orders") is not None:
         raise ValueError("Expected no --orders with --dataset.")
@@ -223,7 +223,7 @@ def new(path: Path, planned: Path | None, output_format: str, **values: Any) -> 
     except FileExistsError:
         found = Ledger(path)
     found.open(name, **values)
-    _show(found, (name,), output_format)
+    _show(found, (name,))
 
 
 ledger.add_command(spend)
@@ -248,7 +248,6 @@ def add(
     manifests: tuple[Path, ...],
     dataset: str | None,
     record_anyway: bool,
-    output_format: str,
 ) -> None:
     """Charge releases that were made, each by the event in its MANIFEST.
 
@@ -267,7 +266,7 @@ def add(
             told.append({"manifest": str(manifest), "refused": str(error)})
             continue
         told.append({"manifest": str(manifest), "refused": None, **_release_table(one)})
-    if output_format == "json":
+    if asked_format() == "json":
         click.echo(as_json({"releases": told}))
     else:
         for entry in told:
@@ -281,15 +280,15 @@ def add(
 @click.option("--dataset", metavar="NAME", help="Only this data set.")
 @format_option
 @to_file_option
-def show(path: Path, dataset: str | None, output_format: str) -> None:
+def show(path: Path, dataset: str | None) -> None:
     """Say for each data set what was released, what it cost together, and what is left."""
     from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415
 
     if dataset is None and is_budget(path):
-        show_budget(PrivacyFilter.load(path), output_format)
+        show_budget(PrivacyFilter.load(path))
         return
     found = Ledger(path)
-    _show(found, found.datasets if dataset is None else (dataset,), output_format)
+    _show(found, found.datasets if dataset is None else (dataset,))
 
 
 @ledger.command()
@@ -297,7 +296,7 @@ def show(path: Path, dataset: str | None, output_format: str) -> None:
 @click.option("--dataset", metavar="NAME", help="Only this data set.")
 @format_option
 @to_file_option
-def check(path: Path, dataset: str | None, output_format: str) -> None:
+def check(path: Path, dataset: str | None) -> None:
     """Check that every release is there and unchanged, and audit what it claims.
 
     Exit status 1 if a manifest or its data are missing or have changed, a claim is refuted, or a
@@ -317,7 +316,7 @@ def check(path: Path, dataset: str | None, output_format: str) -> None:
         verdict = how_many(len(problems), "problem") if problems else "no problem"
         lines.append(f"{name}: {how_many(number, 'release')}, {verdict}")
         lines += [f"  {problem}" for problem in problems]
-    print_answer(output_format, {"ledger": str(path), "datasets": tables}, lines)
+    print_answer({"ledger": str(path), "datasets": tables}, lines)
     if any(problems for _, problems in checked.values()):
         sys.exit(OUT_OF_REACH)
 
@@ -330,10 +329,10 @@ def _added(entry: dict[str, Any]) -> str:
     return f"charged: {entry['manifest']}, a release of {entry['mechanism']}"
 
 
-def _show(found: Ledger, names: tuple[str, ...], output_format: str) -> None:
+def _show(found: Ledger, names: tuple[str, ...]) -> None:
     accounts = [found.account(name) for name in names]
     lines = [line for one in accounts for line in ("", *_lines(one))][1:] or ["no data sets"]
-    print_answer(output_format, {"datasets": list(map(_account_table, accounts))}, lines)
+    print_answer({"datasets": list(map(_account_table, accounts))}, lines)
 
 
 def _lines(account: LedgerAccount) -> list[str]:
