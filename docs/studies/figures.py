@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from paper_figures.catalogue import FIGURES, FigureEntry, FigureParameter
 
-from rdpkit.cli.option_types import ListType
+from rdpkit.cli.option_types import list_of
 from rdpkit.cli.output import BadInput, asked_format, format_option, one_line_errors
 from rdpkit.cli.progress import duration, threads_option, work_shown
 from rdpkit.formats.files import write_whole
@@ -64,8 +64,8 @@ def _option(parameter: FigureParameter) -> Callable[..., Any]:
         "integer": {"type": int},
         "number": {"type": float},
         "range": {"type": _RangeEnd(), "nargs": 2, "metavar": "LOW HIGH"},
-        "integers": {"type": ListType(int)},
-        "numbers": {"type": ListType(float)},
+        "integers": {"type": list_of(int)},
+        "numbers": {"type": list_of(float)},
     }
     default = parameter.default
     text = parameter.meaning

@@ -9,7 +9,12 @@ from typing import Any
 import click
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.cli.output import asked_format, format_option, one_line_errors, to_file_option
+from rdpkit.cli.option_types import FOLDER
+from rdpkit.cli.output import (
+    answer_options,
+    asked_format,
+    one_line_errors,
+)
 from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import as_json, escaped_markdown, how_many, printable, rounded_up
 from rdpkit.mechanisms.cli.evaluate import print_summaries
@@ -160,9 +165,7 @@ def in_order(summaries: Iterable[Summary]) -> list[Summary]:
 
 
 @click.command()
-@click.argument(
-    "results", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False)
-)
+@click.argument("results", nargs=-1, required=True, type=FOLDER)
 @click.option("--dataset", help="Only this data set.")
 @click.option("--epsilon", type=float, help="Only settings with at most this epsilon.")
 @click.option(
@@ -179,8 +182,7 @@ def in_order(summaries: Iterable[Summary]) -> list[Summary]:
     is_flag=True,
     help="Print Markdown with one line a mechanism, and a column for each adjacency and target.",
 )
-@format_option
-@to_file_option
+@answer_options("text", "json")
 @one_line_errors
 def leaderboard(
     *,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import click
 
-from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER
+from rdpkit.cli.option_types import ADJACENCY, FOLDER, INTEGER, NUMBER
 from rdpkit.cli.output import OUT_OF_REACH, asked_format, print_answer, with_options
 from rdpkit.cli.progress import work_shown
 from rdpkit.formats.files import write_whole
@@ -189,7 +189,7 @@ def _budget(given: dict[str, Any]) -> Any:
 @click.command()
 @click.option(
     "--results",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     default=Path("results"),
     show_default=True,
     help="The folder of results; runs that it has already are not repeated.",

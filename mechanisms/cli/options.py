@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rdpkit.cli.option_types import names_of
+from rdpkit.cli.option_types import FOLDER, names_of
 from rdpkit.cli.output import (
     OUT_OF_REACH,
     CommandError,
@@ -64,7 +64,7 @@ experiment_options = with_options(
     click.option("--list", "list_them", is_flag=True, help="List the experiments of the package."),
     click.option(
         "--data-dir",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=FOLDER,
         help="The data directory.  [default: RDPKIT_DATA_DIR]",
     ),
     click.option("--device", help="cpu or cuda.  [default: cuda where there is one]"),

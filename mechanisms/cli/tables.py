@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER
+from rdpkit.cli.option_types import ADJACENCY, FILE, INTEGER, NUMBER
 from rdpkit.cli.output import asked_format, print_answer, with_options
 from rdpkit.formats.text import guarantee_rows, how_many, in_columns
 from rdpkit.mechanisms.cli.options import check_ledger, checked_output, refusals_of_ledgers, refuse
@@ -61,7 +61,7 @@ TABLES = (".csv", ".parquet", ".arrow", ".feather")
 table_options = with_options(
     click.option(
         "--schema",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FILE,
         metavar="SCHEMA.toml",
         help="Of a table: what is publicly known of its columns. --draft-schema drafts one.",
     ),
@@ -113,7 +113,7 @@ table_options = with_options(
     ),
     click.option(
         "--ledger",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FILE,
         metavar="FILE",
         help="Charge this ledger before anything is released; needs --dataset. Of an experiment, "
         "nothing is saved before the release is complete.",

@@ -21,14 +21,12 @@ from rdpkit.cli.event_commands import (
     delta_option,
     event_of,
 )
-from rdpkit.cli.option_types import NUMBER, ListType
+from rdpkit.cli.option_types import FILE, NUMBER, list_of
 from rdpkit.cli.output import (
     OUT_OF_REACH,
+    answer_options,
     asked_format,
-    format_choice,
-    format_option,
     print_answer,
-    to_file_option,
 )
 from rdpkit.formats.columns import as_csv, as_tex
 from rdpkit.formats.numbers import as_given
@@ -85,8 +83,7 @@ _lower_option = click.option(
 @bound_option(_BOUND)
 @conversion_option()
 @_lower_option
-@format_option
-@to_file_option
+@answer_options("text", "json")
 def delta(source: str, given: dict[str, Any], *, adjacency: str, **values: Any) -> None:
     """The delta of an event at a given epsilon.
 
@@ -106,8 +103,7 @@ _ALL = "all"
 @conversion_option()
 @_lower_option
 @claimed_epsilon_option
-@format_choice("text", "json", "csv", "tex")
-@to_file_option
+@answer_options("text", "json", "csv", "tex")
 def epsilon(
     source: str,
     given: dict[str, Any],
@@ -190,7 +186,7 @@ _RATES = ",".join(f"{rate:g}" for rate in RATES)
 @adjacency_option
 @click.option(
     "--fpr",
-    type=ListType(float),
+    type=list_of(float),
     help=f"False positive rates in [0, 1], for example 0.01,0.1.  [default: {_RATES}]",
 )
 @click.option(
@@ -201,13 +197,12 @@ _RATES = ",".join(f"{rate:g}" for rate in RATES)
 )
 @click.option(
     "--plot",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="Draw the curve to this file, SVG, PNG or PDF by its suffix, as -o does with "
     "such a name. Needs matplotlib.",
 )
-@format_choice("text", "json", "csv", "tex")
-@partial(to_file_option, others=dict.fromkeys(_DRAWN, "plot"))
+@answer_options("text", "json", "csv", "tex", others=dict.fromkeys(_DRAWN, "plot"))
 def tradeoff(
     source: str,
     given: dict[str, Any],

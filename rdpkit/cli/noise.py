@@ -34,19 +34,17 @@ from rdpkit.cli.event_commands import (
 )
 from rdpkit.cli.option_types import (
     NUMBER,
-    ListType,
     NameType,
     dashed,
+    list_of,
     names_of,
     parameters_of_event,
 )
 from rdpkit.cli.output import (
     OUT_OF_REACH,
     CommandError,
-    format_choice,
-    format_option,
+    answer_options,
     print_answer,
-    to_file_option,
     with_options,
 )
 from rdpkit.cli.progress import work_shown
@@ -286,8 +284,7 @@ def _example(event_type: type[Event]) -> list[str]:
     help="Which size to choose for a sample whose mean is released, because several may "
     "meet the target.  [default: smallest]",
 )
-@format_option
-@to_file_option
+@answer_options("text", "json")
 def calibrate(
     source: str,
     given: dict[str, Any],
@@ -417,18 +414,18 @@ def _plan_lines(found: Plan) -> list[str]:
 )
 @click.option(
     "--orders-of-mixture",
-    type=ListType(int),
+    type=list_of(int),
     help="Numbers of records in a release to try.  [default: a search for the best]",
 )
 @click.option(
     "--releases",
-    type=ListType(int),
+    type=list_of(int),
     help="Numbers of releases to try; where every class has its own, for each class.  "
     "[default: the event's own]",
 )
 @click.option(
     "--label-shares",
-    type=ListType(float),
+    type=list_of(float),
     help="For dpmix, the parts of the budget to try for labels.  [default: the best for "
     "--label-weight]",
 )
@@ -440,8 +437,7 @@ def _plan_lines(found: Plan) -> list[str]:
     help="For dpmix, how much the labels' ratio counts, in (0, 1).",
 )
 @bound_option("As for rdpkit calibrate.")
-@format_choice("text", "json", "csv")
-@to_file_option
+@answer_options("text", "json", "csv")
 def plan(
     source: str,
     given: dict[str, Any],

@@ -14,7 +14,7 @@ from typing import IO, Any, ParamSpec, TypeVar
 import click
 from click.core import ParameterSource
 
-from rdpkit.cli.option_types import NameType
+from rdpkit.cli.option_types import FILE, NameType
 from rdpkit.extensions import ExtensionError, declared, install_line
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import each_of
@@ -122,7 +122,7 @@ def to_file_option(
         "-o",
         "--output",
         TO_FILE,
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FILE,
         metavar="FILE",
         help="Write what is printed to this file instead, whole or not at all. The end of its name "
         "says in which format.",
@@ -144,6 +144,19 @@ def to_file_option(
             return function(*args, **kwargs)
 
     return wrapped
+
+
+def answer_options(
+    *formats: str,
+    others: Mapping[str, str] | None = None,  # As for to_file_option
+) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """The options ``--format`` and ``-o``, below all others; the first format is the default."""
+
+    def decorate(function: Callable[..., R]) -> Callable[..., R]:
+        choice: Callable[..., R] = format_choice(*formats)(to_file_option(function, others))
+        return choice
+
+    return decorate
 
 
 def _choose_format(path: Path, others: Iterable[str]) -> None:

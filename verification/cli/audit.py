@@ -6,14 +6,17 @@ import hashlib
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rdpkit.cli.option_types import names_of
-from rdpkit.cli.output import asked_format, format_option, to_file_option, with_options
+from rdpkit.cli.option_types import FILE, FOLDER, names_of
+from rdpkit.cli.output import (
+    answer_options,
+    asked_format,
+    with_options,
+)
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import as_json, printable
@@ -28,7 +31,6 @@ from rdpkit.verification.cli.audit_options import (
     audit_options,
     audited,
     build_time,
-    file_type,
     page_options,
     read_selection,
 )
@@ -52,9 +54,7 @@ def _parameter(output: str) -> str:
 
 _output_options = with_options(
     *(
-        click.option(
-            f"--{name}", _parameter(name), type=file_type, multiple=True, help=outputs[0].help
-        )
+        click.option(f"--{name}", _parameter(name), type=FILE, multiple=True, help=outputs[0].help)
         for name, outputs in known_outputs().items()
     )
 )
@@ -97,18 +97,18 @@ def _ids(ctx: click.Context) -> list[str]:
 @_output_options
 @click.option(
     "--baseline",
-    type=file_type,
+    type=FILE,
     help="Compare with this file, show what moved, and fail only on what got worse.",
 )
 @click.option(
     "--write-baseline",
     "new_baseline",
-    type=file_type,
+    type=FILE,
     help="Write what was found to this file, for --baseline.",
 )
 @click.option(
     "--certificates",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     help="Write a certificate for each claim that is sound or refuted into this folder; "
     "'python -m rdpkit.kernel FILE' checks one, and so does a button of the pages.",
 )
@@ -120,8 +120,7 @@ def _ids(ctx: click.Context) -> list[str]:
     default=None,
     help="Print the notes about claims. By default they are printed for up to twenty claims.",
 )
-@format_option
-@partial(to_file_option, others=_BY_SUFFIX)
+@answer_options("text", "json", others=_BY_SUFFIX)
 def audit(
     *,
     files: tuple[Path, ...],

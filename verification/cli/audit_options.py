@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from rdpkit.cli.option_types import NameType
+from rdpkit.cli.option_types import FILE, FOLDER, NameType
 from rdpkit.cli.output import with_options
 from rdpkit.cli.progress import jobs_option, threads_option, work_shown
 from rdpkit.extensions import install_line
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from rdpkit.verification.auditing.cache import AuditCache
     from rdpkit.verification.blackbox.betting.search import VerificationStep
 
-file_type = click.Path(path_type=Path, dir_okay=False)
-
 audit_options = with_options(
     click.argument("files", nargs=-1, type=click.Path(path_type=Path)),
     click.option(
@@ -47,7 +45,7 @@ audit_options = with_options(
     threads_option,
     click.option(
         "--cache",
-        type=file_type,
+        type=FILE,
         help="Keep findings in this file, and take those from it that are still true.",
     ),
     click.option(
@@ -135,10 +133,10 @@ class PageOptions:
 
 
 page_options = with_options(
-    click.option("--report", type=file_type, help="Write one page of HTML to this file."),
+    click.option("--report", type=FILE, help="Write one page of HTML to this file."),
     click.option(
         "--explorer",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=FOLDER,
         metavar="DIR",
         help="Write a page of HTML for each work, and one about all, into this folder. One that "
         "was made before is replaced once all pages are there; any other that is not empty is "

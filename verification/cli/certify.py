@@ -21,6 +21,7 @@ from rdpkit.cli.event_commands import (
     delta_option,
     event_of,
 )
+from rdpkit.cli.option_types import FILE, FOLDER
 from rdpkit.cli.output import to_file_option
 from rdpkit.cli.progress import work_shown
 from rdpkit.events import Event
@@ -108,7 +109,7 @@ def _of_claims(name: str) -> click.Command:
     @click.option("--claim", "identifier", metavar="ID", help="The claim, if there are several.")
     @click.option(
         "--folder",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=FOLDER,
         help="Write a certificate for each claim that is sound or refuted into this folder.",
     )
     @to_file_option
@@ -149,7 +150,7 @@ def _of_entry(name: str) -> click.Command:
     @click.option(
         "-o",
         "--output",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FILE,
         metavar="FILE",
         required=True,
         help="Write the entry here, with a note about its certificate, which is written "

@@ -14,8 +14,8 @@ import rdpkit
 from rdpkit import Event, Repeated, event_from_parameters
 from rdpkit.cli import CommandsByName
 from rdpkit.cli.event_commands import MECHANISM, event_options, repeated
-from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, option_name
-from rdpkit.cli.output import format_option, print_answer, to_file_option
+from rdpkit.cli.option_types import ADJACENCY, FILE, INTEGER, NUMBER, NameType, option_name
+from rdpkit.cli.output import answer_options, format_option, print_answer
 from rdpkit.events import MECHANISMS, parameters_of
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.numbers import as_given
@@ -69,7 +69,7 @@ claims.add_command(init)
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="The file.  [default: MECHANISM.claims.toml]",
 )
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
@@ -145,8 +145,7 @@ _OF_NO_BOUND = (
 
 @claims.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@format_option
-@to_file_option
+@answer_options("text", "json")
 def check(*, files: tuple[Path, ...]) -> None:
     """Check that FILES follow the format; nothing is computed and no code is run.
 
@@ -165,7 +164,7 @@ def check(*, files: tuple[Path, ...]) -> None:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="The file.  [default: print it]",
 )
 @click.option(

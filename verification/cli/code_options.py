@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rdpkit.cli.option_types import INTEGER, NUMBER, NameType
+from rdpkit.cli.option_types import FILE, INTEGER, NUMBER, NameType
 from rdpkit.cli.output import with_options
 from rdpkit.formats.files import write_whole
 from rdpkit.verification.blackbox.options import Option
@@ -55,7 +55,7 @@ file_options = with_options(
         click.option(
             f"--{output.name}",
             output.name,
-            type=click.Path(path_type=Path, dir_okay=False),
+            type=FILE,
             metavar="FILE",
             help=output.help,
         )
@@ -89,7 +89,7 @@ def write_files(to_write: ToWrite, views: Sequence[CodeView]) -> None:
 evidence_options = with_options(
     click.option(
         "--evidence",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FILE,
         metavar="FILE",
         help="Keep the evidence of tests of code in this file, like .rdpkit/evidence.jsonl. Tests "
         "of the same code add up, from one pull request to the next, and one error rate holds for "

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from rdpkit.cli.option_types import NameType, names_of
+from rdpkit.cli.option_types import FILE, NameType, names_of
 from rdpkit.cli.output import asked_format, format_option, print_answer
 from rdpkit.cli.progress import jobs_option, threads_option
 from rdpkit.formats.files import write_whole
@@ -24,7 +24,7 @@ from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.claims.editing import ClaimsText, unified_diff
 from rdpkit.verification.claims.ledgers import LEDGER
 from rdpkit.verification.claims.reading import load_files
-from rdpkit.verification.cli.audit_options import audited, file_type
+from rdpkit.verification.cli.audit_options import audited
 
 _KEEPING = ("sampling", "clipping", "accountant", "relation", "delta", "unit")
 _OF_CODE = ("sampling", "clipping", "count", "noise")
@@ -104,7 +104,7 @@ def _ids(ctx: click.Context) -> list[str]:
 @click.option("--dry-run", is_flag=True, help="Show what would be changed, and write nothing.")
 @jobs_option("the audit between")
 @threads_option
-@click.option("--cache", type=file_type, help="Keep findings in this file, as rdpkit audit does.")
+@click.option("--cache", type=FILE, help="Keep findings in this file, as rdpkit audit does.")
 @format_option
 def fix(
     *,

@@ -17,14 +17,14 @@ from rdpkit.cli.event_commands import (
     delta_option,
     event_of,
 )
-from rdpkit.cli.option_types import NUMBER, ListType, NameType
+from rdpkit.cli.option_types import FILE, NUMBER, NameType, list_of
 from rdpkit.cli.output import (
     OUT_OF_REACH,
     CommandError,
+    answer_options,
     asked_format,
     format_option,
     print_answer,
-    to_file_option,
 )
 from rdpkit.events import EpsilonDelta, Event
 from rdpkit.formats.records import as_plain, plain_of
@@ -49,7 +49,7 @@ def _spend_example(event_type: type[Event]) -> list[str]:
 @click.option(
     "--budget",
     "path",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     required=True,
     metavar="PATH",
     help="The file of the budget.",
@@ -62,8 +62,7 @@ def _spend_example(event_type: type[Event]) -> list[str]:
     "divergences.  [default: 0]",
 )
 @click.option("--label", default="", help="What to call the release in the file.")
-@format_option
-@to_file_option
+@answer_options("text", "json")
 def spend(
     source: str,
     given: dict[str, Any],
@@ -169,7 +168,7 @@ def ledger() -> None:
 @adjacency_option
 @click.option(
     "--composition",
-    type=NameType("composition", {name: name for name in COMPOSITIONS}),
+    type=NameType.of("composition", COMPOSITIONS),
     default=COMPOSITIONS[0],
     show_default=True,
     help="What adds up. renyi: Renyi divergences at orders that are fixed now. zcdp: rho. "
@@ -178,13 +177,13 @@ def ledger() -> None:
 )
 @click.option(
     "--orders",
-    type=ListType(float),
+    type=list_of(float),
     help="For renyi, of one budget: the orders, with equal weights, like 8,16.",
 )
 @click.option(
     "--planned",
     metavar="EVENT.toml",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="For renyi: use the one order that is best for this event, which is what is intended.",
 )
 @click.option(
@@ -200,8 +199,7 @@ def ledger() -> None:
     help="Neighbours differ in all records of one person; releases about single records are "
     "refused.",
 )
-@format_option
-@to_file_option
+@answer_options("text", "json")
 def new(path: Path, planned: Path | None, **values: Any) -> None:
     """Open a data set in the file LEDGER, which is made if it is not there; or make one budget."""
     from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415 - as all commands here
@@ -278,8 +276,7 @@ def add(
 @ledger.command()
 @file_argument
 @click.option("--dataset", metavar="NAME", help="Only this data set.")
-@format_option
-@to_file_option
+@answer_options("text", "json")
 def show(path: Path, dataset: str | None) -> None:
     """Say for each data set what was released, what it cost together, and what is left."""
     from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415
@@ -294,8 +291,7 @@ def show(path: Path, dataset: str | None) -> None:
 @ledger.command()
 @file_argument
 @click.option("--dataset", metavar="NAME", help="Only this data set.")
-@format_option
-@to_file_option
+@answer_options("text", "json")
 def check(path: Path, dataset: str | None) -> None:
     """Check that every release is there and unchanged, and audit what it claims.
 

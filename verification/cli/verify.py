@@ -13,7 +13,11 @@ import click
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, names_of
-from rdpkit.cli.output import asked_format, format_option, print_answer, to_file_option
+from rdpkit.cli.output import (
+    answer_options,
+    asked_format,
+    print_answer,
+)
 from rdpkit.cli.progress import jobs_option, threads_option, work_shown
 from rdpkit.formats.records import plain_of
 from rdpkit.formats.text import as_json, how_many, printable
@@ -111,8 +115,7 @@ def _targets(ctx: click.Context) -> list[str]:
 )
 @file_options
 @evidence_options
-@format_option
-@to_file_option
+@answer_options("text", "json")
 def verify(
     *,
     targets: tuple[str, ...],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit.cli.option_types import names_of
-from rdpkit.cli.output import format_option, print_answer, to_file_option
+from rdpkit.cli.output import answer_options, print_answer
 from rdpkit.cli.progress import work_shown
 from rdpkit.formats.records import plain_of
 from rdpkit.formats.text import in_columns, printable
@@ -43,8 +43,7 @@ def _trainings(ctx: click.Context) -> list[str]:
     "been noticed.",
 )
 @file_options
-@format_option
-@to_file_option
+@answer_options("text", "json")
 def verify_training(*, target: str | None, list_them: bool, strict: bool, **given: Any) -> None:
     """Check whether a training does what its accountant was told.
 
