@@ -224,9 +224,10 @@ def _search(
     wanted = {"epochs": "steps"}.get(missing[0], missing[0])
     if wanted == "batch_size" and "epochs" in settings:
         return _largest_batch(settings, target, delta, adjacency), wanted
-    question = {"target_epsilon": target, "delta": delta, "adjacency": adjacency}
+    question: dict[str, Any] = {"delta": delta, "adjacency": adjacency}
     try:
-        found = calibrate(DPSGD(**{**settings, wanted: 1}), parameter=wanted, **question)
+        event = DPSGD(**{**settings, wanted: 1})
+        found = calibrate(event, parameter=wanted, target_epsilon=target, **question)
     except UnreachableTargetError as error:
         raise CommandError(str(error), status=OUT_OF_REACH) from None
     assert isinstance(found.event, DPSGD)

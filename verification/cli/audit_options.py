@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -29,6 +29,19 @@ from rdpkit.verification.cli.code_options import evidence_options, read_evidence
 if TYPE_CHECKING:
     from rdpkit.verification.auditing.cache import AuditCache
     from rdpkit.verification.blackbox.betting.search import VerificationStep
+
+
+def parsed(read: Callable[[tuple[str, ...]], Any]) -> Callable[..., Any]:
+    """A callback of an option that reads its words; what is wrong with them names the option."""
+
+    def callback(ctx: click.Context, option: click.Parameter, words: tuple[str, ...]) -> Any:
+        try:
+            return read(words)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return callback
+
 
 audit_options = with_options(
     click.argument("files", nargs=-1, type=click.Path(path_type=Path)),
@@ -86,7 +99,7 @@ audit_options = with_options(
         "years",
         type=click.UNPROCESSED,
         multiple=True,
-        callback=lambda ctx, option, words: _years(words),
+        callback=parsed(lambda words: tuple(map(Years.parse, words))),
         metavar="YEARS",
         help="Only claims of works of these years: 2016, 2016:2020, 2016: or :2020; may be "
         "repeated.",
@@ -154,13 +167,6 @@ page_options = with_options(
     ),
 )
 """A decorator for the options of pages."""
-
-
-def _years(words: Sequence[str]) -> tuple[Years, ...]:
-    try:
-        return tuple(map(Years.parse, words))
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
 
 
 def read_selection(options: dict[str, Any]) -> Selection:

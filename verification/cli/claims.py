@@ -91,15 +91,11 @@ def new(
 
     rdpkit audit proves the claim in it, unless you claim less than can be proven.
     """
-    if mechanism is None:
-        mechanism = _asked("Mechanism", MECHANISM, "MECHANISM, the name of one")
-        assert mechanism is not None
+    mechanism = mechanism or _asked("Mechanism", MECHANISM, "MECHANISM, the name of one")
     path = output or Path(f"{mechanism}.claims.toml")
     if path.exists() and not force:
         raise ValueError(f"{path} is there already; --force writes over it.")
-    if adjacency is None:
-        adjacency = _asked("Adjacency", ADJACENCY, "--adjacency")
-        assert adjacency is not None
+    adjacency = adjacency or _asked("Adjacency", ADJACENCY, "--adjacency")
     values = _values(mechanism, given, adjacency)
     if delta is None:
         delta = _asked("delta", click.FLOAT, "--delta")
@@ -113,15 +109,16 @@ def new(
             )
         epsilon = rounded_up(best.epsilon, digits=4)
     is_best = agrees(best.epsilon, Decimal(_number(epsilon)))
-    content = _file(
-        event,
-        values=values,
-        adjacency=adjacency,
-        delta=delta,
-        epsilon=epsilon,
-        is_best=is_best,
-        identifier=identifier or path.name.removesuffix(".toml").removesuffix(".claims"),
-        source=source or "this repository",
+    content = _TEMPLATE.format(
+        format=FORMAT,
+        id=_text(identifier or path.name.removesuffix(".toml").removesuffix(".claims")),
+        source=_text(source or "this repository"),
+        mechanism=_text(event.mechanism),
+        adjacency=_text(adjacency),
+        epsilon=_number(epsilon),
+        delta=repr(delta),
+        bound=_BEST if is_best else _NO_BOUND,
+        parameters="\n".join(_parameters(event, values)),
     )
     # Nothing is written that could not be read again.
     loads(content, origin=str(path))
@@ -222,17 +219,8 @@ def _asked(question: str, kind: click.ParamType[Any], option: str) -> Any:
         raise ValueError(f"{question} was asked for, and nobody answered: say {option}.") from None
 
 
-def _file(
-    event: Event,
-    *,
-    values: dict[str, Any],
-    adjacency: str,
-    delta: float,
-    epsilon: str,
-    is_best: bool,
-    identifier: str,
-    source: str,
-) -> str:
+def _parameters(event: Event, values: dict[str, Any]) -> list[str]:
+    """The lines of the parameters; those that are not given are comments."""
     inner = event.event if isinstance(event, Repeated) else event
     optional = [
         f"# {p.name} = ...  # {p.describe()}"
@@ -243,17 +231,7 @@ def _file(
     if isinstance(event, Repeated):
         kind = f"mechanism = {_text(inner.mechanism)}"
         given = [f"count = {event.count}", "", "[claim.parameters.event]", kind, *given]
-    return _TEMPLATE.format(
-        format=FORMAT,
-        id=_text(identifier),
-        source=_text(source),
-        mechanism=_text(event.mechanism),
-        adjacency=_text(adjacency),
-        epsilon=_number(epsilon),
-        delta=repr(delta),
-        bound=_BEST if is_best else _NO_BOUND,
-        parameters="\n".join([*given, *optional]),
-    )
+    return [*given, *optional]
 
 
 _BEST = """\

@@ -26,7 +26,7 @@ from rdpkit.cli.output import (
     format_option,
     print_answer,
 )
-from rdpkit.events import EpsilonDelta, Event
+from rdpkit.events import EpsilonDelta
 from rdpkit.formats.records import as_plain, plain_of
 from rdpkit.formats.tables import event_to_table, read_event
 from rdpkit.formats.text import as_json, how_many, printable, rounded_down, rounded_up
@@ -40,12 +40,13 @@ if TYPE_CHECKING:
     from rdpkit.planning.budgets.filter import BudgetLeft
 
 
-def _spend_example(event_type: type[Event]) -> list[str]:
-    """The file, and for an event that has a delta one that covers it."""
-    return [*(["--own-delta 1e-7"] if event_type is EpsilonDelta else []), "--budget budget.jsonl"]
-
-
-@about_one_event(example=_spend_example)
+# An event that has a delta needs one that covers it.
+@about_one_event(
+    example=lambda event_type: [
+        *(["--own-delta 1e-7"] if event_type is EpsilonDelta else []),
+        "--budget budget.jsonl",
+    ]
+)
 @click.option(
     "--budget",
     "path",
@@ -111,10 +112,7 @@ def show_budget(found: PrivacyFilter) -> None:
     """Say what was spent of a budget, and what is left."""
     left, used = found.remaining, found.used
     table = {
-        "epsilon": found.epsilon,
-        "delta": found.delta,
-        "adjacency": found.adjacency.value,
-        "composition": found.composition,
+        **plain_of(found, ("epsilon", "delta", "adjacency", "composition")),
         "used": used,
         "remaining": _left_table(left),
         "charges": [
@@ -345,14 +343,14 @@ def _lines(account: LedgerAccount) -> list[str]:
     budget = "none, releases are only recorded" if account.budget is None else account.budget
     lines.append(f"  budget      {'' if account.budget is None else 'epsilon '}{budget} {at}")
     if account.fixed is not None:
+        spent = rounded_up(account.fixed.epsilon)
         lines.append(
-            f"  spent       epsilon {_up(account.fixed.epsilon)}, an upper bound if all releases "
-            "were fixed in advance"
+            f"  spent       epsilon {spent}, an upper bound if all releases were fixed in advance"
         )
     if account.adaptive is not None and account.releases:
+        spent = rounded_up(account.adaptive)
         lines.append(
-            f"              epsilon {_up(account.adaptive)}, an upper bound however later ones "
-            "were chosen"
+            f"              epsilon {spent}, an upper bound however later ones were chosen"
         )
     left = account.left
     if left is not None:
@@ -365,14 +363,10 @@ def _lines(account: LedgerAccount) -> list[str]:
     return [*lines, *map(_release_line, account.releases[-_SHOWN:])]
 
 
-def _up(epsilon: float) -> str:
-    return rounded_up(epsilon) if math.isfinite(epsilon) else "inf"
-
-
 def _release_line(one: LedgerRelease) -> str:
     words = f"  {one.number:>4}  {one.path} ({one.mechanism})"
     if one.epsilon is not None:
-        words += f": epsilon {_up(one.epsilon)} alone"
+        words += f": epsilon {rounded_up(one.epsilon)} alone"
     if one.sha256 is None:
         words += ": charged, and the release was not seen"
     return words if one.reason is None else f"{words}: NOT PRIVATE: {one.reason}"
@@ -381,12 +375,7 @@ def _release_line(one: LedgerRelease) -> str:
 def _account_table(account: LedgerAccount) -> dict[str, Any]:
     left = account.left
     return {
-        "dataset": account.dataset,
-        "adjacency": account.adjacency.value,
-        "delta": account.delta,
-        "budget": account.budget,
-        "of_persons": account.of_persons,
-        "private": account.private,
+        **plain_of(account, ("dataset", "adjacency", "delta", "budget", "of_persons", "private")),
         "epsilon_if_fixed_in_advance": (
             None if account.fixed is None else as_plain(account.fixed.epsilon)
         ),
@@ -400,10 +389,7 @@ def _account_table(account: LedgerAccount) -> dict[str, Any]:
 
 def _release_table(one: LedgerRelease) -> dict[str, Any]:
     return {
-        "number": one.number,
-        "path": one.path,
-        "mechanism": one.mechanism,
-        "epsilon": one.epsilon,
+        **plain_of(one, ("number", "path", "mechanism", "epsilon")),
         "delta_of_its_own": one.delta,
         "event": None if one.event is None else event_to_table(one.event),
         "sha256": one.sha256,

@@ -37,6 +37,7 @@ from rdpkit.verification.cli.code_options import (
     write_files,
 )
 from rdpkit.verification.cli.replay import replayed_library, replayed_targets
+from rdpkit.verification.outputs import CODE_OUTPUTS
 
 if TYPE_CHECKING:
     from rdpkit.verification.blackbox.betting.search import VerificationStep
@@ -113,7 +114,7 @@ def _targets(ctx: click.Context) -> list[str]:
     help="Exit with status 1 also if diagnostics doubt that the test could notice a violation, or "
     "if a replay finds something unaccounted.",
 )
-@file_options
+@file_options(CODE_OUTPUTS)
 @evidence_options
 @answer_options("text", "json")
 def verify(
@@ -152,7 +153,7 @@ def verify(
     twice = [name for place, name in enumerate(targets) if name in targets[:place]]
     if twice:
         raise ValueError(f"Expected every TARGET once, got {twice[0]!r} twice.")
-    to_write = files_to_write(given)
+    to_write = files_to_write(given, CODE_OUTPUTS)
     if list_them:
         _list()
         return

@@ -19,6 +19,7 @@ from rdpkit.verification.cli.code_options import (
     record_options,
     write_files,
 )
+from rdpkit.verification.outputs import CODE_OUTPUTS
 from rdpkit.verification.training.options import OPTIONS, TrainingOptions, replay_of
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def _trainings(ctx: click.Context) -> list[str]:
     help="Exit with status 1 also if a check is inconclusive: not even a large mistake would have "
     "been noticed.",
 )
-@file_options
+@file_options(CODE_OUTPUTS)
 @answer_options("text", "json")
 def verify_training(*, target: str | None, list_them: bool, strict: bool, **given: Any) -> None:
     """Check whether a training does what its accountant was told.
@@ -63,7 +64,7 @@ def verify_training(*, target: str | None, list_them: bool, strict: bool, **give
         _list()
         return
     assert target is not None
-    to_write = files_to_write(given)
+    to_write = files_to_write(given, CODE_OUTPUTS)
     stated = {name: value for name, value in given.items() if value not in (None, ())}
     result = _checked(target, TrainingOptions(**stated).seeded(), to_write)
     doubtful = any(check.verdict == "inconclusive" for check in result.checks)
