@@ -10,7 +10,7 @@ import click
 from paper_figures.catalogue import FIGURES, FigureEntry, FigureParameter
 
 from rdpkit.cli.option_types import list_of
-from rdpkit.cli.output import BadInput, asked_format, format_option, one_line_errors
+from rdpkit.cli.output import CommandError, asked_format, format_option, one_line_errors
 from rdpkit.cli.progress import duration, threads_option, work_shown
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import did_you_mean
@@ -31,7 +31,7 @@ class _Figures(click.Group):
         """As in click, with an error that lists the figures."""
         if args and not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
             names = ", ".join(self.list_commands(ctx))
-            raise BadInput(
+            raise CommandError(
                 f"Expected FIGURE to be one of {names}, got {args[0]!r}."
                 f"{did_you_mean(args[0], FIGURES)}"
             )

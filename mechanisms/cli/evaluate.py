@@ -148,16 +148,13 @@ def evaluated(
         finally:
             PROGRESS.reset(before)
     if output is not None:
-        written = {".html": utility_page, ".md": utility_markdown, ".json": _json}
-        write_whole(output, written[output.suffix.lower()](report))
+        suffix = output.suffix.lower()
+        written = {".html": utility_page, ".md": utility_markdown}.get(suffix)
+        write_whole(output, written(report) if written else as_json(report.as_dict()) + "\n")
     where = [] if output is None else [f"report     {output}"]
     print_answer(report.as_dict(), [*summary_lines(report), *where])
     if report.refuted:
         raise click.exceptions.Exit(OUT_OF_REACH)
-
-
-def _json(report: UtilityReport) -> str:
-    return as_json(report.as_dict()) + "\n"
 
 
 def summary_lines(report: UtilityReport) -> list[str]:
@@ -276,11 +273,11 @@ def evaluate(
     summaries = rows.summarise(outcome.rows)
     if output is not None:
         rows.write_table(output, outcome.rows)
-    if asked_format() == "json":
-        table = {"experiment": found.name, "runs": len(outcome.rows), "resumed": outcome.resumed}
-        click.echo(as_json({**table, "settings": [summary.as_dict() for summary in summaries]}))
+    if asked_format() == "text":
+        print_summaries(summaries, title=found.title or found.name)
         return
-    print_summaries(summaries, title=found.title or found.name)
+    table = {"experiment": found.name, "runs": len(outcome.rows), "resumed": outcome.resumed}
+    print_answer({**table, "settings": [summary.as_dict() for summary in summaries]}, [])
 
 
 def _one_release(runner: Runner, cell: Cell, path: Path, seeds: Sequence[int]) -> None:

@@ -116,6 +116,10 @@ def release_images(
     from rdpkit.mechanisms.releases.release import check_path  # noqa: PLC0415
 
     output = checked_output(output, check_path, source)
+    classes = given["classes"]
+    if classes is not None:
+        names = [name.strip() for name in classes.split(",")]
+        classes = int(classes) if is_number(classes) else names
     with work_shown() as work:
         made = synthesize_images(
             source,
@@ -126,7 +130,7 @@ def release_images(
                 device=device, progress=lambda done, total: work.show("synthesis", done, total)
             ),
             reading={
-                "classes": _classes(given["classes"]),
+                "classes": classes,
                 "image_size": _size(given["image_size"]),
                 "channels": given["channels"],
                 "person": person_of(given),
@@ -141,12 +145,6 @@ def _counts(given: str | None) -> Any:
     if isinstance(found, str) and found not in ("noisy", "public"):
         raise ValueError(f"Expected --counts to be noisy, public or whole numbers, got {given!r}.")
     return found
-
-
-def _classes(given: str | None) -> Any:
-    if given is None:
-        return None
-    return int(given) if is_number(given) else [name.strip() for name in given.split(",")]
 
 
 def _size(given: str | None) -> Any:

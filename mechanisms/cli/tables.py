@@ -15,8 +15,6 @@ from rdpkit.mechanisms.cli.options import check_ledger, checked_output, refusals
 
 if TYPE_CHECKING:
     from rdpkit import Event
-    from rdpkit.mechanisms.data.tables.schema import Schema
-    from rdpkit.mechanisms.releases.ledger import Ledger
 
 
 def write_draft(data: str, given: Mapping[str, Any], *, output: Path | None) -> None:
@@ -152,6 +150,7 @@ table_options = with_options(
 _OF_DRAFTS = ("keep", "paid", "bins")
 _OF_BOTH = ("draft_schema", "drop")
 _NEEDED = ("schema", "epsilon", "delta", "adjacency")
+_OF_RELEASES = ("epsilon", "delta", "adjacency", "rows", "accept_drafted_schema")
 
 
 def is_table(name: str | None, given: dict[str, Any]) -> bool:
@@ -190,28 +189,49 @@ def release_table(data: str, given: dict[str, Any], *, output: Path | None) -> N
     from rdpkit.mechanisms.data.tables.schema import load_schema  # noqa: PLC0415
     from rdpkit.mechanisms.experiments.table_release import synthesize_table  # noqa: PLC0415
     from rdpkit.mechanisms.releases.files import check_file_path  # noqa: PLC0415
+    from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415
     from rdpkit.mechanisms.releases.verdict import verdict_lines  # noqa: PLC0415
 
     output = checked_output(
         output, lambda path: format_of(check_file_path(path)), data, given["schema"]
     )
-    schema = _selected(load_schema(given["schema"]), given)
-    charges = _Charges(given, output)
+    schema = load_schema(given["schema"])
+    schema = schema.select(given["columns"]) if given["columns"] else schema
+    schema = schema.drop(given["drop"]) if given["drop"] else schema
+    check_ledger(given)
+    if given["ledger"] is not None and given["accept_drafted_schema"]:
+        raise ValueError(
+            "Expected a confirmed schema with --ledger: what is not private is not charged."
+        )
+    account = None if given["ledger"] is None else Ledger(given["ledger"])
+    charges: list[int] = []
+
+    def charge(event: Event) -> None:
+        """Charge the release, or refuse it; nothing has been released yet."""
+        if account is not None:
+            with refusals_of_ledgers():
+                number = account.charge(
+                    dataset=given["dataset"],
+                    event=event,
+                    adjacency=given["adjacency"],
+                    delta=given["delta"],
+                    path=output,
+                    of_persons=given["person"] is not None,
+                )
+            charges.append(number)
+
     with work_shown() as work:
         made = synthesize_table(
             data,
             schema=schema,
-            epsilon=given["epsilon"],
-            delta=given["delta"],
-            adjacency=given["adjacency"],
-            rows=given["rows"],
-            accept_drafted_schema=given["accept_drafted_schema"],
-            before=charges.charge,
+            **{name: given[name] for name in _OF_RELEASES},
+            before=charge,
             person=person_of(given),
             progress=lambda done, total: work.show("fitting", done, total),
         )
     saved = made.save(output, dataset=given["dataset"])
-    charges.complete()
+    if account is not None:
+        account.complete(charges[-1], output.with_suffix(".json"))
     manifest = saved.manifest
     described = {
         "file": str(output),
@@ -235,46 +255,3 @@ def person_of(given: dict[str, Any]) -> tuple[str, int] | None:
     if (given["person"] is None) != (given["most_per_person"] is None):
         raise ValueError("Expected --person and --most-per-person together.")
     return None if given["person"] is None else (given["person"], given["most_per_person"])
-
-
-class _Charges:
-    """The ledger that pays for a release, if there is one."""
-
-    def __init__(self, given: dict[str, Any], output: Path) -> None:
-        check_ledger(given)
-        if given["ledger"] is not None and given["accept_drafted_schema"]:
-            raise ValueError(
-                "Expected a confirmed schema with --ledger: what is not private is not charged."
-            )
-        self._given, self._output = given, output
-        self._number: int | None = None
-
-    def charge(self, event: Event) -> None:
-        """Charge the release, or refuse it; nothing has been released yet."""
-        if self._given["ledger"] is None:
-            return
-        with refusals_of_ledgers():
-            self._number = self._ledger().charge(
-                dataset=self._given["dataset"],
-                event=event,
-                adjacency=self._given["adjacency"],
-                delta=self._given["delta"],
-                path=self._output,
-                of_persons=self._given["person"] is not None,
-            )
-
-    def complete(self) -> None:
-        """Say which release the charge was for."""
-        if self._number is not None:
-            self._ledger().complete(self._number, self._output.with_suffix(".json"))
-
-    def _ledger(self) -> Ledger:
-        from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415
-
-        return Ledger(self._given["ledger"])
-
-
-def _selected(schema: Schema, given: dict[str, Any]) -> Schema:
-    if given["columns"]:
-        schema = schema.select(given["columns"])
-    return schema.drop(given["drop"]) if given["drop"] else schema

@@ -38,17 +38,7 @@ from rdpkit.tradeoffs.curve import tradeoff as curve_of
 from rdpkit.tradeoffs.gaussian import GaussianDP, gdp_of_curve
 
 if TYPE_CHECKING:
-    from rdpkit.events import Event
     from rdpkit.pairs.claim_check import ClaimCheck
-
-
-def checked_claim(event: Event, claimed: str, *, delta: float, adjacency: str) -> ClaimCheck:
-    """The verdict on the number of ``--claimed-epsilon``."""
-    # Imported here because most questions are about no claim.
-    from rdpkit.pairs.claim_check import check, claimed_number  # noqa: PLC0415
-
-    number = claimed_number("--claimed-epsilon", claimed)
-    return check(event, epsilon=number, delta=delta, adjacency=adjacency)
 
 
 def claim_lines(claim: ClaimCheck) -> list[str]:
@@ -131,7 +121,11 @@ def epsilon(
         found = list(analysis.compare(event, delta=delta, adjacency=adjacency))
     claim = None
     if claimed_epsilon is not None:
-        claim = checked_claim(event, claimed_epsilon, delta=delta, adjacency=adjacency)
+        # Imported here because most questions are about no claim.
+        from rdpkit.pairs.claim_check import check, claimed_number  # noqa: PLC0415
+
+        number = claimed_number("--claimed-epsilon", claimed_epsilon)
+        claim = check(event, epsilon=number, delta=delta, adjacency=adjacency)
     tables = [one.as_dict() for one in found]
     table: dict[str, Any] = {"bounds": tables} if bound == _ALL else tables[0]
     lines = _table_lines(found) if bound == _ALL else in_columns(guarantee_rows(found[0]))

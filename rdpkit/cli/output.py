@@ -206,7 +206,7 @@ def written_to(
 class CommandError(click.ClickException):
     """An error of a command: a line that begins with "Error:", and perhaps lines of advice.
 
-    Several mistakes in one file are several lines.
+    Several mistakes in one file are several lines. By default it is bad usage or bad input.
     """
 
     def __init__(
@@ -236,10 +236,6 @@ class CommandError(click.ClickException):
 
 def _one_line(message: object) -> str:
     return printable(" ".join(str(message).split()))
-
-
-class BadInput(CommandError):  # noqa: N818 - what is bad is the input
-    """Bad usage or bad input: one line, exit status 2."""
 
 
 def one_line_errors(function: Callable[P, R]) -> Callable[P, R]:
@@ -275,7 +271,7 @@ def reported(
         if isinstance(error, click.MissingParameter) and meaning and words.endswith("'."):
             first = meaning.partition(". ")[0].rstrip(".")
             words = f"{words[:-1]}: {first[0].lower()}{first[1:]}."
-        return BadInput(words, advice=_advice(error))
+        return CommandError(words, advice=_advice(error))
     if isinstance(error, click.ClickException):
         return error
     if isinstance(error, ModuleNotFoundError):
@@ -309,9 +305,9 @@ def _command_error(error: Exception) -> CommandError:
         )
     if isinstance(error, ValueError):
         first, *others = map(_words, each_of(error))
-        return BadInput(first, others=others)
+        return CommandError(first, others=others)
     if isinstance(error, (OSError, ExtensionError)):
-        return BadInput(words)
+        return CommandError(words)
     return _failure(error)
 
 
@@ -336,7 +332,7 @@ def _missing(error: ModuleNotFoundError, command: str) -> CommandError:
         return _failure(error)
     library = _DISTRIBUTIONS.get(module, module.replace("_", "-"))
     extra = _extra_with(library, command)
-    return BadInput(
+    return CommandError(
         f"rdpkit {command} needs {library}: "
         + (install_line(extra) if extra else f"pip install {library}")
     )

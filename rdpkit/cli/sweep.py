@@ -278,34 +278,27 @@ def _events(columns: Columns, source: Source, question: Question) -> list[Event 
     return found
 
 
-class _Sampled(NamedTuple):
-    """A sampled Gaussian by the numbers that ``sweep_epsilon`` takes."""
+def _sampled(event: Event, question: Question) -> tuple[str, str, float, float, int] | None:
+    """A sampled Gaussian as ``sweep_epsilon`` takes it; None for an event of another kind.
 
-    bound: str
-    sampling: str
-    noise_multiplier: float
-    sampling_probability: float
-    releases: int
-
-
-def _sampled(event: Event, question: Question) -> _Sampled | None:
-    """The numbers of a sampled Gaussian; None for an event of another kind."""
+    These are its bound, its sampling, noise multiplier and probability, and how many releases.
+    """
     count = 1
     while isinstance(event, Repeated):
         count *= event.count
         event = event.event
     relation = question.adjacency
     if isinstance(event, Gaussian):
-        return _Sampled("gaussian", "poisson", event.noise_multiplier(relation), 1.0, count)
+        return "gaussian", "poisson", event.noise_multiplier(relation), 1.0, count
     if isinstance(event, PoissonSampledGaussian) and relation is not Adjacency.REPLACE_ONE:
         z = event.noise_multiplier(relation)
-        return _Sampled("mironov2019", "poisson", z, event.sampling_probability, count)
+        return "mironov2019", "poisson", z, event.sampling_probability, count
     if isinstance(event, FixedSizeSampledGaussian):
         z, q = event.noise_multiplier, event.sample_size / event.population_size
         if relation is Adjacency.REPLACE_ONE:
-            return _Sampled("wang2019", "fixed_size", z, q, count)
+            return "wang2019", "fixed_size", z, q, count
         if relation is Adjacency.ADD_OR_REMOVE_ONE and q < 1.0:
-            return _Sampled("swap-coupling", "poisson", z, q, count)
+            return "swap-coupling", "poisson", z, q, count
     return None
 
 
@@ -320,16 +313,15 @@ def _in_one_go(
     answers = [Answer(epsilon=None, error=e if isinstance(e, str) else None) for e in events]
     described = [None if isinstance(e, str) else _sampled(e, question) for e in events]
     rows = [i for i, what in enumerate(described) if what is not None]
-    known = [what for what in described if what is not None]
     if not rows:
         return answers
     # All events are of one mechanism: they differ in numbers only.
-    bound, sampling = known[0].bound, known[0].sampling
-    steps = [_number(counts[row]) * what.releases for row, what in zip(rows, known, strict=True)]
+    (bound, *_), (sampling, *_), z, q, releases = zip(*filter(None, described), strict=True)
+    steps = [_number(counts[row]) * each for row, each in zip(rows, releases, strict=True)]
     conversion = question.conversion or "balle2020"
     found = sweep_epsilon(
-        noise_multiplier=np.array([what.noise_multiplier for what in known], dtype=np.float64),
-        sampling_probability=np.array([one.sampling_probability for one in known], np.float64),
+        noise_multiplier=np.array(z, dtype=np.float64),
+        sampling_probability=np.array(q, dtype=np.float64),
         steps=np.array(steps, dtype=np.float64),
         delta=np.array([_number(deltas[row]) for row in rows], dtype=np.float64),
         # A Gaussian without sampling has the same divergence under every relation.
