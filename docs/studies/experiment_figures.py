@@ -13,6 +13,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from rdpkit.cli.option_types import FOLDER
 from rdpkit.cli.output import one_line_errors
 from rdpkit.formats.files import write_whole
 from rdpkit.mechanisms.cli.options import (
@@ -287,7 +288,7 @@ def sample_rows(
 @file_option("-o", "--output", "output", metavar="FILE.svg", text="An SVG or PNG file.")
 @click.option(
     "--results",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     default=Path("results"),
     show_default=True,
     help="The folder of results of rdpkit evaluate; runs that it lacks are made.",
@@ -307,13 +308,12 @@ def experiment_figures(
     list_them: bool,
     data_dir: Path | None,
     device: str | None,
-    output_format: str,
 ) -> None:
     """Draw the accuracy of EXPERIMENT, or samples of each of its settings beside originals.
 
     Samples show private records beside released ones, so they are for public data.
     """
-    found = chosen_experiment(experiment, list_them=list_them, output_format=output_format)
+    found = chosen_experiment(experiment, list_them=list_them)
     if found is None:
         return
     if output is None:

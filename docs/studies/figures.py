@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from paper_figures.catalogue import FIGURES, FigureEntry, FigureParameter
 
-from rdpkit.cli.option_types import ListType
-from rdpkit.cli.output import BadInput, format_option, one_line_errors
+from rdpkit.cli.option_types import list_of
+from rdpkit.cli.output import CommandError, asked_format, format_option, one_line_errors
 from rdpkit.cli.progress import duration, threads_option, work_shown
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import did_you_mean
@@ -31,7 +31,7 @@ class _Figures(click.Group):
         """As in click, with an error that lists the figures."""
         if args and not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
             names = ", ".join(self.list_commands(ctx))
-            raise BadInput(
+            raise CommandError(
                 f"Expected FIGURE to be one of {names}, got {args[0]!r}."
                 f"{did_you_mean(args[0], FIGURES)}"
             )
@@ -64,8 +64,8 @@ def _option(parameter: FigureParameter) -> Callable[..., Any]:
         "integer": {"type": int},
         "number": {"type": float},
         "range": {"type": _RangeEnd(), "nargs": 2, "metavar": "LOW HIGH"},
-        "integers": {"type": ListType(int)},
-        "numbers": {"type": ListType(float)},
+        "integers": {"type": list_of(int)},
+        "numbers": {"type": list_of(float)},
     }
     default = parameter.default
     text = parameter.meaning
@@ -125,13 +125,11 @@ for _entry in FIGURES.values():
     _add_command(_entry)
 
 
-def _make(
-    entry: FigureEntry, *, output: Path | None, data: Path | None, output_format: str, **given: Any
-) -> None:
+def _make(entry: FigureEntry, *, output: Path | None, data: Path | None, **given: Any) -> None:
     """Compute a figure and write it; files that cannot be written are refused before the work."""
     from paper_figures import drawing  # noqa: PLC0415 - only where it is needed
 
-    if output is None and output_format == "text":
+    if output is None and asked_format() == "text":
         output = Path(f"{entry.id}.svg")
     if output is not None:
         _check_target("--output", output, _FORMATS)
@@ -151,7 +149,7 @@ def _make(
         write_whole(data, figure.as_csv())
     if output is not None:
         write_whole(output, drawing.draw(figure, _suffix(output)))
-    if output_format == "json":
+    if asked_format() == "json":
         click.echo(as_json(figure.as_dict()))
         return
     click.echo("\n".join(_lines(figure)))

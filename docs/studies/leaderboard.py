@@ -9,7 +9,12 @@ from typing import Any
 import click
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.cli.output import format_option, one_line_errors, to_file_option
+from rdpkit.cli.option_types import FOLDER
+from rdpkit.cli.output import (
+    answer_options,
+    asked_format,
+    one_line_errors,
+)
 from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import as_json, escaped_markdown, how_many, printable, rounded_up
 from rdpkit.mechanisms.cli.evaluate import print_summaries
@@ -160,9 +165,7 @@ def in_order(summaries: Iterable[Summary]) -> list[Summary]:
 
 
 @click.command()
-@click.argument(
-    "results", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False)
-)
+@click.argument("results", nargs=-1, required=True, type=FOLDER)
 @click.option("--dataset", help="Only this data set.")
 @click.option("--epsilon", type=float, help="Only settings with at most this epsilon.")
 @click.option(
@@ -179,8 +182,7 @@ def in_order(summaries: Iterable[Summary]) -> list[Summary]:
     is_flag=True,
     help="Print Markdown with one line a mechanism, and a column for each adjacency and target.",
 )
-@format_option
-@to_file_option
+@answer_options("text", "json")
 @one_line_errors
 def leaderboard(
     *,
@@ -190,7 +192,6 @@ def leaderboard(
     min_seeds: int,
     markdown: bool,
     as_overview: bool,
-    output_format: str,
 ) -> None:
     """Rank the results of rdpkit evaluate in the folders RESULTS.
 
@@ -220,7 +221,7 @@ def leaderboard(
             f"{how_many(len(summaries), 'setting')}, on {', '.join(known) or 'no data set'}.{hint}"
         )
     ranked = in_order(kept)
-    if output_format == "json":
+    if asked_format() == "json":
         click.echo(as_json([s.as_dict() for s in ranked]))
         return
     ceilings = [s for s in summaries if is_ceiling(s) and s.seeds >= min_seeds]

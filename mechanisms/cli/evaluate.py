@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import click
 
-from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER
-from rdpkit.cli.output import OUT_OF_REACH, print_answer, with_options
+from rdpkit.cli.option_types import ADJACENCY, FOLDER, INTEGER, NUMBER
+from rdpkit.cli.output import OUT_OF_REACH, asked_format, print_answer, with_options
 from rdpkit.cli.progress import work_shown
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.text import as_json, how_many, printable
@@ -117,7 +117,6 @@ def evaluated(
     *,
     output: Path | None,
     data_dir: Path | None,
-    output_format: str,
 ) -> None:
     """Evaluate a release, write and print the report; status 1 if its guarantee is refuted."""
     if given["real"] is None:
@@ -149,16 +148,13 @@ def evaluated(
         finally:
             PROGRESS.reset(before)
     if output is not None:
-        written = {".html": utility_page, ".md": utility_markdown, ".json": _json}
-        write_whole(output, written[output.suffix.lower()](report))
+        suffix = output.suffix.lower()
+        written = {".html": utility_page, ".md": utility_markdown}.get(suffix)
+        write_whole(output, written(report) if written else as_json(report.as_dict()) + "\n")
     where = [] if output is None else [f"report     {output}"]
-    print_answer(output_format, report.as_dict(), [*summary_lines(report), *where])
+    print_answer(report.as_dict(), [*summary_lines(report), *where])
     if report.refuted:
         raise click.exceptions.Exit(OUT_OF_REACH)
-
-
-def _json(report: UtilityReport) -> str:
-    return as_json(report.as_dict()) + "\n"
 
 
 def summary_lines(report: UtilityReport) -> list[str]:
@@ -190,7 +186,7 @@ def _budget(given: dict[str, Any]) -> Any:
 @click.command()
 @click.option(
     "--results",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     default=Path("results"),
     show_default=True,
     help="The folder of results; runs that it has already are not repeated.",
@@ -232,7 +228,6 @@ def evaluate(
     output: Path | None,
     data_dir: Path | None,
     device: str | None,
-    output_format: str,
     **of_release: Any,
 ) -> None:
     """Say how good a release is, or run EXPERIMENT.
@@ -250,12 +245,10 @@ def evaluate(
     same command again after an interruption, and it goes on.
     """  # noqa: D301 - click reads the mark of a block that is not wrapped
     if is_release(experiment) and not list_them:
-        evaluated(
-            experiment, of_release, output=output, data_dir=data_dir, output_format=output_format
-        )
+        evaluated(experiment, of_release, output=output, data_dir=data_dir)
         return
     refuse_for_experiments(of_release)
-    found = chosen_experiment(experiment, list_them=list_them, output_format=output_format)
+    found = chosen_experiment(experiment, list_them=list_them)
     if found is None:
         return
     if seeds is not None:
@@ -274,22 +267,20 @@ def evaluate(
         tables.check_suffix(output)
     with running(data_dir, device) as runner:
         if release_file is not None:
-            _one_release(runner, found.cells[0], release_file, found.seeds, output_format)
+            _one_release(runner, found.cells[0], release_file, found.seeds)
             return
         outcome = runner.run(found, results)
     summaries = rows.summarise(outcome.rows)
     if output is not None:
         rows.write_table(output, outcome.rows)
-    if output_format == "json":
-        table = {"experiment": found.name, "runs": len(outcome.rows), "resumed": outcome.resumed}
-        click.echo(as_json({**table, "settings": [summary.as_dict() for summary in summaries]}))
+    if asked_format() == "text":
+        print_summaries(summaries, title=found.title or found.name)
         return
-    print_summaries(summaries, title=found.title or found.name)
+    table = {"experiment": found.name, "runs": len(outcome.rows), "resumed": outcome.resumed}
+    print_answer({**table, "settings": [summary.as_dict() for summary in summaries]}, [])
 
 
-def _one_release(
-    runner: Runner, cell: Cell, path: Path, seeds: Sequence[int], output_format: str
-) -> None:
+def _one_release(runner: Runner, cell: Cell, path: Path, seeds: Sequence[int]) -> None:
     """Train on a release from a file, and test."""
     from rdpkit.mechanisms.releases.release import load_release  # noqa: PLC0415
 
@@ -306,7 +297,7 @@ def _one_release(
     }
     spread = "" if std is None else f" +- {std:.4f}"
     line = f"{path}: accuracy {mean:.4f}{spread} over {how_many(len(values), 'seed')}"
-    print_answer(output_format, described, [line])
+    print_answer(described, [line])
 
 
 def print_summaries(summaries: Sequence[Summary], *, title: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rdpkit.cli.option_types import names_of
+from rdpkit.cli.option_types import FOLDER, names_of
 from rdpkit.cli.output import (
     OUT_OF_REACH,
     CommandError,
@@ -64,7 +64,7 @@ experiment_options = with_options(
     click.option("--list", "list_them", is_flag=True, help="List the experiments of the package."),
     click.option(
         "--data-dir",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=FOLDER,
         help="The data directory.  [default: RDPKIT_DATA_DIR]",
     ),
     click.option("--device", help="cpu or cuda.  [default: cuda where there is one]"),
@@ -80,13 +80,11 @@ def file_option(*names: str, metavar: str, text: str) -> Callable[..., Any]:
     return click.option(*names, type=kind, metavar=metavar, help=text)
 
 
-def chosen_experiment(
-    given: str | None, *, list_them: bool, output_format: str
-) -> Experiment | None:
+def chosen_experiment(given: str | None, *, list_them: bool) -> Experiment | None:
     """The experiment that the user names, or None if ``--list`` was given, which is printed."""
     if list_them:
         names = experiment.shipped_names()
-        print_answer(output_format, names, names)
+        print_answer(names, names)
         return None
     if given is None:
         raise ValueError(
@@ -164,7 +162,7 @@ def save_charged(made: Release, output: Path, *, ledger: Path | None, dataset: s
     account.complete(charge, output.with_suffix(".json"))
 
 
-def print_release(made: Release, output: Path, output_format: str) -> None:
+def print_release(made: Release, output: Path) -> None:
     """What was released, its guarantee and its verdict."""
     from rdpkit.mechanisms.releases.verdict import verdict_lines  # noqa: PLC0415
 
@@ -185,4 +183,4 @@ def print_release(made: Release, output: Path, output_format: str) -> None:
         *verdict_lines(manifest.private, manifest.checks),
         *in_columns(("note", text) for text in manifest.notes),
     ]
-    print_answer(output_format, described, lines)
+    print_answer(described, lines)

@@ -102,7 +102,6 @@ def release_images(
     *,
     counts: str | None,
     output: Path | None,
-    output_format: str,
     device: str | None,
 ) -> None:
     """Release images, and print the guarantee."""
@@ -117,6 +116,10 @@ def release_images(
     from rdpkit.mechanisms.releases.release import check_path  # noqa: PLC0415
 
     output = checked_output(output, check_path, source)
+    classes = given["classes"]
+    if classes is not None:
+        names = [name.strip() for name in classes.split(",")]
+        classes = int(classes) if is_number(classes) else names
     with work_shown() as work:
         made = synthesize_images(
             source,
@@ -127,14 +130,14 @@ def release_images(
                 device=device, progress=lambda done, total: work.show("synthesis", done, total)
             ),
             reading={
-                "classes": _classes(given["classes"]),
+                "classes": classes,
                 "image_size": _size(given["image_size"]),
                 "channels": given["channels"],
                 "person": person_of(given),
             },
         )
     save_charged(made, output, ledger=given["ledger"], dataset=given["dataset"])
-    print_release(made, output, output_format)
+    print_release(made, output)
 
 
 def _counts(given: str | None) -> Any:
@@ -142,12 +145,6 @@ def _counts(given: str | None) -> Any:
     if isinstance(found, str) and found not in ("noisy", "public"):
         raise ValueError(f"Expected --counts to be noisy, public or whole numbers, got {given!r}.")
     return found
-
-
-def _classes(given: str | None) -> Any:
-    if given is None:
-        return None
-    return int(given) if is_number(given) else [name.strip() for name in given.split(",")]
 
 
 def _size(given: str | None) -> Any:
@@ -215,7 +212,6 @@ def synthesize(
     seed: int | None,
     data_dir: Path | None,
     device: str | None,
-    output_format: str,
     **of_table: Any,
 ) -> None:
     """Make a release of a table, or the one that EXPERIMENT describes, with its guarantee.
@@ -238,15 +234,16 @@ def synthesize(
     hours is saved in FILE.unfinished.npz, and the same command continues it.
     """  # noqa: D301 - click reads the mark of a block that is not wrapped
     own = {"setting": setting, "noise": noise, "counts": counts, "seed": seed}
-    if experiment is not None and not list_them:
-        shown = {"output": output, "output_format": output_format}
-        if _of_own_records(experiment, of_table, own, device=device, shown=shown):
-            return
+    records = None if list_them else experiment
+    if records is not None and _of_own_records(
+        records, of_table, own, device=device, output=output
+    ):
+        return
     ledger, dataset = of_table.pop("ledger"), of_table.pop("dataset")
     refuse_for_experiments(of_table)
     if (ledger is None) != (dataset is None):
         raise ValueError("Expected --ledger and --dataset together, for an experiment.")
-    found = chosen_experiment(experiment, list_them=list_them, output_format=output_format)
+    found = chosen_experiment(experiment, list_them=list_them)
     if found is None:
         return
     from rdpkit.mechanisms.releases.release import check_path  # noqa: PLC0415
@@ -257,7 +254,7 @@ def synthesize(
         cell = _changed(_one_of(found, setting), noise=noise, counts=counts)
         charged = None if ledger is None else (ledger, dataset)
         made = _saved(runner, cell, chosen, output=output, charged=charged)
-    print_release(made, output, output_format)
+    print_release(made, output)
 
 
 def _saved(
@@ -281,18 +278,18 @@ def _saved(
 
 
 def _of_own_records(
-    source: str, given: dict[str, Any], own: dict[str, Any], *, device: Any, shown: dict[str, Any]
+    source: str, given: dict[str, Any], own: dict[str, Any], *, device: Any, output: Path | None
 ) -> bool:
     """Release a table or images, if the argument is such; whether it was."""
     if is_images(source, given):
         refuse({**own, "counts": None}, expected="an experiment", got="images")
-        release_images(source, given, counts=own["counts"], device=device, **shown)
+        release_images(source, given, counts=own["counts"], device=device, output=output)
         return True
     refuse_image_options(given)
     if not is_table(source, given):
         return False
     refuse(own, expected="an experiment", got="a table")
-    release_table(source, given, **shown)
+    release_table(source, given, output=output)
     return True
 
 

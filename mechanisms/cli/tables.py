@@ -8,20 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER
-from rdpkit.cli.output import print_answer, with_options
+from rdpkit.cli.option_types import ADJACENCY, FILE, INTEGER, NUMBER
+from rdpkit.cli.output import asked_format, print_answer, with_options
 from rdpkit.formats.text import guarantee_rows, how_many, in_columns
 from rdpkit.mechanisms.cli.options import check_ledger, checked_output, refusals_of_ledgers, refuse
 
 if TYPE_CHECKING:
     from rdpkit import Event
-    from rdpkit.mechanisms.data.tables.schema import Schema
-    from rdpkit.mechanisms.releases.ledger import Ledger
 
 
-def write_draft(
-    data: str, given: Mapping[str, Any], *, output: Path | None, output_format: str
-) -> None:
+def write_draft(data: str, given: Mapping[str, Any], *, output: Path | None) -> None:
     """Draft a schema for a table, and print it or what was read for it."""
     from rdpkit.formats.files import write_whole  # noqa: PLC0415
     from rdpkit.mechanisms.data.tables.drafting import draft_schema  # noqa: PLC0415
@@ -32,7 +28,7 @@ def write_draft(
     text = drafted.as_toml()
     if output is not None:
         write_whole(output, text)
-    if output is None and output_format != "json":
+    if output is None and asked_format() != "json":
         click.echo(text, nl=False)
         return
     table = {
@@ -54,7 +50,7 @@ def write_draft(
         f"  rdpkit synthesize {data} --schema {output} --epsilon 1 --delta 1e-6 "
         "--adjacency replace_one -o synth.csv",
     ]
-    print_answer(output_format, table, lines)
+    print_answer(table, lines)
 
 
 TABLES = (".csv", ".parquet", ".arrow", ".feather")
@@ -63,7 +59,7 @@ TABLES = (".csv", ".parquet", ".arrow", ".feather")
 table_options = with_options(
     click.option(
         "--schema",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FILE,
         metavar="SCHEMA.toml",
         help="Of a table: what is publicly known of its columns. --draft-schema drafts one.",
     ),
@@ -115,7 +111,7 @@ table_options = with_options(
     ),
     click.option(
         "--ledger",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FILE,
         metavar="FILE",
         help="Charge this ledger before anything is released; needs --dataset. Of an experiment, "
         "nothing is saved before the release is complete.",
@@ -154,6 +150,7 @@ table_options = with_options(
 _OF_DRAFTS = ("keep", "paid", "bins")
 _OF_BOTH = ("draft_schema", "drop")
 _NEEDED = ("schema", "epsilon", "delta", "adjacency")
+_OF_RELEASES = ("epsilon", "delta", "adjacency", "rows", "accept_drafted_schema")
 
 
 def is_table(name: str | None, given: dict[str, Any]) -> bool:
@@ -170,14 +167,12 @@ def refuse_for_experiments(given: dict[str, Any]) -> None:
     refuse(given, expected=f"a table (a file that ends in {ends})", got="an experiment")
 
 
-def release_table(
-    data: str, given: dict[str, Any], *, output: Path | None, output_format: str
-) -> None:
+def release_table(data: str, given: dict[str, Any], *, output: Path | None) -> None:
     """Release a table, and print its guarantee."""
     if given["draft_schema"]:
         released = {k: v for k, v in given.items() if k not in (*_OF_DRAFTS, *_OF_BOTH)}
         refuse(released, expected="a release", got="a draft")
-        write_draft(data, given, output=output, output_format=output_format)
+        write_draft(data, given, output=output)
         return
     refuse({name: given[name] for name in _OF_DRAFTS}, expected="--draft-schema")
     missing = [name for name in _NEEDED if given[name] is None]
@@ -194,28 +189,49 @@ def release_table(
     from rdpkit.mechanisms.data.tables.schema import load_schema  # noqa: PLC0415
     from rdpkit.mechanisms.experiments.table_release import synthesize_table  # noqa: PLC0415
     from rdpkit.mechanisms.releases.files import check_file_path  # noqa: PLC0415
+    from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415
     from rdpkit.mechanisms.releases.verdict import verdict_lines  # noqa: PLC0415
 
     output = checked_output(
         output, lambda path: format_of(check_file_path(path)), data, given["schema"]
     )
-    schema = _selected(load_schema(given["schema"]), given)
-    charges = _Charges(given, output)
+    schema = load_schema(given["schema"])
+    schema = schema.select(given["columns"]) if given["columns"] else schema
+    schema = schema.drop(given["drop"]) if given["drop"] else schema
+    check_ledger(given)
+    if given["ledger"] is not None and given["accept_drafted_schema"]:
+        raise ValueError(
+            "Expected a confirmed schema with --ledger: what is not private is not charged."
+        )
+    account = None if given["ledger"] is None else Ledger(given["ledger"])
+    charges: list[int] = []
+
+    def charge(event: Event) -> None:
+        """Charge the release, or refuse it; nothing has been released yet."""
+        if account is not None:
+            with refusals_of_ledgers():
+                number = account.charge(
+                    dataset=given["dataset"],
+                    event=event,
+                    adjacency=given["adjacency"],
+                    delta=given["delta"],
+                    path=output,
+                    of_persons=given["person"] is not None,
+                )
+            charges.append(number)
+
     with work_shown() as work:
         made = synthesize_table(
             data,
             schema=schema,
-            epsilon=given["epsilon"],
-            delta=given["delta"],
-            adjacency=given["adjacency"],
-            rows=given["rows"],
-            accept_drafted_schema=given["accept_drafted_schema"],
-            before=charges.charge,
+            **{name: given[name] for name in _OF_RELEASES},
+            before=charge,
             person=person_of(given),
             progress=lambda done, total: work.show("fitting", done, total),
         )
     saved = made.save(output, dataset=given["dataset"])
-    charges.complete()
+    if account is not None:
+        account.complete(charges[-1], output.with_suffix(".json"))
     manifest = saved.manifest
     described = {
         "file": str(output),
@@ -231,7 +247,7 @@ def release_table(
         *in_columns(guarantee_rows(made.guarantee)),
         *verdict_lines(manifest.private, manifest.checks),
     ]
-    print_answer(output_format, described, lines)
+    print_answer(described, lines)
 
 
 def person_of(given: dict[str, Any]) -> tuple[str, int] | None:
@@ -239,46 +255,3 @@ def person_of(given: dict[str, Any]) -> tuple[str, int] | None:
     if (given["person"] is None) != (given["most_per_person"] is None):
         raise ValueError("Expected --person and --most-per-person together.")
     return None if given["person"] is None else (given["person"], given["most_per_person"])
-
-
-class _Charges:
-    """The ledger that pays for a release, if there is one."""
-
-    def __init__(self, given: dict[str, Any], output: Path) -> None:
-        check_ledger(given)
-        if given["ledger"] is not None and given["accept_drafted_schema"]:
-            raise ValueError(
-                "Expected a confirmed schema with --ledger: what is not private is not charged."
-            )
-        self._given, self._output = given, output
-        self._number: int | None = None
-
-    def charge(self, event: Event) -> None:
-        """Charge the release, or refuse it; nothing has been released yet."""
-        if self._given["ledger"] is None:
-            return
-        with refusals_of_ledgers():
-            self._number = self._ledger().charge(
-                dataset=self._given["dataset"],
-                event=event,
-                adjacency=self._given["adjacency"],
-                delta=self._given["delta"],
-                path=self._output,
-                of_persons=self._given["person"] is not None,
-            )
-
-    def complete(self) -> None:
-        """Say which release the charge was for."""
-        if self._number is not None:
-            self._ledger().complete(self._number, self._output.with_suffix(".json"))
-
-    def _ledger(self) -> Ledger:
-        from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415
-
-        return Ledger(self._given["ledger"])
-
-
-def _selected(schema: Schema, given: dict[str, Any]) -> Schema:
-    if given["columns"]:
-        schema = schema.select(given["columns"])
-    return schema.drop(given["drop"]) if given["drop"] else schema

@@ -163,14 +163,13 @@ def _errors_of_one_form(ctx: click.Context) -> Iterator[None]:
         raise reported(error, ctx) from error
 
 
-def _dashes(name: str) -> str:
-    """Options and names may be written with underscores."""
-    return name.replace("_", "-")
-
-
 @click.group(
     cls=Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": _dashes},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        # Options and names may be written with underscores.
+        "token_normalize_func": lambda name: name.replace("_", "-"),
+    },
 )
 @click.version_option(__version__, prog_name="rdpkit")
 @click.option(

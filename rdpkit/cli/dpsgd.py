@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +13,12 @@ from rdpkit.accountants.loss_distributions import remembered
 from rdpkit.adjacency import Adjacency
 from rdpkit.calibration import UnreachableTargetError, calibrate
 from rdpkit.cli.event_commands import EventCommand, claimed_epsilon_option, with_help
-from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, dashed
+from rdpkit.cli.option_types import ADJACENCY, FILE, INTEGER, NUMBER, NameType, dashed
 from rdpkit.cli.output import (
     OUT_OF_REACH,
     CommandError,
-    format_option,
+    answer_options,
     print_answer,
-    to_file_option,
 )
 from rdpkit.events import DPSGD
 from rdpkit.events.training.dpsgd import SAMPLINGS
@@ -61,7 +59,7 @@ _WANTED = ("noise_multiplier", "epochs", "batch_size")
 )
 @click.option(
     "--sampling",
-    type=NameType("sampling", {name: name for name in SAMPLINGS}),
+    type=NameType.of("sampling", SAMPLINGS),
     help=f"{_HELP['sampling']}  [default: poisson]",
 )
 @click.option("--max-batch-size", type=INTEGER, help=_HELP["max_batch_size"])
@@ -99,17 +97,15 @@ _WANTED = ("noise_multiplier", "epochs", "batch_size")
 @click.option(
     "--report",
     "html",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Write one page of HTML to this file, for people who do not compute; so does -o with a "
     "name that ends in .html.",
 )
-@format_option
-@partial(to_file_option, others={".html": "html"})
+@answer_options("text", "json", others={".html": "html"})
 @remembered()
 def dpsgd(
     *,
     html: Path | None,
-    output_format: str,
     comparing: bool,
     others: bool,
     delta: float | None,
@@ -129,50 +125,41 @@ def dpsgd(
     assumed = _assumed(delta, adjacency, given)
     delta = usual_delta(given["dataset_size"]) if delta is None else delta
     relation = Adjacency(adjacency or Adjacency.ADD_OR_REMOVE_ONE)
-    name = "--claimed-epsilon"
-    claim = None if claimed_epsilon is None else claimed_number(name, claimed_epsilon)
+    claim = None
+    if claimed_epsilon is not None:
+        claim = claimed_number("--claimed-epsilon", claimed_epsilon)
     settings = {name: value for name, value in given.items() if value is not None}
-    found = ""
     if target is None:
         _check_given(settings)
-        event = DPSGD(**settings)
+        event, found = DPSGD(**settings), ""
     else:
-        try:
-            event, found = _search(settings, target, delta, relation)
-        except UnreachableTargetError as error:
-            raise CommandError(str(error), status=OUT_OF_REACH) from None
+        event, found = _search(settings, target, delta, relation)
     report = training_report(event, delta=delta, adjacency=relation)
-    verdict = None
+    verdict, judged, said = None, "", None
     if claim is not None:
-        verdict = soundness_of(float(claim), upper=report.upper, lower=report.lower).value
-    rows: tuple[SamplingBounds, ...] = ()
+        said = float(claim)
+        verdict = soundness_of(said, upper=report.upper, lower=report.lower).value
+        judged = _judged(report, verdict, claim)
+    table = {**report.as_dict(), "assumed": assumed, "found": found or None, "verdict": verdict}
+    table["warnings"] = _warnings(event, delta)
+    lines = _text(report, found, assumed, judged, said)
     if comparing:
         # Under zero-out nothing but one gradient changes, so that all ways can be compared.
-        rows = compare_sampling(
-            event,
-            delta=delta,
-            adjacency=adjacency or Adjacency.ZERO_OUT,
-            claimed=None if claim is None else float(claim),
-        )
-    printed: list[OtherEpsilon] = []
+        relation = Adjacency(adjacency or Adjacency.ZERO_OUT)
+        rows = compare_sampling(event, delta=delta, adjacency=relation, claimed=said)
+        table["samplings"] = [row.as_dict() for row in rows]
+        lines += _comparison(rows, claim)
     if others:
         # Imported here because few ask for other libraries.
         from rdpkit.interop.other_accountants import other_accountants  # noqa: PLC0415
 
         printed = other_accountants(event, delta=delta)
-    if html is not None:
-        write_whole(html, _page(report, assumed, verdict, claim))
-        click.echo(f"wrote {printable(str(html))}", err=True)
-    table = {**report.as_dict(), "assumed": assumed, "found": found or None, "verdict": verdict}
-    table["warnings"] = _warnings(event, delta)
-    lines = _text(report, found, assumed, verdict, claim)
-    if rows:
-        table["samplings"] = [row.as_dict() for row in rows]
-        lines += _comparison(rows, claim)
-    if others:
         table["other_accountants"] = [one.as_dict() for one in printed]
         lines += _other_accountants(printed, delta)
-    print_answer(output_format, table, lines)
+    if html is not None:
+        write_whole(html, _page(report, assumed, judged))
+        click.echo(f"wrote {printable(str(html))}", err=True)
+    print_answer(table, lines)
     if verdict == "refuted":
         click.get_current_context().exit(OUT_OF_REACH)
 
@@ -213,23 +200,21 @@ def _unit(event: DPSGD) -> str:
 
 
 def _check_given(settings: dict[str, Any]) -> None:
-    for name in ("noise_multiplier", "batch_size"):
-        if name not in settings:
-            raise click.UsageError(
-                f"Missing option '--{dashed(name)}'. To find it, give '--target-epsilon'."
-            )
-    if "epochs" not in settings and "steps" not in settings:
-        raise click.UsageError(
-            "Missing option '--epochs' or '--steps'. To find the steps, give '--target-epsilon'."
-        )
+    needed = {
+        ("noise_multiplier",): "'--noise-multiplier'. To find it",
+        ("batch_size",): "'--batch-size'. To find it",
+        ("epochs", "steps"): "'--epochs' or '--steps'. To find the steps",
+    }
+    for names, words in needed.items():
+        if not any(name in settings for name in names):
+            raise click.UsageError(f"Missing option {words}, give '--target-epsilon'.")
 
 
 def _search(
     settings: dict[str, Any], target: float, delta: float, adjacency: Adjacency
 ) -> tuple[DPSGD, str]:
     """The event whose missing setting meets the target, and the name of that setting."""
-    timed = "epochs" in settings or "steps" in settings
-    present = {**settings, "epochs": True} if timed else settings
+    present = {"epochs" if name == "steps" else name for name in settings}
     missing = [name for name in _WANTED if name not in present]
     if len(missing) != 1:
         raise click.UsageError(
@@ -239,13 +224,12 @@ def _search(
     wanted = {"epochs": "steps"}.get(missing[0], missing[0])
     if wanted == "batch_size" and "epochs" in settings:
         return _largest_batch(settings, target, delta, adjacency), wanted
-    found = calibrate(
-        DPSGD(**{**settings, wanted: 1}),
-        target_epsilon=target,
-        delta=delta,
-        adjacency=adjacency,
-        parameter=wanted,
-    )
+    question: dict[str, Any] = {"delta": delta, "adjacency": adjacency}
+    try:
+        event = DPSGD(**{**settings, wanted: 1})
+        found = calibrate(event, parameter=wanted, target_epsilon=target, **question)
+    except UnreachableTargetError as error:
+        raise CommandError(str(error), status=OUT_OF_REACH) from None
     assert isinstance(found.event, DPSGD)
     return found.event, wanted
 
@@ -281,47 +265,42 @@ _VERDICTS = {
 
 
 def _text(
-    report: TrainingReport,
-    found: str,
-    assumed: list[str],
-    verdict: str | None,
-    claim: Decimal | None,
+    report: TrainingReport, found: str, assumed: list[str], judged: str, said: float | None
 ) -> list[str]:
     event, upper = report.event, report.upper
-    lines = [*_settings(event, found), ""]
-    if verdict is not None and claim is not None:
-        lines += _entry("claim", _judged(report, verdict, claim))
-    said = math.nan if claim is None else float(claim)
-    if verdict == "sound":
+    said = math.nan if said is None else said
+    if judged.endswith(_VERDICTS["sound"]):
         said = max(said, upper.epsilon)  # A claim may be proven to within a rounding.
-    lines += _entry(
-        "epsilon",
-        f"<= {_shown(upper, said)} at delta = {as_given(upper.delta)} (certified upper "
-        f"bound, {upper.adjacency.dashed})",
-    )
-    if report.lower is None:
-        lines += _entry("attained", "no lower bound is known")
-    else:
-        lines += _entry(
-            "attained",
-            f">= {_shown(report.lower, said)} by two neighbouring data sets (lower bound)",
-        )
+    attained = "no lower bound is known"
+    if report.lower is not None:
+        attained = f">= {_shown(report.lower, said)} by two neighbouring data sets (lower bound)"
     mu, regret = rounded_up(report.gdp.mu), rounded_up(report.gdp.regret.upper)
-    proven = "no mu is proven" if mu == "inf" else f"mu <= {mu}, with regret {regret}"
-    lines += _entry("Gaussian DP", proven)
-    lines += _entry(
-        "attacks",
-        f"advantage <= {rounded_up(report.advantage.upper)}; true positive rate <= "
-        f"{rounded_up(report.tpr.upper)} at a false positive rate of 0.01",
-    )
-    lines += _entry("in words", _in_words(report))
-    lines.append("")
-    for text in _warnings(event, upper.delta):
-        lines += _entry("warning", text)
-    for text in assumed:
-        lines += _entry("assumed", text)
-    for text in upper.assumptions:
-        lines += _entry("assumes", text)
+    rows = [
+        *_settings(event, found),
+        ("", ""),
+        *([("claim", judged)] if judged else []),
+        (
+            "epsilon",
+            f"<= {_shown(upper, said)} at delta = {as_given(upper.delta)} (certified upper "
+            f"bound, {upper.adjacency.dashed})",
+        ),
+        ("attained", attained),
+        (
+            "Gaussian DP",
+            "no mu is proven" if mu == "inf" else f"mu <= {mu}, with regret {regret}",
+        ),
+        (
+            "attacks",
+            f"advantage <= {rounded_up(report.advantage.upper)}; true positive rate <= "
+            f"{rounded_up(report.tpr.upper)} at a false positive rate of 0.01",
+        ),
+        ("in words", _in_words(report)),
+        ("", ""),
+        *(("warning", text) for text in _warnings(event, upper.delta)),
+        *(("assumed", text) for text in assumed),
+        *(("assumes", text) for text in upper.assumptions),
+    ]
+    lines = [line for row in rows for line in entry(*row, _WIDTH) or [""]]
     for name, text in report.lines.items():
         lines += ["", f"{name}:", *(f"    {line}" for line in text.splitlines())]
     return lines
@@ -342,18 +321,15 @@ def _in_words(report: TrainingReport) -> str:
     )
 
 
-def _page(
-    report: TrainingReport, assumed: list[str], verdict: str | None, claim: Decimal | None
-) -> str:
+def _page(report: TrainingReport, assumed: list[str], judged: str) -> str:
     """One page of HTML, in the words of the screen."""
     upper = report.upper
     answer = [
+        *([f"Claim: {judged}."] if judged else []),
         f"Proven: {_in_words(report)}.",
         f"That is epsilon <= {_shown(upper)} at delta = {as_given(upper.delta)}, "
         f"{upper.adjacency.dashed}.",
     ]
-    if verdict is not None and claim is not None:
-        answer.insert(0, f"Claim: {_judged(report, verdict, claim)}.")
     attained = "No lower bound is known."
     if report.lower is not None:
         attained = (
@@ -405,7 +381,7 @@ def _other_accountants(printed: list[OtherEpsilon], delta: float) -> list[str]:
     return lines
 
 
-def _settings(event: DPSGD, found: str) -> list[str]:
+def _settings(event: DPSGD, found: str) -> list[tuple[str, str]]:
     batch = f"batches of {event.logical_batch}"
     if event.accumulation_steps > 1:
         batch += f" ({event.accumulation_steps} times {event.batch_size})"
@@ -414,19 +390,15 @@ def _settings(event: DPSGD, found: str) -> list[str]:
         length = _epochs(event.epochs)
     noise = f"noise multiplier {event.noise_multiplier!r}"
     about = f"{how_many(event.dataset_size, 'example')}, {batch}, {length}, {noise}"
-    lines = _entry("DP-SGD", f"{about}, sampling {event.sampling}")
-    lines += _entry(
-        "",
+    updates = (
         f"{how_many(event.updates, 'noisy update')}; an example is in one with probability "
-        f"{event.sampling_probability:.4g}; "
-        f"{_epochs(event.updates * event.sampling_probability)}",
+        f"{event.sampling_probability:.4g}; {_epochs(event.updates * event.sampling_probability)}"
     )
-    if found:
-        lines += _entry(
-            "found",
-            f"{dashed(found)} = {getattr(event, found)!r}, the end of what meets the target",
-        )
-    return lines
+    rows = [("DP-SGD", f"{about}, sampling {event.sampling}"), ("", updates)]
+    if not found:
+        return rows
+    value = f"{dashed(found)} = {getattr(event, found)!r}"
+    return [*rows, ("found", f"{value}, the end of what meets the target")]
 
 
 def _epochs(number: float) -> str:
@@ -437,8 +409,3 @@ def _shown(guarantee: Guarantee, said: float = math.nan) -> str:
     """The epsilon, with as many digits as show on which side of a claim it is."""
     how = rounded_down if guarantee.kind.value == "lower" else rounded_up
     return beside(said, guarantee.epsilon, lambda digits: how(guarantee.epsilon, digits), 4)
-
-
-def _entry(name: str, text: str) -> list[str]:
-    """A name and a text, wrapped."""
-    return entry(name, text, _WIDTH)

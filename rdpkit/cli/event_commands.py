@@ -7,7 +7,7 @@ import inspect
 import re
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -19,12 +19,12 @@ from rdpkit.cli.option_types import (
     ADJACENCY,
     INTEGER,
     NUMBER,
-    ListType,
     NameType,
     UnknownName,
     bounds_of_event,
     completions,
     dashed,
+    list_of,
     names_of,
     option_name,
     parameter_name,
@@ -39,16 +39,14 @@ from rdpkit.events import (
 )
 from rdpkit.formats.tables import mechanism_name, read_event
 
+WITH_OPTIONS = tuple(
+    name
+    for name, event_type in MECHANISMS.items()
+    if all(parameter.kind not in ("event", "events") for parameter in parameters_of(event_type))
+)
+"""The mechanisms that options can describe; one that is made of other events needs a file."""
 
-def _has_options(event_type: type[Event]) -> bool:
-    """Whether options can describe an event; one that is made of other events needs a file."""
-    return all(parameter.kind not in ("event", "events") for parameter in parameters_of(event_type))
-
-
-WITH_OPTIONS = tuple(name for name, event_type in MECHANISMS.items() if _has_options(event_type))
-"""The mechanisms that options can describe, as the library spells them."""
-
-MECHANISM = NameType("mechanism", {name: name for name in WITH_OPTIONS})
+MECHANISM = NameType.of("mechanism", WITH_OPTIONS)
 """The type of an argument that names one of them."""
 
 
@@ -78,9 +76,9 @@ def _option(parameter: Parameter, text: str, required: bool) -> click.Option:
     types: dict[str, Any] = {
         "integer": INTEGER,
         "number": NUMBER,
-        "integers": ListType(int, one_for_all=parameter.one_for_all),
-        "numbers": ListType(float),
-        "choice": NameType(parameter.name, {choice: choice for choice in parameter.choices}),
+        "integers": list_of(int, one_for_all=parameter.one_for_all),
+        "numbers": list_of(float),
+        "choice": NameType.of(parameter.name, parameter.choices),
     }
     name = "--" + dashed(option_name(parameter.name))
     if parameter.kind == "flag":
@@ -100,12 +98,6 @@ adjacency_option = click.option(
     help="When two data sets are neighbours; there is no default. "
     f"{'. '.join(f'{dashed(one.value)}: {MEANINGS[one]}' for one in Adjacency)}. In short "
     "add-remove and replace.",
-)
-
-count_option = click.option(
-    "--count",
-    type=INTEGER,
-    help="How many times the event is released on the same data.  [default: 1]",
 )
 
 claimed_epsilon_option = click.option(
@@ -167,29 +159,12 @@ _HEADING = re.compile(r"^(\S[^\n]*)\n-{3,}[ ]*$", re.MULTILINE)
 _ROLE = re.compile(r":[\w:]+:`~?([^`]*)`")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Description:
-    """What a docstring says."""
-
-    paragraphs: tuple[str, ...]
-    """The text before the first section; the first paragraph is the summary."""
-    examples: str  # The section of that name, as it stands
-
-    @property
-    def summary(self) -> str:
-        """The first sentence."""
-        return first_sentence(self.paragraphs[0]) if self.paragraphs else ""
-
-
-def described(documented: object) -> Description:
-    """What the docstring of a class or a function says; sections that are missing are empty."""
-    text = inspect.getdoc(documented) or ""
-    pieces = _HEADING.split(text)
-    sections = dict(zip(pieces[1::2], pieces[2::2], strict=True))
-    return Description(
-        paragraphs=tuple(map(plain, filter(None, re.split(r"\n\s*\n", pieces[0].strip())))),
-        examples=sections.get("Examples", "").strip(),
-    )
+def described(documented: object) -> tuple[list[str], str]:
+    """The paragraphs before the first section of a docstring, and the section of examples."""
+    first, *pieces = _HEADING.split(inspect.getdoc(documented) or "")
+    sections = dict(zip(pieces[::2], pieces[1::2], strict=True))
+    paragraphs = [plain(text) for text in re.split(r"\n\s*\n", first.strip()) if text]
+    return paragraphs, sections.get("Examples", "").strip()
 
 
 def plain(text: str) -> str:
@@ -197,18 +172,13 @@ def plain(text: str) -> str:
     return " ".join(_ROLE.sub(r"\1", text).replace("``", "").split())
 
 
-def first_sentence(text: str) -> str:
-    """The text up to the first full stop that ends a sentence."""
-    return re.split(r"(?<=\.)\s+(?=[A-Z])", text.strip(), maxsplit=1)[0]
-
-
 def example_values(
-    description: Description,  # Of the class
+    examples: str,  # In the docstring of the class
     # The name of the class. Its arguments are used if all are named and written as literals.
     constructor: str,
 ) -> dict[str, object] | None:
     """The arguments of the first call of a constructor in the examples; None if there is none."""
-    lines = (line[4:] for line in description.examples.splitlines() if line[:4] in (">>> ", "... "))
+    lines = (line[4:] for line in examples.splitlines() if line[:4] in (">>> ", "... "))
     try:
         tree = ast.parse("\n".join(lines))
     except SyntaxError:
@@ -216,12 +186,9 @@ def example_values(
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or node.args or not node.keywords:
             continue
-        if ast.unparse(node.func).rpartition(".")[2] != constructor:
-            continue
-        try:
-            return {str(word.arg): ast.literal_eval(word.value) for word in node.keywords}
-        except ValueError:
-            continue
+        if ast.unparse(node.func).rpartition(".")[2] == constructor:
+            with suppress(ValueError):
+                return {str(word.arg): ast.literal_eval(word.value) for word in node.keywords}
     return None
 
 
@@ -260,12 +227,11 @@ _OTHER_NAMES = {
 }
 
 
-def options_of(function: Callable[..., Any]) -> list[click.Option]:
-    """The options that a function is decorated with, in the order of help."""
-    return list(reversed(getattr(function, "__click_params__", [])))
-
-
-_COUNT = options_of(count_option(lambda: None))
+_COUNT = click.Option(
+    ["--count"],
+    type=INTEGER,
+    help="How many times the event is released on the same data.  [default: 1]",
+)
 
 
 def made_of_events(name: str) -> str:
@@ -322,7 +288,8 @@ class EventCommands(click.Group):
         self._event_options = event_options
         self._counted = counted
         self._file_options = file_options
-        self._shared_options = options_of(run)
+        # In the order of help; decorators are applied from below.
+        self._shared_options = list(reversed(getattr(run, "__click_params__", [])))
         self._run = run
         self._refusal = refusal
         self._example = example
@@ -335,7 +302,7 @@ class EventCommands(click.Group):
         """The command for a mechanism or a file."""
         if cmd_name.endswith(".toml"):
             text = f"The event that {cmd_name} describes."
-            return self._command(cmd_name, self._with_count([]), self._file_options, text)
+            return self._command(cmd_name, self._with_count([]), self._file_options, text, text)
         name = mechanism_name(cmd_name)
         if name not in MECHANISMS:
             return None
@@ -344,9 +311,10 @@ class EventCommands(click.Group):
                 return None
             raise click.UsageError(self._refusal(name))
         own = self._with_count(self._event_options(MECHANISMS[name]))
-        description = described(MECHANISMS[name])
-        text = "\n\n".join(description.paragraphs) + self._example_of(name, description, ctx)
-        return self._command(name, own, (), text, description.summary)
+        paragraphs, examples = described(MECHANISMS[name])
+        text = "\n\n".join(paragraphs) + self._example_of(name, examples, ctx)
+        summary = re.split(r"(?<=\.)\s+(?=[A-Z])", paragraphs[0], maxsplit=1)[0]
+        return self._command(dashed(name), own, (), text, summary)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -368,7 +336,7 @@ class EventCommands(click.Group):
 
     def _with_count(self, options: list[click.Option]) -> list[click.Option]:
         named = any(option.name == COUNT for option in options)
-        return options if named or not self._counted else [*options, *_COUNT]
+        return options if named or not self._counted else [*options, _COUNT]
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Mechanisms, and files and folders whose names begin so."""
@@ -379,12 +347,13 @@ class EventCommands(click.Group):
 
     def _command(
         self,
-        source: str,
+        name: str,
         own: list[click.Option],
         of_files: Sequence[click.Option],
         text: str,
-        summary: str = "",
+        summary: str,
     ) -> click.Command:
+        source = name if name.endswith(".toml") else mechanism_name(name)
         names = {option.name for option in own}
 
         def callback(**values: Any) -> None:
@@ -393,16 +362,16 @@ class EventCommands(click.Group):
             self._run(source, given, **values)
 
         return EventCommand(
-            dashed(source) if source in MECHANISMS else source,
+            name,
             callback=callback,
             params=[*own, *of_files, *self._shared_options],
             help=text,
-            short_help=summary or text,
+            short_help=summary,
         )
 
-    def _example_of(self, name: str, description: Description, ctx: click.Context) -> str:
+    def _example_of(self, name: str, examples: str, ctx: click.Context) -> str:
         """A command line made of the example in the docstring; empty if there is none."""
-        values = example_values(description, MECHANISMS[name].__name__)
+        values = example_values(examples, MECHANISMS[name].__name__)
         if values is None:
             return ""
         words = [f"{ctx.command_path} {dashed(name)}"]
@@ -428,15 +397,14 @@ def about_one_event(
 ) -> Callable[[Callable[..., None]], EventCommands]:
     """The decorator, above all others, of what a command about one event runs; as in click."""
 
+    def completed(event_type: type[Event]) -> list[str]:
+        return [example_adjacency(event_type), *example]
+
     def made(run: Callable[..., None]) -> EventCommands:
-        of_run = {"name": run.__name__, "help": inspect.getdoc(run)}
-        return kind(run, **{**of_run, "example": _with_neighbours(example), **rest})
+        usual = {"name": run.__name__, "help": inspect.getdoc(run), "example": completed}
+        return kind(run, **{**usual, **rest})
 
     return made
-
-
-def _with_neighbours(example: tuple[str, ...]) -> Callable[[type[Event]], list[str]]:
-    return lambda event_type: [example_adjacency(event_type), *example]
 
 
 def example_adjacency(event_type: type[Event]) -> str:

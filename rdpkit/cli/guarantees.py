@@ -21,13 +21,12 @@ from rdpkit.cli.event_commands import (
     delta_option,
     event_of,
 )
-from rdpkit.cli.option_types import NUMBER, ListType
+from rdpkit.cli.option_types import FILE, NUMBER, list_of
 from rdpkit.cli.output import (
     OUT_OF_REACH,
-    format_choice,
-    format_option,
+    answer_options,
+    asked_format,
     print_answer,
-    to_file_option,
 )
 from rdpkit.formats.columns import as_csv, as_tex
 from rdpkit.formats.numbers import as_given
@@ -39,17 +38,7 @@ from rdpkit.tradeoffs.curve import tradeoff as curve_of
 from rdpkit.tradeoffs.gaussian import GaussianDP, gdp_of_curve
 
 if TYPE_CHECKING:
-    from rdpkit.events import Event
     from rdpkit.pairs.claim_check import ClaimCheck
-
-
-def checked_claim(event: Event, claimed: str, *, delta: float, adjacency: str) -> ClaimCheck:
-    """The verdict on the number of ``--claimed-epsilon``."""
-    # Imported here because most questions are about no claim.
-    from rdpkit.pairs.claim_check import check, claimed_number  # noqa: PLC0415
-
-    number = claimed_number("--claimed-epsilon", claimed)
-    return check(event, epsilon=number, delta=delta, adjacency=adjacency)
 
 
 def claim_lines(claim: ClaimCheck) -> list[str]:
@@ -84,17 +73,14 @@ _lower_option = click.option(
 @bound_option(_BOUND)
 @conversion_option()
 @_lower_option
-@format_option
-@to_file_option
-def delta(
-    source: str, given: dict[str, Any], *, adjacency: str, output_format: str, **values: Any
-) -> None:
+@answer_options("text", "json")
+def delta(source: str, given: dict[str, Any], *, adjacency: str, **values: Any) -> None:
     """The delta of an event at a given epsilon.
 
     EVENT is a mechanism, or a TOML file that describes one.
     """
     found = analysis.delta(event_of(source, given, adjacency), adjacency=adjacency, **values)
-    print_answer(output_format, found.as_dict(), in_columns(guarantee_rows(found)))
+    print_answer(found.as_dict(), in_columns(guarantee_rows(found)))
 
 
 _ALL = "all"
@@ -107,8 +93,7 @@ _ALL = "all"
 @conversion_option()
 @_lower_option
 @claimed_epsilon_option
-@format_choice("text", "json", "csv", "tex")
-@to_file_option
+@answer_options("text", "json", "csv", "tex")
 def epsilon(
     source: str,
     given: dict[str, Any],
@@ -116,7 +101,6 @@ def epsilon(
     adjacency: str,
     delta: float,
     bound: str,
-    output_format: str,
     claimed_epsilon: str | None,
     **values: Any,
 ) -> None:
@@ -137,21 +121,23 @@ def epsilon(
         found = list(analysis.compare(event, delta=delta, adjacency=adjacency))
     claim = None
     if claimed_epsilon is not None:
-        claim = checked_claim(event, claimed_epsilon, delta=delta, adjacency=adjacency)
-    if output_format in ("text", "json"):
-        tables = [one.as_dict() for one in found]
-        table: dict[str, Any] = {"bounds": tables} if bound == _ALL else tables[0]
-        lines = _table_lines(found) if bound == _ALL else in_columns(guarantee_rows(found[0]))
-        if claim is not None:
-            table, lines = {**table, "claim": claim.as_dict()}, [*lines, "", *claim_lines(claim)]
-        print_answer(output_format, table, lines)
-    else:
-        rows = list(map(_row, found))
-        columns = {name: [row[name] for row in rows] for name in rows[0]}
-        shown = as_csv(columns) if output_format == "csv" else as_tex(columns, "llrrlrll")
-        click.echo(shown, nl=False)
-        if claim is not None:
-            click.echo("\n".join(claim_lines(claim)), err=True)
+        # Imported here because most questions are about no claim.
+        from rdpkit.pairs.claim_check import check, claimed_number  # noqa: PLC0415
+
+        number = claimed_number("--claimed-epsilon", claimed_epsilon)
+        claim = check(event, epsilon=number, delta=delta, adjacency=adjacency)
+    tables = [one.as_dict() for one in found]
+    table: dict[str, Any] = {"bounds": tables} if bound == _ALL else tables[0]
+    lines = _table_lines(found) if bound == _ALL else in_columns(guarantee_rows(found[0]))
+    rows = list(map(_row, found))
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    if claim is not None:
+        table, lines = {**table, "claim": claim.as_dict()}, [*lines, "", *claim_lines(claim)]
+    print_answer(
+        table, lines, csv=partial(as_csv, columns), tex=partial(as_tex, columns, "llrrlrll")
+    )
+    if claim is not None and asked_format() in ("csv", "tex"):
+        click.echo("\n".join(claim_lines(claim)), err=True)
     if claim is not None and claim.soundness == "refuted":
         click.get_current_context().exit(OUT_OF_REACH)
 
@@ -194,7 +180,7 @@ _RATES = ",".join(f"{rate:g}" for rate in RATES)
 @adjacency_option
 @click.option(
     "--fpr",
-    type=ListType(float),
+    type=list_of(float),
     help=f"False positive rates in [0, 1], for example 0.01,0.1.  [default: {_RATES}]",
 )
 @click.option(
@@ -205,13 +191,12 @@ _RATES = ",".join(f"{rate:g}" for rate in RATES)
 )
 @click.option(
     "--plot",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="Draw the curve to this file, SVG, PNG or PDF by its suffix, as -o does with "
     "such a name. Needs matplotlib.",
 )
-@format_choice("text", "json", "csv", "tex")
-@partial(to_file_option, others=dict.fromkeys(_DRAWN, "plot"))
+@answer_options("text", "json", "csv", "tex", others=dict.fromkeys(_DRAWN, "plot"))
 def tradeoff(
     source: str,
     given: dict[str, Any],
@@ -220,7 +205,6 @@ def tradeoff(
     fpr: list[float] | None,
     smallest_delta: float | None,
     plot: Path | None,
-    output_format: str,
 ) -> None:
     """What any attack on one record achieves at most.
 
@@ -239,12 +223,12 @@ def tradeoff(
         from rdpkit.tradeoffs.drawing import save  # noqa: PLC0415 - it needs an optional library
 
         save(found, plot)
-    if output_format == "csv":
-        click.echo(as_csv(_columns(table, repr, repr)), nl=False)
-    elif output_format == "tex":
-        click.echo(as_tex(_columns(table, rounded_down, rounded_up), "rrrrr"), nl=False)
-    else:
-        print_answer(output_format, table, _curve_lines(found, table, mu))
+    print_answer(
+        table,
+        _curve_lines(found, table, mu),
+        csv=lambda: as_csv(_columns(table, repr, repr)),
+        tex=lambda: as_tex(_columns(table, rounded_down, rounded_up), "rrrrr"),
+    )
 
 
 def _columns(

@@ -34,24 +34,21 @@ from rdpkit.cli.event_commands import (
 )
 from rdpkit.cli.option_types import (
     NUMBER,
-    ListType,
     NameType,
     dashed,
+    list_of,
     names_of,
     parameters_of_event,
 )
 from rdpkit.cli.output import (
     OUT_OF_REACH,
     CommandError,
-    format_choice,
-    format_option,
+    answer_options,
     print_answer,
-    to_file_option,
     with_options,
 )
 from rdpkit.cli.progress import work_shown
 from rdpkit.events import MECHANISMS, Event, Parameter, parameters_of
-from rdpkit.events.mixing import Mixing
 from rdpkit.formats.screen import aligned
 from rdpkit.formats.tables import event_from_table, event_in_file, mechanism_name, read_toml
 from rdpkit.formats.text import guarantee_rows, in_columns, rounded_down, rounded_up
@@ -112,14 +109,21 @@ def _fitting(parameter: Parameter, table: Mapping[str, Any]) -> Any:
     return _FITTING.get(parameter.name, _FITTING_KIND.get(parameter.kind))
 
 
-def check_nothing_missing(mechanism: str, given: Mapping[str, Any]) -> None:
-    """Check that options gave everything that a mechanism requires.
+def _table(source: str, given: Mapping[str, Any], adjacency: str) -> dict[str, Any]:
+    """The table of an event, which options or a file describe, perhaps not all of it."""
+    if source in MECHANISMS:
+        return {"mechanism": source, **with_adjacency(source, given, adjacency)}
+    return read_toml(source)
 
-    Raises click.UsageError if not; the message names the first option that is missing.
-    """
-    for parameter in parameters_of(MECHANISMS[mechanism]):
-        if parameter.required and parameter.name not in given:
-            raise click.UsageError(f"Missing option '--{parameter.name.replace('_', '-')}'.")
+
+def _event(source: str, table: Mapping[str, Any]) -> Event:
+    """The event of a table; the first option that is missing is named."""
+    if source not in MECHANISMS:
+        return event_in_file(source, table)
+    for parameter in parameters_of(MECHANISMS[source]):
+        if parameter.required and parameter.name not in table:
+            raise click.UsageError(f"Missing option '--{dashed(parameter.name)}'.")
+    return event_from_table(table)
 
 
 def _parameters(
@@ -128,25 +132,22 @@ def _parameters(
     """One name, several, names with their share of a ratio, or None to find it out."""
     if not value:
         return None
+    given = ",".join(value)
     # Options have dashes, so names may be written with them, but not shares: 1e-3.
-    items = [
-        name.strip().replace("-", "_") + equals + share
-        for text in value
-        for name, equals, share in (item.partition("=") for item in text.split(","))
-    ]
-    stated = [item.partition("=") for item in items if "=" in item]
-    if not all(items) or (stated and len(stated) < len(items)):
+    parts = (item.partition("=") for item in given.split(","))
+    items = [(name.strip().replace("-", "_"), sign, share) for name, sign, share in parts]
+    names, signs, shares = zip(*items, strict=True)
+    if len(set(signs)) > 1 or not all(map(any, items)):
         raise click.BadParameter(
-            f"{','.join(value)!r} is not NAME, NAME,NAME (in the event's ratio) or "
-            "NAME=SHARE,NAME=SHARE"
+            f"{given!r} is not NAME, NAME,NAME (in the event's ratio) or NAME=SHARE,NAME=SHARE"
         )
-    if not stated:
-        return items[0] if len(items) == 1 else tuple(items)
+    if "" in signs:
+        return names[0] if len(names) == 1 else names
     try:
-        return {name: float(share) for name, _, share in stated}
+        return dict(zip(names, map(float, shares), strict=True))
     except ValueError:
         raise click.BadParameter(
-            f"{','.join(value)!r} is not a ratio like feature_noise=1,label_noise=2"
+            f"{given!r} is not a ratio like feature_noise=1,label_noise=2"
         ) from None
 
 
@@ -159,22 +160,18 @@ def _calibrated_event(
     def wanted(path: str) -> bool:
         return any(stands_for(name, path) for name in names)
 
-    if source not in MECHANISMS:
-        found = event_in_file(source, with_placeholders(read_toml(source), wanted))
-        return repeated(found, given.get(COUNT))
-    _check_names(source, names)
-    count = given.pop("count", None)
-    table = {"mechanism": source, **with_adjacency(source, given, adjacency)}
-    # A tuple of names asks for the ratio of the values that were given, so none may be left out.
-    if not isinstance(searched, tuple):
+    count = given.pop(COUNT, None)
+    if source in MECHANISMS:
+        _check_names(source, names)
+        count = 1 if count is None and wanted(COUNT) else count
+    table = _table(source, given, adjacency)
+    # Several names of options ask for the ratio of their values, so none may be left out.
+    if source not in MECHANISMS or not isinstance(searched, tuple):
         table = with_placeholders(table, wanted)
-    check_nothing_missing(source, table)
-    if count is None and not wanted("count"):
-        return event_from_table(table)
-    return event_from_table({"mechanism": "repeated", "event": table, "count": count or 1})
+    return repeated(_event(source, table), count)
 
 
-def _left_out(source: str, given: Mapping[str, Any]) -> str:
+def _left_out(source: str, given: Mapping[str, Any], adjacency: str) -> str:
     """The parameter to choose where none is named: the one that was left out."""
     found: list[str] = []
 
@@ -183,8 +180,7 @@ def _left_out(source: str, given: Mapping[str, Any]) -> str:
             found.append(path)
         return False
 
-    table = {"mechanism": source, **given} if source in MECHANISMS else read_toml(source)
-    with_placeholders(table, note)
+    with_placeholders(_table(source, given, adjacency), note)
     if len(found) == 1:
         return found[0]
     names = [f"--{dashed(name)}" for name in found] if source in MECHANISMS else found
@@ -196,7 +192,7 @@ def _left_out(source: str, given: Mapping[str, Any]) -> str:
 
 def _check_names(mechanism: str, names: list[str]) -> None:
     """Say at once that a name is unknown, not that the option of another parameter is missing."""
-    known = [*(parameter.name for parameter in parameters_of(MECHANISMS[mechanism])), "count"]
+    known = [*(parameter.name for parameter in parameters_of(MECHANISMS[mechanism])), COUNT]
     for name in names:
         if "." not in name and not any(stands_for(name, one) for one in known):
             raise no_such("parameter", name, known)
@@ -288,15 +284,13 @@ def _example(event_type: type[Event]) -> list[str]:
     help="Which size to choose for a sample whose mean is released, because several may "
     "meet the target.  [default: smallest]",
 )
-@format_option
-@to_file_option
+@answer_options("text", "json")
 def calibrate(
     source: str,
     given: dict[str, Any],
     *,
     adjacency: str,
     parameter: str | tuple[str, ...] | dict[str, float] | None,
-    output_format: str,
     **question: Any,
 ) -> None:
     """The value of a parameter that meets a target, with a certificate.
@@ -306,51 +300,39 @@ def calibrate(
 
     Exit status: 0 fine, 1 the target is out of reach, 2 bad usage or bad input.
     """
-    attacks = {name: question.pop(name) for name in _ATTACKS}
-    of_attacks = any(attacks[name] is not None for name in _ATTACKS)
-    _check_question(question, attacks if of_attacks else {})
+    asked = {name: question.pop(name) for name in _ATTACKS}
+    attacks = {name: value for name, value in asked.items() if value is not None}
+    _check_question(question, attacks)
     if parameter is None:
-        parameter = _left_out(source, given)
+        parameter = _left_out(source, given, adjacency)
     event = _calibrated_event(source, given, searched=parameter, adjacency=adjacency)
     found: Calibration | AttackCalibration
     try:
-        if of_attacks:
-            tolerance = question["tolerance"]
-            rest = {} if tolerance is None else {"tolerance": tolerance}
-            found = calibrate_attack(
-                event, parameter=parameter, adjacency=adjacency, **attacks, **rest
-            )
+        if attacks:
+            if question["tolerance"] is not None:
+                attacks["tolerance"] = question["tolerance"]
+            found = calibrate_attack(event, parameter=parameter, adjacency=adjacency, **attacks)
         else:
             found = find_value(event, parameter=parameter, adjacency=adjacency, **question)
     except CalibrationError as error:
         raise CommandError(str(error), status=OUT_OF_REACH) from None
     width = max(10, *map(len, found.values))
-    print_answer(output_format, found.as_dict(), in_columns(_rows(found), width))
+    print_answer(found.as_dict(), in_columns(_rows(found), width))
 
 
 def _check_question(question: dict[str, Any], attacks: dict[str, Any]) -> None:
     """Either an epsilon and a delta, or a target of attacks, which neither goes with."""
-    for name in ("target_epsilon", "delta"):
-        if not attacks and question[name] is None:
+    needed = ("target_epsilon", "delta")
+    for name in (*needed, "conversion", "prefer"):
+        if attacks and question[name] is not None:
+            why = ": an attack has neither" if name in needed else ""
+            one = dashed(next(iter(attacks)))
+            raise click.UsageError(f"Expected --{one} without --{dashed(name)}{why}.")
+        if not attacks and name in needed and question[name] is None:
             raise click.UsageError(f"Missing option '--{dashed(name)}'.")
-    others = ("target_epsilon", "delta", "conversion", "prefer")
-    mixed = [name for name in others if attacks and question[name] is not None]
-    if mixed:
-        named = [f"--{dashed(name)}" for name, value in attacks.items() if value is not None]
-        raise click.UsageError(
-            f"Expected {named[0]} without --{dashed(mixed[0])}: an attack has neither."
-            if mixed[0] in others[:2]
-            else f"Expected {named[0]} without --{dashed(mixed[0])}."
-        )
 
 
 _PLANNED = [name for name, kind in MECHANISMS.items() if kind.mixing is not None]
-
-
-def _chosen(mixing: Mixing) -> set[str]:
-    """What a plan chooses, and a description may leave out."""
-    names = {mixing.mixed, mixing.releases, mixing.noise}
-    return names | ({mixing.label_noise} if mixing.label_noise else set())
 
 
 def _options(event_type: type[Event]) -> list[click.Option]:
@@ -369,24 +351,18 @@ def _planned_event(
     source: str, given: dict[str, Any], *, releases: list[int] | None, adjacency: str
 ) -> Event:
     """The event, with placeholders for what the plan chooses."""
-    if source in MECHANISMS:
-        table = {"mechanism": source, **with_adjacency(source, given, adjacency)}
-    else:
-        table = read_toml(source)
+    table = _table(source, given, adjacency)
     kind = MECHANISMS.get(mechanism_name(str(table.get("mechanism"))))
-    if kind is not None and kind.mixing is None:
+    if kind is None:
+        return _event(source, table)
+    mixing = kind.mixing
+    if mixing is None:
         raise ValueError(_refusal(kind.mechanism))
-    if kind is not None and kind.mixing is not None:
-        chosen = _chosen(kind.mixing)
-        own = kind.mixing.releases
-        if releases is None and own not in table:
-            choice = "" if own == "releases" else f" or '--{dashed(own)}'"
-            raise click.UsageError(f"Missing option '--releases'{choice}.")
-        table = with_placeholders(table, lambda path: path in chosen)
-    if source not in MECHANISMS:
-        return event_in_file(source, table)
-    check_nothing_missing(source, table)
-    return event_from_table(table)
+    if releases is None and mixing.releases not in table:
+        choice = "" if mixing.releases == "releases" else f" or '--{dashed(mixing.releases)}'"
+        raise click.UsageError(f"Missing option '--releases'{choice}.")
+    chosen = (mixing.mixed, mixing.releases, mixing.noise, mixing.label_noise)
+    return _event(source, with_placeholders(table, lambda path: path in chosen))
 
 
 def _plan_lines(found: Plan) -> list[str]:
@@ -438,18 +414,18 @@ def _plan_lines(found: Plan) -> list[str]:
 )
 @click.option(
     "--orders-of-mixture",
-    type=ListType(int),
+    type=list_of(int),
     help="Numbers of records in a release to try.  [default: a search for the best]",
 )
 @click.option(
     "--releases",
-    type=ListType(int),
+    type=list_of(int),
     help="Numbers of releases to try; where every class has its own, for each class.  "
     "[default: the event's own]",
 )
 @click.option(
     "--label-shares",
-    type=ListType(float),
+    type=list_of(float),
     help="For dpmix, the parts of the budget to try for labels.  [default: the best for "
     "--label-weight]",
 )
@@ -461,15 +437,13 @@ def _plan_lines(found: Plan) -> list[str]:
     help="For dpmix, how much the labels' ratio counts, in (0, 1).",
 )
 @bound_option("As for rdpkit calibrate.")
-@format_choice("text", "json", "csv")
-@to_file_option
+@answer_options("text", "json", "csv")
 def plan(
     source: str,
     given: dict[str, Any],
     *,
     adjacency: str,
     releases: list[int] | None,
-    output_format: str,
     **question: Any,
 ) -> None:
     """The order of mixture, the number of releases and the noise that are best for a target.
@@ -491,7 +465,4 @@ def plan(
             )
     except UnreachableTargetError as error:
         raise CommandError(str(error), status=OUT_OF_REACH) from None
-    if output_format == "csv":
-        click.echo(found.as_csv(), nl=False)
-    else:
-        print_answer(output_format, found.as_dict(), _plan_lines(found))
+    print_answer(found.as_dict(), _plan_lines(found), csv=found.as_csv)

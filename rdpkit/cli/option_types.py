@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -116,14 +117,11 @@ class NameType(_Type):
         return completions(self._shown, dashed(incomplete))
 
 
-class AdjacencyType(_Type):
+class AdjacencyType(NameType):
     """A neighbouring relation, in any of the spellings that the library accepts."""
 
-    name = "adjacency"
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """The relations."""
-        return "[" + "|".join(dashed(member.value) for member in Adjacency) + "]"
+    def __init__(self) -> None:
+        super().__init__("adjacency", {member.value: member.value for member in Adjacency})
 
     def get_missing_message(
         self, param: click.Parameter, ctx: click.Context | None = None
@@ -137,7 +135,7 @@ class AdjacencyType(_Type):
         text = str(value).strip()
         found = SPELLINGS.get(text) or SPELLINGS.get(text.lower())
         if found is None:
-            known = ", ".join(dashed(member.value) for member in Adjacency)
+            known = ", ".join(self.names)
             self.fail(f"{value!r} is not one of {known}.{dashed(advice(text))}", param, ctx)
         return found.value
 
@@ -145,39 +143,29 @@ class AdjacencyType(_Type):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """The relations that begin so, each with its meaning."""
-        return [
-            CompletionItem(dashed(member.value), help=MEANINGS[member])
-            for member in Adjacency
-            if dashed(member.value).startswith(dashed(incomplete))
-        ]
+        found = super().shell_complete(ctx, param, incomplete)
+        return [CompletionItem(x.value, help=MEANINGS[Adjacency.parse(x.value)]) for x in found]
 
 
-class NumberType(_Type):
-    """A number; a fraction like 256/60000 is one as well."""
+class ReadType(_Type):
+    """What a function reads from a word; it raises ValueError if it cannot."""
 
-    name = "float"
+    def __init__(
+        self,
+        name: str,  # What the help shows
+        read: Callable[[Any], Any],
+        what: str,  # What is expected, for errors
+    ) -> None:
+        self.name = name
+        self._read = read
+        self._what = what
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """The number, rounded to the nearest float."""
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """What the function reads."""
         try:
-            return number(value)
+            return self._read(value)
         except ValueError:
-            self.fail(f"{value!r} is not a valid float, like 0.01, 1e-5 or 256/60000", param, ctx)
-
-
-class IntegerType(_Type):
-    """An integer; 10_000 and 1e4 are integers as well."""
-
-    name = "integer"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The integer."""
-        try:
-            return integer(value)
-        except ValueError:
-            self.fail(f"{value!r} is not a valid integer, like 10000 or 1e4", param, ctx)
+            self.fail(f"{value!r} is not {self._what}", param, ctx)
 
 
 def number(value: Any) -> float:
@@ -186,17 +174,15 @@ def number(value: Any) -> float:
         return float(value)
     parts = [part.strip() for part in value.partition("/")[::2]]
     # Powers of ten that no float holds would take long to write out.
-    if not all(math.isfinite(float(part)) and _is_small(part) for part in parts):
-        raise ValueError(value)
+    for part in parts:
+        if not math.isfinite(float(part)) or len(part) > _LONGEST:
+            raise ValueError(value)
+        if abs(Decimal(part).adjusted()) > _LARGEST_EXPONENT:
+            raise ValueError(value)
     try:
         return float(Fraction(parts[0]) / Fraction(parts[1]))
     except (ZeroDivisionError, OverflowError):
         raise ValueError(value) from None
-
-
-def _is_small(text: str) -> bool:
-    """Whether a number has so few digits, and so small an exponent, that it is quick to read."""
-    return len(text) <= _LONGEST and abs(Decimal(text).adjusted()) <= _LARGEST_EXPONENT
 
 
 def integer(value: Any) -> int:
@@ -206,58 +192,47 @@ def integer(value: Any) -> int:
     try:
         return int(value)
     except ValueError:
-        exact = Decimal(value) if _is_decimal(value) else Decimal("NaN")
+        exact = Decimal("NaN")
+        with suppress(ArithmeticError):
+            exact = Decimal(value)
         if not exact.is_finite() or exact.adjusted() > _MOST_DIGITS or exact != exact // 1:
             raise
         return int(exact)
 
 
-def _is_decimal(text: str) -> bool:
-    try:
-        Decimal(text)
-    except ArithmeticError:
-        return False
-    return True
+def list_of(
+    kind: type[int] | type[float],
+    *,
+    one_for_all: bool = False,  # Whether a single number may stand for a list of equal ones
+) -> ReadType:
+    """The type of numbers with commas between them."""
+    one: Callable[[str], float] = integer if kind is int else number
 
-
-class ListType(_Type):
-    """Numbers with commas between them."""
-
-    def __init__(
-        self,
-        read: Callable[[str], float],  # Reads one item: int or float
-        *,
-        one_for_all: bool = False,  # Whether a single number may stand for a list of equal ones
-    ) -> None:
-        self._integers = read is int
-        self._read: Callable[[str], float] = integer if read is int else number
-        self._one_for_all = one_for_all
-        self.name = "N,N,..." if read is int else "X,X,..."
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """What a list looks like."""
-        return self.name
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The numbers, or the one number for all."""
+    def read(value: Any) -> Any:
         if not isinstance(value, str):
             return value
-        try:
-            found = [self._read(item) for item in value.split(",")]
-        except ValueError:
-            like = "integers like 10,20,30" if self._integers else "numbers like 1.5,2,4"
-            self.fail(f"{value!r} is not a list of {like}", param, ctx)
-        return found[0] if self._one_for_all and len(found) == 1 else found
+        found = [one(item) for item in value.split(",")]
+        return found[0] if one_for_all and len(found) == 1 else found
+
+    if kind is int:
+        return ReadType("N,N,...", read, "a list of integers like 10,20,30")
+    return ReadType("X,X,...", read, "a list of numbers like 1.5,2,4")
 
 
 ADJACENCY = AdjacencyType()
 """A neighbouring relation: add-or-remove-one or replace-one, or in short add-remove or replace."""
 
-NUMBER = NumberType()
-"""A number, or a fraction."""
+NUMBER = ReadType("float", number, "a valid float, like 0.01, 1e-5 or 256/60000")
+"""A number; a fraction like 256/60000 is one as well."""
 
-INTEGER = IntegerType()
-"""An integer, also one like 1e4."""
+INTEGER = ReadType("integer", integer, "a valid integer, like 10000 or 1e4")
+"""An integer; 10_000 and 1e4 are integers as well."""
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+"""The path of a file."""
+
+FOLDER = click.Path(path_type=Path, file_okay=False)
+"""The path of a folder."""
 
 
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]

@@ -14,7 +14,7 @@ from typing import IO, Any, ParamSpec, TypeVar
 import click
 from click.core import ParameterSource
 
-from rdpkit.cli.option_types import NameType
+from rdpkit.cli.option_types import FILE, NameType
 from rdpkit.extensions import ExtensionError, declared, install_line
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import each_of
@@ -49,6 +49,9 @@ _DISTRIBUTIONS = {
 }
 
 
+_FORMAT = "rdpkit.format"
+
+
 def format_choice(*formats: str) -> Callable[..., Any]:
     """The option ``--format``; the first one is the default, for people."""
     return click.option(
@@ -57,6 +60,8 @@ def format_choice(*formats: str) -> Callable[..., Any]:
         type=NameType.of("format", formats),
         default=formats[0],
         show_default=True,
+        expose_value=False,
+        callback=lambda ctx, option, value: ctx.meta.__setitem__(_FORMAT, value),
         help=f"text for people, {' or '.join(formats[1:])} for programs.",
     )
 
@@ -65,10 +70,26 @@ format_option = format_choice("text", "json")
 """The formats of most commands."""
 
 
-def print_answer(output_format: str, table: object, lines: Iterable[str]) -> None:
-    """Print plain values as JSON, or lines for people."""
-    for text in [as_json(table)] if output_format == "json" else map(printable, lines):
-        click.echo(text)
+def asked_format() -> str:
+    """The format that was asked for, by ``--format`` or the end of the name of a file."""
+    asked: str = click.get_current_context().meta[_FORMAT]
+    return asked
+
+
+def print_answer(
+    table: object,  # Plain values, or a function that makes them where that takes long
+    lines: Iterable[str],  # What people read
+    **others: Callable[[], str],  # What makes the text of another format
+) -> None:
+    """Print the answer of a command in the format that was asked for."""
+    asked = asked_format()
+    if asked in others:
+        click.echo(others[asked](), nl=False)
+    elif asked == "json":
+        click.echo(as_json(table() if callable(table) else table))
+    else:
+        for line in lines:
+            click.echo(printable(line))
 
 
 def with_options(*options: Callable[..., Any]) -> Callable[..., Any]:
@@ -101,7 +122,7 @@ def to_file_option(
         "-o",
         "--output",
         TO_FILE,
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FILE,
         metavar="FILE",
         help="Write what is printed to this file instead, whole or not at all. The end of its name "
         "says in which format.",
@@ -118,14 +139,27 @@ def to_file_option(
                 raise ValueError(f"Expected --output or --{other}, got both: they write the same.")
             both = path if given is None else (*given, path)
             return function(*args, **{**kwargs, other: both})
-        _choose_format(path, kwargs, others or ())
+        _choose_format(path, others or ())
         with written_to(path):
             return function(*args, **kwargs)
 
     return wrapped
 
 
-def _choose_format(path: Path, values: dict[str, Any], others: Iterable[str]) -> None:
+def answer_options(
+    *formats: str,
+    others: Mapping[str, str] | None = None,  # As for to_file_option
+) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """The options ``--format`` and ``-o``, below all others; the first format is the default."""
+
+    def decorate(function: Callable[..., R]) -> Callable[..., R]:
+        choice: Callable[..., R] = format_choice(*formats)(to_file_option(function, others))
+        return choice
+
+    return decorate
+
+
+def _choose_format(path: Path, others: Iterable[str]) -> None:
     """Print in the format that the name of the file asks for."""
     ctx = click.get_current_context()
     wanted = path.suffix.lower().removeprefix(".")
@@ -136,13 +170,13 @@ def _choose_format(path: Path, values: dict[str, Any], others: Iterable[str]) ->
     known = known or ["json"]
     asked = "text" if wanted == "txt" else wanted
     if formats and asked in known:
-        named = asked if source is ParameterSource.DEFAULT else values["output_format"]
+        named = asked if source is ParameterSource.DEFAULT else ctx.meta[_FORMAT]
         if named != asked:
             end = "txt" if named == "text" else named
             raise ValueError(
                 f"Expected --output to end in .{end} with --format {named}, got {str(path)!r}."
             )
-        values["output_format"] = asked
+        ctx.meta[_FORMAT] = asked
     if wanted not in {"", "txt", *known}:
         endings = [".txt", *(f".{name}" for name in known if name != "text"), *others]
         accepted = ", ".join(endings[:-1]) + f" or {endings[-1]}" if endings[1:] else endings[0]
@@ -172,7 +206,7 @@ def written_to(
 class CommandError(click.ClickException):
     """An error of a command: a line that begins with "Error:", and perhaps lines of advice.
 
-    Several mistakes in one file are several lines.
+    Several mistakes in one file are several lines. By default it is bad usage or bad input.
     """
 
     def __init__(
@@ -202,10 +236,6 @@ class CommandError(click.ClickException):
 
 def _one_line(message: object) -> str:
     return printable(" ".join(str(message).split()))
-
-
-class BadInput(CommandError):  # noqa: N818 - what is bad is the input
-    """Bad usage or bad input: one line, exit status 2."""
 
 
 def one_line_errors(function: Callable[P, R]) -> Callable[P, R]:
@@ -241,7 +271,7 @@ def reported(
         if isinstance(error, click.MissingParameter) and meaning and words.endswith("'."):
             first = meaning.partition(". ")[0].rstrip(".")
             words = f"{words[:-1]}: {first[0].lower()}{first[1:]}."
-        return BadInput(words, advice=_advice(error))
+        return CommandError(words, advice=_advice(error))
     if isinstance(error, click.ClickException):
         return error
     if isinstance(error, ModuleNotFoundError):
@@ -275,9 +305,9 @@ def _command_error(error: Exception) -> CommandError:
         )
     if isinstance(error, ValueError):
         first, *others = map(_words, each_of(error))
-        return BadInput(first, others=others)
+        return CommandError(first, others=others)
     if isinstance(error, (OSError, ExtensionError)):
-        return BadInput(words)
+        return CommandError(words)
     return _failure(error)
 
 
@@ -302,7 +332,7 @@ def _missing(error: ModuleNotFoundError, command: str) -> CommandError:
         return _failure(error)
     library = _DISTRIBUTIONS.get(module, module.replace("_", "-"))
     extra = _extra_with(library, command)
-    return BadInput(
+    return CommandError(
         f"rdpkit {command} needs {library}: "
         + (install_line(extra) if extra else f"pip install {library}")
     )

@@ -30,15 +30,10 @@ _LINE = 30.0
 _TICK = 0.5
 
 
-def _set_threads(ctx: click.Context, option: click.Parameter, value: int | None) -> int | None:
-    supervisor.limit_threads(value)
-    return value
-
-
 threads_option = click.option(
     "--threads",
     type=click.IntRange(min=1),
-    callback=_set_threads,
+    callback=lambda ctx, option, value: supervisor.limit_threads(value),
     is_eager=True,
     expose_value=False,
     help="The largest number of threads that numerical libraries may use.  [default: their own "

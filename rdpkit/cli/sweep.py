@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ from rdpkit.cli.event_commands import (
     with_help,
 )
 from rdpkit.cli.option_types import dashed, option_name
-from rdpkit.cli.output import format_choice
+from rdpkit.cli.output import format_choice, print_answer
 from rdpkit.cli.progress import jobs_option, threads_option, work_shown
 from rdpkit.cli.sweep_rows import Columns, FileSource, MechanismSource, Source, columns_of
 from rdpkit.events import (
@@ -40,7 +40,7 @@ from rdpkit.formats import columns as files
 from rdpkit.formats.journal import Journal
 from rdpkit.formats.records import as_plain
 from rdpkit.formats.screen import aligned
-from rdpkit.formats.text import as_json, how_many, printable, rounded_up
+from rdpkit.formats.text import how_many, printable, rounded_up
 
 _SHOWN_ROWS = 40
 
@@ -122,7 +122,6 @@ def sweep(
     adjacency: str,
     table: Path | None,
     output: Path | None,
-    output_format: str,
     **values: Any,
 ) -> None:
     """Epsilon over a grid or a table of configurations.
@@ -143,7 +142,10 @@ def sweep(
         kind = FileSource.of(source, counted=values["count"] is not None)
     columns = columns_of(kind, {**{option_name(k): v for k, v in given.items()}, **values}, table)
     height = len(columns["delta"])
-    journal = None if output is None else _journal(output)
+    journal = None
+    if output is not None:
+        unfinished = output.with_name(f"{output.name}.unfinished")
+        journal = Journal(unfinished, mark="rdpkit-sweep-1", kind="row")
     with work_shown() as work:
         answers = answers_to(
             columns, kind, question, lambda done, total: work.show("sweep", done, total), journal
@@ -152,7 +154,7 @@ def sweep(
     if output is not None and journal is not None:
         files.write(output, result)
         journal.remove()
-    _print(result, output, output_format)
+    print_answer(partial(_rows, result), _lines(result, output), csv=partial(files.as_csv, result))
     failed = [i for i, answer in enumerate(answers) if answer.error is not None]
     if failed:
         first = answers[failed[0]].error or ""
@@ -160,11 +162,6 @@ def sweep(
         text = f"{len(failed)} of {height} {skipped} skipped; row {failed[0] + 1}: {first}"
         click.echo(printable(text), err=True)
         sys.exit(1)
-
-
-def _journal(output: Path) -> Journal:
-    """The rows that are finished, in a file beside the output until the output is written."""
-    return Journal(output.with_name(f"{output.name}.unfinished"), mark="rdpkit-sweep-1", kind="row")
 
 
 def _table(columns: Columns, answers: Sequence[Answer], question: Question) -> Columns:
@@ -181,36 +178,29 @@ def _table(columns: Columns, answers: Sequence[Answer], question: Question) -> C
     return result
 
 
-def _print(result: Columns, output: Path | None, output_format: str) -> None:
-    if output_format == "json":
-        rows = [dict(zip(result, row, strict=True)) for row in zip(*result.values(), strict=True)]
-        click.echo(as_json({"rows": as_plain(rows)}))
-    elif output_format == "csv":
-        click.echo(files.as_csv(result), nl=False)
-    elif output is not None:
-        click.echo(f"{how_many(len(result['epsilon']), 'row')} in {printable(str(output))}")
-    else:
-        _print_text(result)
+def _rows(result: Columns) -> dict[str, Any]:
+    rows = [dict(zip(result, row, strict=True)) for row in zip(*result.values(), strict=True)]
+    return {"rows": as_plain(rows)}
 
 
-def _print_text(result: Columns) -> None:
+def _lines(result: Columns, output: Path | None) -> Iterator[str]:
     """The first rows, without the columns that are the same in all of them."""
     height = len(result["epsilon"])
+    if output is not None:
+        yield f"{how_many(height, 'row')} in {output}"
+        return
     constant = {n for n, values in result.items() if n != "epsilon" and len(set(values)) <= 1}
     shown = [name for name in result if name not in constant or height == 1]
-    lines = [
-        f"{name}: {values[0]}"
-        for name, values in result.items()
-        if height > 1 and name in constant and values[0] is not None
-    ]
+    for name, values in result.items():
+        if height > 1 and name in constant and values[0] is not None:
+            yield f"{name}: {values[0]}"
     rows = [
         [_cell(name, result[name][index]) for name in shown]
         for index in range(min(height, _SHOWN_ROWS))
     ]
-    lines += aligned(shown, rows, left=("bound", "error"))
+    yield from aligned(shown, rows, left=("bound", "error"))
     if height > _SHOWN_ROWS:
-        lines.append(f"and {height - _SHOWN_ROWS} more rows: --output FILE.csv writes all of them")
-    click.echo("\n".join(map(printable, lines)))
+        yield f"and {height - _SHOWN_ROWS} more rows: --output FILE.csv writes all of them"
 
 
 def _cell(name: str, value: Any) -> str:
@@ -288,34 +278,27 @@ def _events(columns: Columns, source: Source, question: Question) -> list[Event 
     return found
 
 
-class _Sampled(NamedTuple):
-    """A sampled Gaussian by the numbers that ``sweep_epsilon`` takes."""
+def _sampled(event: Event, question: Question) -> tuple[str, str, float, float, int] | None:
+    """A sampled Gaussian as ``sweep_epsilon`` takes it; None for an event of another kind.
 
-    bound: str
-    sampling: str
-    noise_multiplier: float
-    sampling_probability: float
-    releases: int
-
-
-def _sampled(event: Event, question: Question) -> _Sampled | None:
-    """The numbers of a sampled Gaussian; None for an event of another kind."""
+    These are its bound, its sampling, noise multiplier and probability, and how many releases.
+    """
     count = 1
     while isinstance(event, Repeated):
         count *= event.count
         event = event.event
     relation = question.adjacency
     if isinstance(event, Gaussian):
-        return _Sampled("gaussian", "poisson", event.noise_multiplier(relation), 1.0, count)
+        return "gaussian", "poisson", event.noise_multiplier(relation), 1.0, count
     if isinstance(event, PoissonSampledGaussian) and relation is not Adjacency.REPLACE_ONE:
         z = event.noise_multiplier(relation)
-        return _Sampled("mironov2019", "poisson", z, event.sampling_probability, count)
+        return "mironov2019", "poisson", z, event.sampling_probability, count
     if isinstance(event, FixedSizeSampledGaussian):
         z, q = event.noise_multiplier, event.sample_size / event.population_size
         if relation is Adjacency.REPLACE_ONE:
-            return _Sampled("wang2019", "fixed_size", z, q, count)
+            return "wang2019", "fixed_size", z, q, count
         if relation is Adjacency.ADD_OR_REMOVE_ONE and q < 1.0:
-            return _Sampled("swap-coupling", "poisson", z, q, count)
+            return "swap-coupling", "poisson", z, q, count
     return None
 
 
@@ -330,16 +313,15 @@ def _in_one_go(
     answers = [Answer(epsilon=None, error=e if isinstance(e, str) else None) for e in events]
     described = [None if isinstance(e, str) else _sampled(e, question) for e in events]
     rows = [i for i, what in enumerate(described) if what is not None]
-    known = [what for what in described if what is not None]
     if not rows:
         return answers
     # All events are of one mechanism: they differ in numbers only.
-    bound, sampling = known[0].bound, known[0].sampling
-    steps = [_number(counts[row]) * what.releases for row, what in zip(rows, known, strict=True)]
+    (bound, *_), (sampling, *_), z, q, releases = zip(*filter(None, described), strict=True)
+    steps = [_number(counts[row]) * each for row, each in zip(rows, releases, strict=True)]
     conversion = question.conversion or "balle2020"
     found = sweep_epsilon(
-        noise_multiplier=np.array([what.noise_multiplier for what in known], dtype=np.float64),
-        sampling_probability=np.array([one.sampling_probability for one in known], np.float64),
+        noise_multiplier=np.array(z, dtype=np.float64),
+        sampling_probability=np.array(q, dtype=np.float64),
         steps=np.array(steps, dtype=np.float64),
         delta=np.array([_number(deltas[row]) for row in rows], dtype=np.float64),
         # A Gaussian without sampling has the same divergence under every relation.
@@ -378,15 +360,16 @@ def _one_by_one(
     same command goes on where it was killed.
     """
     keys = [_key(item, question) for item in work]
-    known = {
-        place: _answer_in(journal.get(key))
-        for place, key in enumerate(keys)
-        if journal is not None and key in journal
-    }
+    known: dict[int, Answer] = {}
+    for place, key in enumerate(keys):
+        if journal is not None and key in journal:
+            epsilon, order, *names = journal.get(key)
+            order = None if order is None else float(order)
+            known[place] = Answer(float(epsilon), order, *names)
     missing = [place for place in range(len(work)) if place not in known]
 
     def kept() -> Iterator[tuple[int, Answer]]:
-        ask = functools.partial(_ask, question=question)
+        ask = partial(_ask, question=question)
         items = [work[place] for place in missing]
         for number, answer in supervisor.as_finished(ask, items, jobs=question.jobs):
             if journal is not None and answer.error is None:
@@ -406,11 +389,6 @@ def _key(work: _Work, question: Question) -> str:
     """All that an answer depends on."""
     asked = (question.adjacency.value, question.bound, question.conversion)
     return hashlib.sha256(repr((__version__, *work, *asked)).encode()).hexdigest()
-
-
-def _answer_in(entry: list[Any]) -> Answer:
-    epsilon, order, *names = entry
-    return Answer(float(epsilon), None if order is None else float(order), *names)
 
 
 def _ask(work: _Work, question: Question) -> Answer:

@@ -146,6 +146,7 @@ def test_a_target_out_of_reach_is_status_1_and_one_line():
             "Expected prefer to be None",
         ),
         ([*POISSON, "--parameter", ""], "is not NAME"),
+        (["gaussian", "--record-norm", "1", "--count", "0"], "Expected count to be an integer"),
         (["repeated"], "repeated is made of other events"),
     ],
 )

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from rdpkit import Adjacency, Guarantee, Kind
 from rdpkit.cli import progress
-from rdpkit.cli.output import BadInput, one_line_errors
+from rdpkit.cli.output import CommandError, one_line_errors
 from rdpkit.formats.text import as_json, guarantee_rows, in_columns, rounded_up
 from tests.cli.commands import ADD, GAUSSIAN, run
 
@@ -74,7 +74,7 @@ def test_errors_are_one_line_and_status_2(error):
     def fails():
         raise error
 
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(CommandError) as caught:
         fails()
     assert isinstance(caught.value, click.ClickException)
     assert caught.value.exit_code == 2

@@ -5,18 +5,20 @@ from __future__ import annotations
 import hashlib
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from rdpkit.cli.option_types import names_of
-from rdpkit.cli.output import format_option, to_file_option, with_options
-from rdpkit.formats.files import write_whole
+from rdpkit.cli.option_types import FILE, FOLDER, names_of
+from rdpkit.cli.output import (
+    answer_options,
+    asked_format,
+)
 from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import as_json, printable
+from rdpkit.verification.auditing.baseline import compare, read_baseline, write_baseline
 from rdpkit.verification.auditing.findings import Finding, number_of
 from rdpkit.verification.auditing.remedies import calibrated_unasked, obstacles, remedies
 from rdpkit.verification.auditing.rules import DEFAULT, NOTHING, FailOn, failures
@@ -28,43 +30,26 @@ from rdpkit.verification.cli.audit_options import (
     audit_options,
     audited,
     build_time,
-    file_type,
     page_options,
+    parsed,
     read_selection,
 )
-from rdpkit.verification.outputs import AuditResult, known_outputs, output_for
-
-if TYPE_CHECKING:
-    from rdpkit.verification.auditing.baseline import BaselineComparison
-
-
-def _parsed(ctx: click.Context, option: click.Parameter, words: tuple[str, ...]) -> FailOn | None:
-    try:
-        return FailOn.parse(words) if words else None
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-
-
-def _parameter(output: str) -> str:
-    """The name under which the files of an output reach the command."""
-    return "files_of_" + output.replace("-", "_")
-
-
-_output_options = with_options(
-    *(
-        click.option(
-            f"--{name}", _parameter(name), type=file_type, multiple=True, help=outputs[0].help
-        )
-        for name, outputs in known_outputs().items()
-    )
+from rdpkit.verification.cli.code_options import (
+    file_options,
+    files_of,
+    files_to_write,
+    write_files,
 )
+from rdpkit.verification.outputs import AuditResult, known_outputs
+
+_OUTPUTS = known_outputs()
 _BY_SUFFIX = {
-    ".csv": _parameter("table"),
+    ".csv": files_of("table"),
     ".html": "report",
-    ".md": _parameter("summary"),
-    ".sarif": _parameter("sarif"),
-    ".tex": _parameter("table"),
-    ".xml": _parameter("junit"),
+    ".md": files_of("summary"),
+    ".sarif": files_of("sarif"),
+    ".tex": files_of("table"),
+    ".xml": files_of("junit"),
 }
 
 
@@ -80,7 +65,7 @@ def _ids(ctx: click.Context) -> list[str]:
     "--fail-on",
     "fail_on",
     multiple=True,
-    callback=_parsed,
+    callback=parsed(lambda words: FailOn.parse(words) if words else None),
     metavar="RULE",
     help="What makes the exit status 1: refuted, unproven, differs, underspecified, slack>N (a "
     "claim that exceeds its best upper bound by more than this factor), or nothing; may be "
@@ -94,21 +79,21 @@ def _ids(ctx: click.Context) -> list[str]:
 )
 @audit_options
 @page_options
-@_output_options
+@file_options(_OUTPUTS)
 @click.option(
     "--baseline",
-    type=file_type,
+    type=FILE,
     help="Compare with this file, show what moved, and fail only on what got worse.",
 )
 @click.option(
     "--write-baseline",
     "new_baseline",
-    type=file_type,
+    type=FILE,
     help="Write what was found to this file, for --baseline.",
 )
 @click.option(
     "--certificates",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     help="Write a certificate for each claim that is sound or refuted into this folder; "
     "'python -m rdpkit.kernel FILE' checks one, and so does a button of the pages.",
 )
@@ -120,8 +105,7 @@ def _ids(ctx: click.Context) -> list[str]:
     default=None,
     help="Print the notes about claims. By default they are printed for up to twenty claims.",
 )
-@format_option
-@partial(to_file_option, others=_BY_SUFFIX)
+@answer_options("text", "json", others=_BY_SUFFIX)
 def audit(
     *,
     files: tuple[Path, ...],
@@ -132,7 +116,6 @@ def audit(
     certificates: Path | None,
     every: bool,
     notes: bool | None,
-    output_format: str,
     **others: Any,
 ) -> None:
     """Recompute privacy claims with their own formula, and bound what is true.
@@ -145,31 +128,41 @@ def audit(
     was, 2 bad usage or bad input.
     """
     # Mistakes in options and files are reported before anything is computed.
-    to_write = _to_write(others)
+    to_write = files_to_write(others, _OUTPUTS)
     pages = PageOptions.read(others)
     selection = read_selection(others)
     sources = Sources.read(files, others)
-    _check_not_read([path for path, _ in to_write], pages, sources.files)
+    written = [path for path, _ in to_write]
+    written += [pages.report] if pages is not None and pages.report is not None else []
+    read = {path.resolve() for path in sources.files}
+    for path in written:
+        if path.resolve() in read:
+            raise ValueError(f"Expected to write another file than one that is read, got {path}.")
     claims = selection.claims(load_files(sources.files))
-    compare = _comparison_with(baseline)
+    before = None if baseline is None else read_baseline(baseline)
     if explain is not None:
         claims, others["regions"] = _only(claims, explain), True
     findings = audited(claims, shipped=sources.looked_up, **others)
     if explain is not None:
         findings = [one for one in findings if one.claim.id == explain]
     rules = fail_on or (FailOn.parse([NOTHING]) if sources.shipped else DEFAULT)
-    comparison = None if compare is None else compare(findings, rules)
+    comparison = None if before is None else compare(findings, before, rules)
     result = AuditResult(findings, rules, comparison)
-    for path, content in to_write:
-        write_whole(path, content(result))
-    _keep(result, new_baseline, certificates)
+    write_files(to_write, result)
+    if new_baseline is not None:
+        write_baseline(new_baseline, findings, rules)
+    if certificates is not None:
+        # Imported here because most audits write none.
+        from rdpkit.verification.cli.certify import write_certificates  # noqa: PLC0415
+
+        write_certificates(findings, certificates)
     if pages is not None:
         # Imported here because most audits write no pages.
         from rdpkit.verification.cli.audit_pages import write_pages  # noqa: PLC0415
 
         write_pages(pages, findings, sources, certificates=certificates, **others)
     shown = selection.findings(findings)
-    if output_format == "json":
+    if asked_format() == "json":
         entries = _entries(AuditResult(shown, rules, comparison))
         made = _made(sources.files, looked_up=sources.looked_up)
         click.echo(as_json({"made": made, **entries}))
@@ -190,51 +183,6 @@ def audit(
         sys.exit(1)
 
 
-def _check_not_read(written: list[Path], pages: PageOptions | None, read: Sequence[Path]) -> None:
-    """Check that no file of claims is one that is written."""
-    known = {path.resolve() for path in read}
-    for path in [*written, *([pages.report] if pages is not None and pages.report else [])]:
-        if path.resolve() in known:
-            raise ValueError(f"Expected to write another file than one that is read, got {path}.")
-
-
-def _keep(result: AuditResult, baseline: Path | None, certificates: Path | None) -> None:
-    """Write what later audits and other checkers read, imported here because most audits do not."""
-    if baseline is not None:
-        from rdpkit.verification.auditing.baseline import write_baseline  # noqa: PLC0415
-
-        write_baseline(baseline, result.findings, result.fail_on)
-    if certificates is not None:
-        from rdpkit.verification.cli.certify import write_certificates  # noqa: PLC0415
-
-        write_certificates(result.findings, certificates)
-
-
-def _comparison_with(
-    path: Path | None,
-) -> Callable[[Sequence[Finding], FailOn], BaselineComparison] | None:
-    """What compares findings with a baseline, which is read now; None without one."""
-    if path is None:
-        return None
-    # Imported here because an audit without a baseline needs none of it.
-    from rdpkit.verification.auditing.baseline import compare, read_baseline  # noqa: PLC0415
-
-    before = read_baseline(path)
-    return lambda findings, rules: compare(findings, before, rules)
-
-
-def _to_write(options: dict[str, Any]) -> list[tuple[Path, Callable[[AuditResult], str]]]:
-    """The files that outputs were asked for, each with the function that makes its content.
-
-    The options of outputs are taken out of the others.
-    """
-    found = []
-    for name in known_outputs():
-        for path in options.pop(_parameter(name)):
-            found.append((path, output_for(name, path).load()))
-    return found
-
-
 def _print(
     result: AuditResult,
     *,
@@ -249,13 +197,13 @@ def _print(
 
     if explained:
         for finding in result.findings:
-            click.echo("\n".join(printable(line) for line in explanation(finding)))
+            click.echo("\n".join(map(printable, explanation(finding))))
         return
     print_news(result.findings, every=every, notes=notes, command=command)
     if result.comparison is not None:
         click.echo(f"\nSince {printable(str(baseline))}:")
         lines = result.comparison.lines() or ["nothing moved"]
-        click.echo("\n".join(printable(line) for line in lines))
+        click.echo("\n".join(map(printable, lines)))
 
 
 def _entries(result: AuditResult) -> dict[str, Any]:
@@ -264,15 +212,10 @@ def _entries(result: AuditResult) -> dict[str, Any]:
     from rdpkit.verification.outputs.news import summary  # noqa: PLC0415
 
     noisy = calibrated_unasked(result.findings)
-    entries: dict[str, Any] = {
-        "claims": [
-            _entry(one, result.fail_on, noise=one.claim.id in noisy) for one in result.findings
-        ],
-        "summary": summary(result.findings),
-    }
-    if result.comparison is not None:
-        entries["baseline"] = result.comparison.as_dict()
-    return entries
+    rules, found = result.fail_on, result.findings
+    entries = [_entry(one, rules, noise=one.claim.id in noisy) for one in found]
+    moved = {} if result.comparison is None else {"baseline": result.comparison.as_dict()}
+    return {"claims": entries, "summary": summary(found), **moved}
 
 
 def _made(files: Sequence[Path], *, looked_up: bool) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from rdpkit.cli.option_types import NameType
+from rdpkit.cli.option_types import FILE, FOLDER, NameType
 from rdpkit.cli.output import with_options
 from rdpkit.cli.progress import jobs_option, threads_option, work_shown
 from rdpkit.extensions import install_line
@@ -30,7 +30,18 @@ if TYPE_CHECKING:
     from rdpkit.verification.auditing.cache import AuditCache
     from rdpkit.verification.blackbox.betting.search import VerificationStep
 
-file_type = click.Path(path_type=Path, dir_okay=False)
+
+def parsed(read: Callable[[tuple[str, ...]], Any]) -> Callable[..., Any]:
+    """A callback of an option that reads its words; what is wrong with them names the option."""
+
+    def callback(ctx: click.Context, option: click.Parameter, words: tuple[str, ...]) -> Any:
+        try:
+            return read(words)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return callback
+
 
 audit_options = with_options(
     click.argument("files", nargs=-1, type=click.Path(path_type=Path)),
@@ -47,7 +58,7 @@ audit_options = with_options(
     threads_option,
     click.option(
         "--cache",
-        type=file_type,
+        type=FILE,
         help="Keep findings in this file, and take those from it that are still true.",
     ),
     click.option(
@@ -88,7 +99,7 @@ audit_options = with_options(
         "years",
         type=click.UNPROCESSED,
         multiple=True,
-        callback=lambda ctx, option, words: _years(words),
+        callback=parsed(lambda words: tuple(map(Years.parse, words))),
         metavar="YEARS",
         help="Only claims of works of these years: 2016, 2016:2020, 2016: or :2020; may be "
         "repeated.",
@@ -135,10 +146,10 @@ class PageOptions:
 
 
 page_options = with_options(
-    click.option("--report", type=file_type, help="Write one page of HTML to this file."),
+    click.option("--report", type=FILE, help="Write one page of HTML to this file."),
     click.option(
         "--explorer",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=FOLDER,
         metavar="DIR",
         help="Write a page of HTML for each work, and one about all, into this folder. One that "
         "was made before is replaced once all pages are there; any other that is not empty is "
@@ -156,13 +167,6 @@ page_options = with_options(
     ),
 )
 """A decorator for the options of pages."""
-
-
-def _years(words: Sequence[str]) -> tuple[Years, ...]:
-    try:
-        return tuple(map(Years.parse, words))
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
 
 
 def read_selection(options: dict[str, Any]) -> Selection:

@@ -51,13 +51,15 @@ def write_pages(
     kept = kept_certificates(findings, certificates)
     files = _audited_files(sources, findings)
     said = []
+    how = {"findings": "proven when this version was made"}
+    looked_up = how if sources.looked_up else {}
     if options.report is not None:
         provenance = Provenance(
             title=options.title,
             made=f"{build_time():%Y-%m-%d %H:%M} UTC",
             files=files,
             versions=versions(),
-            settings={"bounds": bounds, **_how(sources)},
+            settings={"bounds": bounds, **looked_up},
         )
         drawn: list[Curves | None] = [None] * len(findings)
         if options.curves:
@@ -101,11 +103,6 @@ def _audited_files(sources: Sources, findings: Sequence[Finding]) -> list[Audite
         for path in sources.files
         if str(path) in chosen
     ]
-
-
-def _how(sources: Sources) -> dict[str, str]:
-    """Whether findings were looked up, for the settings of a page."""
-    return {"findings": "proven when this version was made"} if sources.looked_up else {}
 
 
 def _drawn(findings: Sequence[Finding], bounds: str, jobs: int) -> list[Curves | None]:

@@ -21,6 +21,7 @@ from rdpkit.cli.event_commands import (
     delta_option,
     event_of,
 )
+from rdpkit.cli.option_types import FILE, FOLDER
 from rdpkit.cli.output import to_file_option
 from rdpkit.cli.progress import work_shown
 from rdpkit.events import Event
@@ -45,20 +46,18 @@ def _bounds(event: Event, adjacency: str, delta: float) -> Iterator[str]:
             found = analysis.epsilon(event, delta=given, adjacency=adjacency, bound=bound).epsilon
             if math.isfinite(found):
                 yield rounded_up(_ROOM * found)
-    with suppress(ValueError):
-        yield rounded_up(_ROOM * _of_the_best_order(event, adjacency, delta))
-
-
-def _of_the_best_order(event: Event, adjacency: str, delta: float) -> float:
-    """What the checker's conversion makes of the one order that gives the best bound."""
     # Imported here because other questions convert nothing.
     from rdpkit.conversions.curves import rdp_to_epsilon  # noqa: PLC0415
 
-    order = analysis.epsilon(event, delta=delta, adjacency=adjacency, bound=analysis.BEST_RDP).order
-    if order is None:
-        raise ValueError("No order gives the bound.")
-    rdp, _ = analysis.upper_rdp(event, order=order, adjacency=Adjacency.parse(adjacency))
-    return rdp_to_epsilon([order], [rdp], delta=delta, conversion="balle2020")[0]
+    with suppress(ValueError):
+        best_rdp = analysis.epsilon(
+            event, delta=delta, adjacency=adjacency, bound=analysis.BEST_RDP
+        )
+        if best_rdp.order is not None:
+            order = best_rdp.order
+            rdp, _ = analysis.upper_rdp(event, order=order, adjacency=Adjacency.parse(adjacency))
+            converted = rdp_to_epsilon([order], [rdp], delta=delta, conversion="balle2020")
+            yield rounded_up(_ROOM * converted[0])
 
 
 def write_certificates(findings: Sequence[Finding], folder: Path) -> int:
@@ -108,7 +107,7 @@ def _of_claims(name: str) -> click.Command:
     @click.option("--claim", "identifier", metavar="ID", help="The claim, if there are several.")
     @click.option(
         "--folder",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=FOLDER,
         help="Write a certificate for each claim that is sound or refuted into this folder.",
     )
     @to_file_option
@@ -149,47 +148,47 @@ def _of_entry(name: str) -> click.Command:
     @click.option(
         "-o",
         "--output",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FILE,
         metavar="FILE",
         required=True,
         help="Write the entry here, with a note about its certificate, which is written "
         "beside it. It may be the entry itself.",
     )
-    def command(source: str, given: dict[str, Any], **values: Any) -> None:
-        _certify_entry(Path(name), event_of(source, given, values["adjacency"]), **values)
+    def command(
+        source: str,
+        given: dict[str, Any],
+        *,
+        adjacency: str,
+        delta: float | None,
+        claimed_epsilon: str | None,
+        output: Path,
+    ) -> None:
+        # Imported here because other questions need no registry and no audit.
+        from rdpkit.verification.auditing.certified import certificate_of  # noqa: PLC0415
+        from rdpkit.verification.auditing.driver import findings_about  # noqa: PLC0415
+        from rdpkit.verification.claims import deployments  # noqa: PLC0415
+        from rdpkit.verification.outputs.words import statement  # noqa: PLC0415
+
+        event = event_of(source, given, adjacency)
+        if output.suffix not in (".yaml", ".yml"):
+            raise ValueError(f"Expected --output to end in .yaml or .yml, got {str(output)!r}.")
+        entry, relation = deployments.read_entry(Path(name)), Adjacency.parse(adjacency)
+        claim = deployments.claim_of_entry(
+            entry, event, relation, delta=delta, epsilon=claimed_epsilon
+        )
+        (finding,) = findings_about([claim])
+        certificate = output.with_suffix(".certificate.json")
+        content = certificate_of(finding)
+        note = deployments.note_about(entry, content, certificate.name)
+        noted = deployments.with_note(entry, note)
+        write_whole(certificate, content)
+        write_whole(output, noted)
+        click.echo(printable(f"{statement(claim)}: {finding.verdict.value}"))
+        click.echo(printable(f"wrote {certificate} and {output}"), err=True)
+        if finding.soundness is Soundness.REFUTED:
+            raise click.exceptions.Exit(1)
 
     return command
-
-
-def _certify_entry(
-    path: Path,
-    event: Event,
-    *,
-    adjacency: str,
-    delta: float | None,
-    claimed_epsilon: str | None,
-    output: Path,
-) -> None:
-    # Imported here because other questions need no registry and no audit.
-    from rdpkit.verification.auditing.certified import certificate_of  # noqa: PLC0415
-    from rdpkit.verification.auditing.driver import findings_about  # noqa: PLC0415
-    from rdpkit.verification.claims import deployments  # noqa: PLC0415
-    from rdpkit.verification.outputs.words import statement  # noqa: PLC0415
-
-    if output.suffix not in (".yaml", ".yml"):
-        raise ValueError(f"Expected --output to end in .yaml or .yml, got {str(output)!r}.")
-    entry, relation = deployments.read_entry(path), Adjacency.parse(adjacency)
-    claim = deployments.claim_of_entry(entry, event, relation, delta=delta, epsilon=claimed_epsilon)
-    (finding,) = findings_about([claim])
-    certificate = output.with_suffix(".certificate.json")
-    content = certificate_of(finding)
-    noted = deployments.with_note(entry, deployments.note_about(entry, content, certificate.name))
-    write_whole(certificate, content)
-    write_whole(output, noted)
-    click.echo(printable(f"{statement(claim)}: {finding.verdict.value}"))
-    click.echo(printable(f"wrote {certificate} and {output}"), err=True)
-    if finding.soundness is Soundness.REFUTED:
-        raise click.exceptions.Exit(1)
 
 
 @about_one_event("--delta 1e-5", kind=_EventsAndClaims)

@@ -14,8 +14,8 @@ import rdpkit
 from rdpkit import Event, Repeated, event_from_parameters
 from rdpkit.cli import CommandsByName
 from rdpkit.cli.event_commands import MECHANISM, event_options, repeated
-from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, option_name
-from rdpkit.cli.output import format_option, print_answer, to_file_option
+from rdpkit.cli.option_types import ADJACENCY, FILE, INTEGER, NUMBER, NameType, option_name
+from rdpkit.cli.output import answer_options, format_option, print_answer
 from rdpkit.events import MECHANISMS, parameters_of
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.numbers import as_given
@@ -69,7 +69,7 @@ claims.add_command(init)
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="The file.  [default: MECHANISM.claims.toml]",
 )
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
@@ -86,21 +86,16 @@ def new(
     source: str | None,
     output: Path | None,
     force: bool,
-    output_format: str,
 ) -> None:
     """Write a commented claims file about MECHANISM; what is not given is asked for.
 
     rdpkit audit proves the claim in it, unless you claim less than can be proven.
     """
-    if mechanism is None:
-        mechanism = _asked("Mechanism", MECHANISM, "MECHANISM, the name of one")
-        assert mechanism is not None
+    mechanism = mechanism or _asked("Mechanism", MECHANISM, "MECHANISM, the name of one")
     path = output or Path(f"{mechanism}.claims.toml")
     if path.exists() and not force:
         raise ValueError(f"{path} is there already; --force writes over it.")
-    if adjacency is None:
-        adjacency = _asked("Adjacency", ADJACENCY, "--adjacency")
-        assert adjacency is not None
+    adjacency = adjacency or _asked("Adjacency", ADJACENCY, "--adjacency")
     values = _values(mechanism, given, adjacency)
     if delta is None:
         delta = _asked("delta", click.FLOAT, "--delta")
@@ -114,15 +109,16 @@ def new(
             )
         epsilon = rounded_up(best.epsilon, digits=4)
     is_best = agrees(best.epsilon, Decimal(_number(epsilon)))
-    content = _file(
-        event,
-        values=values,
-        adjacency=adjacency,
-        delta=delta,
-        epsilon=epsilon,
-        is_best=is_best,
-        identifier=identifier or path.name.removesuffix(".toml").removesuffix(".claims"),
-        source=source or "this repository",
+    content = _TEMPLATE.format(
+        format=FORMAT,
+        id=_text(identifier or path.name.removesuffix(".toml").removesuffix(".claims")),
+        source=_text(source or "this repository"),
+        mechanism=_text(event.mechanism),
+        adjacency=_text(adjacency),
+        epsilon=_number(epsilon),
+        delta=repr(delta),
+        bound=_BEST if is_best else _NO_BOUND,
+        parameters="\n".join(_parameters(event, values)),
     )
     # Nothing is written that could not be read again.
     loads(content, origin=str(path))
@@ -135,7 +131,7 @@ def new(
         f"next: rdpkit audit {path}",
     ]
     table = {**claimed, "upper": best.as_dict(), "is_best": is_best}
-    print_answer(output_format, table, lines)
+    print_answer(table, lines)
 
 
 _OF_NO_BOUND = (
@@ -146,9 +142,8 @@ _OF_NO_BOUND = (
 
 @claims.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@format_option
-@to_file_option
-def check(*, files: tuple[Path, ...], output_format: str) -> None:
+@answer_options("text", "json")
+def check(*, files: tuple[Path, ...]) -> None:
     """Check that FILES follow the format; nothing is computed and no code is run.
 
     Exit status: 0 they do, 2 they do not.
@@ -159,14 +154,14 @@ def check(*, files: tuple[Path, ...], output_format: str) -> None:
         for claim in found
     ]
     line = f"{how_many(len(found), 'claim')} in {how_many(len(files), 'file')}: fine"
-    print_answer(output_format, {"format": FORMAT, "claims": entries}, [line])
+    print_answer({"format": FORMAT, "claims": entries}, [line])
 
 
 @claims.command()
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="The file.  [default: print it]",
 )
 @click.option(
@@ -224,17 +219,8 @@ def _asked(question: str, kind: click.ParamType[Any], option: str) -> Any:
         raise ValueError(f"{question} was asked for, and nobody answered: say {option}.") from None
 
 
-def _file(
-    event: Event,
-    *,
-    values: dict[str, Any],
-    adjacency: str,
-    delta: float,
-    epsilon: str,
-    is_best: bool,
-    identifier: str,
-    source: str,
-) -> str:
+def _parameters(event: Event, values: dict[str, Any]) -> list[str]:
+    """The lines of the parameters; those that are not given are comments."""
     inner = event.event if isinstance(event, Repeated) else event
     optional = [
         f"# {p.name} = ...  # {p.describe()}"
@@ -245,17 +231,7 @@ def _file(
     if isinstance(event, Repeated):
         kind = f"mechanism = {_text(inner.mechanism)}"
         given = [f"count = {event.count}", "", "[claim.parameters.event]", kind, *given]
-    return _TEMPLATE.format(
-        format=FORMAT,
-        id=_text(identifier),
-        source=_text(source),
-        mechanism=_text(event.mechanism),
-        adjacency=_text(adjacency),
-        epsilon=_number(epsilon),
-        delta=repr(delta),
-        bound=_BEST if is_best else _NO_BOUND,
-        parameters="\n".join([*given, *optional]),
-    )
+    return [*given, *optional]
 
 
 _BEST = """\

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rdpkit.cli.option_types import INTEGER, NUMBER, NameType
+from rdpkit.cli.option_types import FILE, INTEGER, NUMBER, NameType
 from rdpkit.cli.output import with_options
 from rdpkit.formats.files import write_whole
 from rdpkit.verification.blackbox.options import Option
 from rdpkit.verification.evidence.error_control import ErrorControl
-from rdpkit.verification.outputs import CODE_OUTPUTS
+from rdpkit.verification.outputs import Output, output_for
 
 if TYPE_CHECKING:
     from rdpkit.verification.evidence.accumulation import EvidenceOptions
-    from rdpkit.verification.outputs.tests_of_code import CodeView
 
-
-ToWrite = list[tuple[Path, Callable[[Sequence["CodeView"]], str]]]
+ToWrite = list[tuple[Path, Callable[[Any], str]]]
 """The files that were asked for, each with the function that makes its content."""
 
 
@@ -32,6 +30,8 @@ def record_options(options: Sequence[Option]) -> Callable[[Any], Any]:
         schema = option.kind.schema
         kind = schema.get("type", "string")
         several = NameType.of(option.name, schema["items"]["enum"]) if kind == "array" else str
+        usual = option.usual or ("" if option.default is None else f"{option.default}")
+        default = f" [default: {usual}]" if usual else ""
         return click.option(
             option.flag,
             option.name,
@@ -39,57 +39,51 @@ def record_options(options: Sequence[Option]) -> Callable[[Any], Any]:
             is_flag=kind == "boolean",
             multiple=kind == "array",
             metavar=option.metavar or None,
-            help=" ".join(filter(None, [option.meaning, option.command_line, _usual(option)])),
+            help=" ".join(filter(None, [option.meaning, option.command_line, default])),
         )
 
     return with_options(*map(made, options))
 
 
-def _usual(option: Option) -> str:
-    default = option.usual or ("" if option.default is None else f"{option.default}")
-    return f" [default: {default}]" if default else ""
+def files_of(output: str) -> str:
+    """The name under which the files of an output reach a command."""
+    return "files_of_" + output.replace("-", "_")
 
 
-file_options = with_options(
-    *(
-        click.option(
-            f"--{output.name}",
-            output.name,
-            type=click.Path(path_type=Path, dir_okay=False),
-            metavar="FILE",
-            help=output.help,
+def file_options(outputs: Mapping[str, Sequence[Output]]) -> Callable[[Any], Any]:
+    """An option for each output, which may be repeated."""
+    return with_options(
+        *(
+            click.option(f"--{name}", files_of(name), type=FILE, multiple=True, help=known[0].help)
+            for name, known in outputs.items()
         )
-        for output in CODE_OUTPUTS
     )
-)
-"""A decorator for an option for each file that can be written."""
 
 
-def files_to_write(given: dict[str, Any]) -> ToWrite:
+def files_to_write(given: dict[str, Any], outputs: Mapping[str, Sequence[Output]]) -> ToWrite:
     """The files that were asked for, whose options are taken out of the others.
 
-    A folder that does not exist is noticed before hours of tests, and not after them.
+    A folder that does not exist is noticed before hours of work, and not after them.
     """
     found = []
-    for output in CODE_OUTPUTS:
-        path = given.pop(output.name)
-        if path is not None:
+    for name, known in outputs.items():
+        for path in given.pop(files_of(name)):
             if not path.absolute().parent.is_dir():
-                raise ValueError(f"Expected --{output.name} to be in a folder, got {str(path)!r}.")
-            found.append((path, output.load()))
+                raise ValueError(f"Expected --{name} to be in a folder, got {str(path)!r}.")
+            found.append((path, output_for(name, path, known).load()))
     return found
 
 
-def write_files(to_write: ToWrite, views: Sequence[CodeView]) -> None:
+def write_files(to_write: ToWrite, made: object) -> None:
     """Write what was asked for."""
     for path, content in to_write:
-        write_whole(path, content(views))
+        write_whole(path, content(made))
 
 
 evidence_options = with_options(
     click.option(
         "--evidence",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FILE,
         metavar="FILE",
         help="Keep the evidence of tests of code in this file, like .rdpkit/evidence.jsonl. Tests "
         "of the same code add up, from one pull request to the next, and one error rate holds for "

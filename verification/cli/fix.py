@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from rdpkit.cli.option_types import NameType, names_of
-from rdpkit.cli.output import format_option, print_answer
+from rdpkit.cli.option_types import FILE, NameType, names_of
+from rdpkit.cli.output import asked_format, format_option, print_answer
 from rdpkit.cli.progress import jobs_option, threads_option
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import did_you_mean
@@ -24,7 +24,7 @@ from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.claims.editing import ClaimsText, unified_diff
 from rdpkit.verification.claims.ledgers import LEDGER
 from rdpkit.verification.claims.reading import load_files
-from rdpkit.verification.cli.audit_options import audited, file_type
+from rdpkit.verification.cli.audit_options import audited
 
 _KEEPING = ("sampling", "clipping", "accountant", "relation", "delta", "unit")
 _OF_CODE = ("sampling", "clipping", "count", "noise")
@@ -104,7 +104,7 @@ def _ids(ctx: click.Context) -> list[str]:
 @click.option("--dry-run", is_flag=True, help="Show what would be changed, and write nothing.")
 @jobs_option("the audit between")
 @threads_option
-@click.option("--cache", type=file_type, help="Keep findings in this file, as rdpkit audit does.")
+@click.option("--cache", type=FILE, help="Keep findings in this file, as rdpkit audit does.")
 @format_option
 def fix(
     *,
@@ -116,7 +116,6 @@ def fix(
     dry_run: bool,
     jobs: int,
     cache: Path | None,
-    output_format: str,
     **others: Any,
 ) -> None:
     """Mend the claims of FILES that do not hold: show the difference, ask, write, audit again.
@@ -126,7 +125,7 @@ def fix(
     Exit status: 0 no claim is refuted or differs any more, 1 one still does, because it cannot be
     mended or nothing was written, 2 bad usage or bad input.
     """
-    if output_format == "json" and not (yes or dry_run):
+    if asked_format() == "json" and not (yes or dry_run):
         raise ValueError("Expected --yes or --dry-run with --format json, which cannot ask.")
     if yes and dry_run:
         raise ValueError("Expected --yes or --dry-run, got both.")
@@ -145,7 +144,7 @@ def fix(
 
     plan = [_planned(finding, by=by, tighten=tighten) for finding in audit_of(claims)]
     changed, plan = _changed(texts, plan)
-    if output_format == "text":
+    if asked_format() == "text":
         _show(changed, plan)
     written = bool(changed) and not dry_run and (yes or _agreed(len(changed)))
     after: dict[str, Finding] = {}
@@ -156,7 +155,7 @@ def fix(
         again = [one for one in load_files([file.path for file in changed]) if one.id in mended]
         after = {finding.claim.id: finding for finding in audit_of(again)}
     lines = _told(changed, plan, after, written=written)
-    print_answer(output_format, _as_dict(changed, plan, after, written=written), lines)
+    print_answer(_as_dict(changed, plan, after, written=written), lines)
     final = [after.get(one.finding.claim.id, one.finding) for one in plan]
     if any(failures(finding, DEFAULT) for finding in final):
         sys.exit(1)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from rdpkit.cli.output import format_option, print_answer
+from rdpkit.cli.output import asked_format, format_option, print_answer
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.text import how_many, printable
 from rdpkit.verification.claims.scanning.calls import LIBRARIES, FoundCall, found_calls, parsed
@@ -35,7 +35,7 @@ _SHOWN = 40
 )
 @click.option("--tests/--no-tests", default=False, show_default=True, help="Read tests, too.")
 @format_option
-def init(*, folder: Path, write: bool, name: str, tests: bool, output_format: str) -> None:
+def init(*, folder: Path, write: bool, name: str, tests: bool) -> None:
     """Look for calls of privacy libraries in DIR, and propose claims about them.
 
     Opacus, TensorFlow Privacy, jax-privacy, diffprivlib and dp-accounting are known. Code and
@@ -53,9 +53,9 @@ def init(*, folder: Path, write: bool, name: str, tests: bool, output_format: st
     files = _files(calls, name)
     new = {path: text for path, text in files.items() if not (folder / path).exists()}
     written: list[str] = []
-    if output_format == "text":
+    if asked_format() == "text":
         _show(repository, calls, problems, files, new)
-    if new and (write or (output_format == "text" and _agreed(list(new)))):
+    if new and (write or (asked_format() == "text" and _agreed(list(new)))):
         for path, text in new.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             write_whole(folder / path, text)
@@ -71,7 +71,7 @@ def init(*, folder: Path, write: bool, name: str, tests: bool, output_format: st
     lines = [f"wrote {path}" for path in written]
     if calls and not written:
         lines = ["Nothing was written." if new else "All of it is there already."]
-    print_answer(output_format, table, lines)
+    print_answer(table, lines)
 
 
 def _calls(repository: Repository) -> tuple[list[FoundCall], list[str]]:

@@ -17,15 +17,16 @@ from rdpkit.cli.event_commands import (
     delta_option,
     event_of,
 )
-from rdpkit.cli.option_types import NUMBER, ListType, NameType
+from rdpkit.cli.option_types import FILE, NUMBER, NameType, list_of
 from rdpkit.cli.output import (
     OUT_OF_REACH,
     CommandError,
+    answer_options,
+    asked_format,
     format_option,
     print_answer,
-    to_file_option,
 )
-from rdpkit.events import EpsilonDelta, Event
+from rdpkit.events import EpsilonDelta
 from rdpkit.formats.records import as_plain, plain_of
 from rdpkit.formats.tables import event_to_table, read_event
 from rdpkit.formats.text import as_json, how_many, printable, rounded_down, rounded_up
@@ -39,16 +40,17 @@ if TYPE_CHECKING:
     from rdpkit.planning.budgets.filter import BudgetLeft
 
 
-def _spend_example(event_type: type[Event]) -> list[str]:
-    """The file, and for an event that has a delta one that covers it."""
-    return [*(["--own-delta 1e-7"] if event_type is EpsilonDelta else []), "--budget budget.jsonl"]
-
-
-@about_one_event(example=_spend_example)
+# An event that has a delta needs one that covers it.
+@about_one_event(
+    example=lambda event_type: [
+        *(["--own-delta 1e-7"] if event_type is EpsilonDelta else []),
+        "--budget budget.jsonl",
+    ]
+)
 @click.option(
     "--budget",
     "path",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     required=True,
     metavar="PATH",
     help="The file of the budget.",
@@ -61,8 +63,7 @@ def _spend_example(event_type: type[Event]) -> list[str]:
     "divergences.  [default: 0]",
 )
 @click.option("--label", default="", help="What to call the release in the file.")
-@format_option
-@to_file_option
+@answer_options("text", "json")
 def spend(
     source: str,
     given: dict[str, Any],
@@ -70,7 +71,6 @@ def spend(
     path: Path,
     own_delta: float,
     label: str,
-    output_format: str,
 ) -> None:
     """Charge a release before it is made; exit status 1 if it exceeds the budget.
 
@@ -83,7 +83,7 @@ def spend(
         found.spend(event, count=1 if times is None else times, delta=own_delta, label=label)
     except BudgetExceededError as error:
         raise CommandError(str(error), status=OUT_OF_REACH) from None
-    show_budget(found, output_format)
+    show_budget(found)
 
 
 def is_budget(path: Path) -> bool:
@@ -108,14 +108,11 @@ def _fits(noise: float) -> str:
     )
 
 
-def show_budget(found: PrivacyFilter, output_format: str) -> None:
+def show_budget(found: PrivacyFilter) -> None:
     """Say what was spent of a budget, and what is left."""
     left, used = found.remaining, found.used
     table = {
-        "epsilon": found.epsilon,
-        "delta": found.delta,
-        "adjacency": found.adjacency.value,
-        "composition": found.composition,
+        **plain_of(found, ("epsilon", "delta", "adjacency", "composition")),
         "used": used,
         "remaining": _left_table(left),
         "charges": [
@@ -134,7 +131,7 @@ def show_budget(found: PrivacyFilter, output_format: str) -> None:
     for one in found.spendings[-10:]:
         name = f" ({one.label})" if one.label else ""
         lines.append(f"  {one.event.mechanism} x {one.count}{name}")
-    print_answer(output_format, table, lines)
+    print_answer(table, lines)
 
 
 _SHOWN = 20
@@ -169,7 +166,7 @@ def ledger() -> None:
 @adjacency_option
 @click.option(
     "--composition",
-    type=NameType("composition", {name: name for name in COMPOSITIONS}),
+    type=NameType.of("composition", COMPOSITIONS),
     default=COMPOSITIONS[0],
     show_default=True,
     help="What adds up. renyi: Renyi divergences at orders that are fixed now. zcdp: rho. "
@@ -178,13 +175,13 @@ def ledger() -> None:
 )
 @click.option(
     "--orders",
-    type=ListType(float),
+    type=list_of(float),
     help="For renyi, of one budget: the orders, with equal weights, like 8,16.",
 )
 @click.option(
     "--planned",
     metavar="EVENT.toml",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="For renyi: use the one order that is best for this event, which is what is intended.",
 )
 @click.option(
@@ -200,9 +197,8 @@ def ledger() -> None:
     help="Neighbours differ in all records of one person; releases about single records are "
     "refused.",
 )
-@format_option
-@to_file_option
-def new(path: Path, planned: Path | None, output_format: str, **values: Any) -> None:
+@answer_options("text", "json")
+def new(path: Path, planned: Path | None, **values: Any) -> None:
     """Open a data set in the file LEDGER, which is made if it is not there; or make one budget."""
     from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415 - as all commands here
 
@@ -214,7 +210,7 @@ def new(path: Path, planned: Path | None, output_format: str, **values: Any) -> 
             raise ValueError("Expected --dataset with --of-persons.")
         if values["epsilon"] is None:
             raise ValueError("Expected --epsilon for one budget, or --dataset.")
-        show_budget(PrivacyFilter(**values).save(path), output_format)
+        show_budget(PrivacyFilter(**values).save(path))
         return
     if values.pop("orders") is not None:
         raise ValueError("Expected no --orders with --dataset.")
@@ -223,7 +219,7 @@ def new(path: Path, planned: Path | None, output_format: str, **values: Any) -> 
     except FileExistsError:
         found = Ledger(path)
     found.open(name, **values)
-    _show(found, (name,), output_format)
+    _show(found, (name,))
 
 
 ledger.add_command(spend)
@@ -249,7 +245,6 @@ def add(
     manifests: tuple[Path, ...],
     dataset: str | None,
     record_anyway: bool,
-    output_format: str,
 ) -> None:
     """Charge releases that were made, each by the event in its MANIFEST.
 
@@ -268,7 +263,7 @@ def add(
             told.append({"manifest": str(manifest), "refused": str(error)})
             continue
         told.append({"manifest": str(manifest), "refused": None, **_release_table(one)})
-    if output_format == "json":
+    if asked_format() == "json":
         click.echo(as_json({"releases": told}))
     else:
         for entry in told:
@@ -280,25 +275,23 @@ def add(
 @ledger.command()
 @file_argument
 @click.option("--dataset", metavar="NAME", help="Only this data set.")
-@format_option
-@to_file_option
-def show(path: Path, dataset: str | None, output_format: str) -> None:
+@answer_options("text", "json")
+def show(path: Path, dataset: str | None) -> None:
     """Say for each data set what was released, what it cost together, and what is left."""
     from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415
 
     if dataset is None and is_budget(path):
-        show_budget(PrivacyFilter.load(path), output_format)
+        show_budget(PrivacyFilter.load(path))
         return
     found = Ledger(path)
-    _show(found, found.datasets if dataset is None else (dataset,), output_format)
+    _show(found, found.datasets if dataset is None else (dataset,))
 
 
 @ledger.command()
 @file_argument
 @click.option("--dataset", metavar="NAME", help="Only this data set.")
-@format_option
-@to_file_option
-def check(path: Path, dataset: str | None, output_format: str) -> None:
+@answer_options("text", "json")
+def check(path: Path, dataset: str | None) -> None:
     """Check that every release is there and unchanged, and audit what it claims.
 
     Exit status 1 if a manifest or its data are missing or have changed, a claim is refuted, or a
@@ -318,7 +311,7 @@ def check(path: Path, dataset: str | None, output_format: str) -> None:
         verdict = how_many(len(problems), "problem") if problems else "no problem"
         lines.append(f"{name}: {how_many(number, 'release')}, {verdict}")
         lines += [f"  {problem}" for problem in problems]
-    print_answer(output_format, {"ledger": str(path), "datasets": tables}, lines)
+    print_answer({"ledger": str(path), "datasets": tables}, lines)
     if any(problems for _, problems in checked.values()):
         sys.exit(OUT_OF_REACH)
 
@@ -331,10 +324,10 @@ def _added(entry: dict[str, Any]) -> str:
     return f"charged: {entry['manifest']}, a release of {entry['mechanism']}"
 
 
-def _show(found: Ledger, names: tuple[str, ...], output_format: str) -> None:
+def _show(found: Ledger, names: tuple[str, ...]) -> None:
     accounts = [found.account(name) for name in names]
     lines = [line for one in accounts for line in ("", *_lines(one))][1:] or ["no data sets"]
-    print_answer(output_format, {"datasets": list(map(_account_table, accounts))}, lines)
+    print_answer({"datasets": list(map(_account_table, accounts))}, lines)
 
 
 def _lines(account: LedgerAccount) -> list[str]:
@@ -351,14 +344,14 @@ def _lines(account: LedgerAccount) -> list[str]:
     budget = "none, releases are only recorded" if account.budget is None else account.budget
     lines.append(f"  budget      {'' if account.budget is None else 'epsilon '}{budget} {at}")
     if account.fixed is not None:
+        spent = rounded_up(account.fixed.epsilon)
         lines.append(
-            f"  spent       epsilon {_up(account.fixed.epsilon)}, an upper bound if all releases "
-            "were fixed in advance"
+            f"  spent       epsilon {spent}, an upper bound if all releases were fixed in advance"
         )
     if account.adaptive is not None and account.releases:
+        spent = rounded_up(account.adaptive)
         lines.append(
-            f"              epsilon {_up(account.adaptive)}, an upper bound however later ones "
-            "were chosen"
+            f"              epsilon {spent}, an upper bound however later ones were chosen"
         )
     left = account.left
     if left is not None:
@@ -371,14 +364,10 @@ def _lines(account: LedgerAccount) -> list[str]:
     return [*lines, *map(_release_line, account.releases[-_SHOWN:])]
 
 
-def _up(epsilon: float) -> str:
-    return rounded_up(epsilon) if math.isfinite(epsilon) else "inf"
-
-
 def _release_line(one: LedgerRelease) -> str:
     words = f"  {one.number:>4}  {one.path} ({one.mechanism})"
     if one.epsilon is not None:
-        words += f": epsilon {_up(one.epsilon)} alone"
+        words += f": epsilon {rounded_up(one.epsilon)} alone"
     if one.sha256 is None:
         words += ": charged, and the release was not seen"
     return words if one.reason is None else f"{words}: NOT PRIVATE: {one.reason}"
@@ -387,12 +376,7 @@ def _release_line(one: LedgerRelease) -> str:
 def _account_table(account: LedgerAccount) -> dict[str, Any]:
     left = account.left
     return {
-        "dataset": account.dataset,
-        "adjacency": account.adjacency.value,
-        "delta": account.delta,
-        "budget": account.budget,
-        "of_persons": account.of_persons,
-        "private": account.private,
+        **plain_of(account, ("dataset", "adjacency", "delta", "budget", "of_persons", "private")),
         "epsilon_if_fixed_in_advance": (
             None if account.fixed is None else as_plain(account.fixed.epsilon)
         ),
@@ -406,10 +390,7 @@ def _account_table(account: LedgerAccount) -> dict[str, Any]:
 
 def _release_table(one: LedgerRelease) -> dict[str, Any]:
     return {
-        "number": one.number,
-        "path": one.path,
-        "mechanism": one.mechanism,
-        "epsilon": one.epsilon,
+        **plain_of(one, ("number", "path", "mechanism", "epsilon")),
         "delta_of_its_own": one.delta,
         "event": None if one.event is None else event_to_table(one.event),
         "sha256": one.sha256,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rdpkit.cli.output import print_answer
+from rdpkit.cli.output import asked_format, print_answer
 from rdpkit.cli.progress import work_shown
 from rdpkit.formats.text import as_json, how_many, printable
 
@@ -29,7 +29,6 @@ def replayed_targets(
     first: str,  # The first target, which is begun before all that a replay needs is imported
     *,
     strict: bool,
-    output_format: str,
 ) -> list[CodeView]:
     """Replay every target, print what comes out, and return it in words for files."""
     from rdpkit.verification.replay.agents import agents_of  # noqa: PLC0415 - help stays quick
@@ -47,7 +46,7 @@ def replayed_targets(
 
             results.append(replay_of(request, agents=begun, progress=show))
             begun = []
-    return _printed(results, strict=strict, output_format=output_format)
+    return _printed(results, strict=strict)
 
 
 def replayed_library(
@@ -57,13 +56,12 @@ def replayed_library(
     *,
     jobs: int,
     strict: bool,
-    output_format: str,
 ) -> list[CodeView]:
     """Replay the mechanisms of a library, print what comes out, and return it in words."""
     from rdpkit.verification.replay import libraries  # noqa: PLC0415 - as above
 
     if library == "list":
-        _list(libraries.LIBRARIES, output_format)
+        _list(libraries.LIBRARIES)
         return []
     found = libraries.library_of(library)
     chosen = found.chosen(names)
@@ -109,7 +107,7 @@ def replayed_library(
     # What was interrupted goes on from there; what is finished is made anew the next time.
     journal.remove()
     ordered = [views[name] for name in chosen]
-    if output_format == "json":
+    if asked_format() == "json":
         click.echo(as_json({"targets": [one.data for one in ordered]}))
         return ordered
     for one in ordered:
@@ -118,7 +116,7 @@ def replayed_library(
     return ordered
 
 
-def _list(known: Mapping[str, Library], output_format: str) -> None:
+def _list(known: Mapping[str, Library]) -> None:
     from rdpkit.verification.replay.register import (  # noqa: PLC0415 - as above
         on_record,
         read_register,
@@ -128,18 +126,16 @@ def _list(known: Mapping[str, Library], output_format: str) -> None:
     for one in known.values():
         lines += [f"{one.requirement:26}{one.what}"]
         lines += [f"{'':26}{on_record(entries, one.name) or 'not on record'}"]
-    print_answer(output_format, {"libraries": list(map(dataclasses.asdict, known.values()))}, lines)
+    print_answer({"libraries": list(map(dataclasses.asdict, known.values()))}, lines)
 
 
-def _printed(
-    results: Sequence[ReplayResult], *, strict: bool, output_format: str
-) -> list[CodeView]:
+def _printed(results: Sequence[ReplayResult], *, strict: bool) -> list[CodeView]:
     from rdpkit.verification.outputs.tests_of_code import (  # noqa: PLC0415 - as above
         view_of_replay,
     )
 
     views = [view_of_replay(result, strict=strict) for result in results]
-    if output_format == "json":
+    if asked_format() == "json":
         entries = [result.as_dict() for result in results]
         click.echo(as_json({"targets": entries} if len(entries) != 1 else entries[0]))
         return views

@@ -13,7 +13,11 @@ import click
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, names_of
-from rdpkit.cli.output import format_option, print_answer, to_file_option
+from rdpkit.cli.output import (
+    answer_options,
+    asked_format,
+    print_answer,
+)
 from rdpkit.cli.progress import jobs_option, threads_option, work_shown
 from rdpkit.formats.records import plain_of
 from rdpkit.formats.text import as_json, how_many, printable
@@ -33,6 +37,7 @@ from rdpkit.verification.cli.code_options import (
     write_files,
 )
 from rdpkit.verification.cli.replay import replayed_library, replayed_targets
+from rdpkit.verification.outputs import CODE_OUTPUTS
 
 if TYPE_CHECKING:
     from rdpkit.verification.blackbox.betting.search import VerificationStep
@@ -109,10 +114,9 @@ def _targets(ctx: click.Context) -> list[str]:
     help="Exit with status 1 also if diagnostics doubt that the test could notice a violation, or "
     "if a replay finds something unaccounted.",
 )
-@file_options
+@file_options(CODE_OUTPUTS)
 @evidence_options
-@format_option
-@to_file_option
+@answer_options("text", "json")
 def verify(
     *,
     targets: tuple[str, ...],
@@ -123,7 +127,6 @@ def verify(
     repeats: int,
     jobs: int,
     backend: str | None,
-    output_format: str,
     **given: Any,
 ) -> None:
     """Test a privacy claim against the code that makes the releases.
@@ -150,9 +153,9 @@ def verify(
     twice = [name for place, name in enumerate(targets) if name in targets[:place]]
     if twice:
         raise ValueError(f"Expected every TARGET once, got {twice[0]!r} twice.")
-    to_write = files_to_write(given)
+    to_write = files_to_write(given, CODE_OUTPUTS)
     if list_them:
-        _list(output_format)
+        _list()
         return
     evidence = read_evidence_options(given, given["false_alarm_rate"])
     if evidence is not None and zoo:
@@ -163,18 +166,15 @@ def verify(
     options = read_options({**given, "replay": replays}, by_flag=True)
     with _in_backend(backend):
         if library is not None:
-            views = replayed_library(
-                library, targets, options, jobs=jobs, strict=strict, output_format=output_format
-            )
+            views = replayed_library(library, targets, options, jobs=jobs, strict=strict)
         elif options.replay:
             views = replayed_targets(
                 lambda: _requests(targets, given, options),
                 targets[0],
                 strict=strict,
-                output_format=output_format,
             )
         elif zoo:
-            views = _verify_zoo(given, options.seeded(), repeats, jobs, output_format)
+            views = _verify_zoo(given, options.seeded(), repeats, jobs)
         else:
             views = _verify_targets(
                 _requests(targets, given, options),
@@ -182,7 +182,6 @@ def verify(
                 jobs=jobs,
                 strict=strict,
                 ends=len(targets) == 1 and not to_write,
-                output_format=output_format,
             )
     write_files(to_write, views)
     errors = [view for view in views if view.verdict == "error"]
@@ -201,7 +200,6 @@ def _verify_targets(
     jobs: int,
     strict: bool,
     ends: bool,  # Whether a test that cannot be made ends the command
-    output_format: str,
 ) -> list[CodeView]:
     """Test every target, print what comes out, and return it in words for files."""
     # Imported where it is needed, so that help is printed at once.
@@ -215,11 +213,11 @@ def _verify_targets(
     for request in requests:
         outcome = _outcome(request, evidence, jobs=jobs, ends=ends)
         outcomes.append(outcome)
-        if output_format != "json" and not outcome.error:
+        if asked_format() != "json" and not outcome.error:
             lines = [*_lines_of(outcome), *([""] if several else [])]
             click.echo("\n".join(map(printable, lines)))
     views = [view_of_outcome(outcome, strict=strict) for outcome in outcomes]
-    if output_format == "json":
+    if asked_format() == "json":
         entries = [outcome.as_dict() for outcome in outcomes]
         click.echo(as_json({"targets": entries} if several else entries[0]))
     elif several:
@@ -318,7 +316,7 @@ def _lines_of(outcome: TargetOutcome) -> list[str]:
     return [f"{heading:12}{text}" for heading, text in rows]
 
 
-def _list(output_format: str) -> None:
+def _list() -> None:
     from rdpkit.verification.blackbox.zoo import ENTRIES  # noqa: PLC0415 - as above
 
     names = ["name", "mistake", "correction", "seen_in", "event", "adjacency", "statistic"]
@@ -327,11 +325,11 @@ def _list(output_format: str) -> None:
         found.append(plain_of(entry, names) | {"event": entry.event.mechanism})
         lines += [f"{entry.name}, {entry.name}-fixed", f"  {entry.mistake}"]
         lines.append(f"  Seen in {entry.seen_in}.")
-    print_answer(output_format, {"zoo": found}, lines)
+    print_answer({"zoo": found}, lines)
 
 
 def _verify_zoo(
-    given: dict[str, Any], options: VerificationOptions, repeats: int, jobs: int, output_format: str
+    given: dict[str, Any], options: VerificationOptions, repeats: int, jobs: int
 ) -> list[CodeView]:
     """Verify every mechanism of the zoo many times, print the power, and return it in words."""
     from rdpkit.verification.blackbox import zoo  # noqa: PLC0415 - as above
@@ -352,9 +350,9 @@ def _verify_zoo(
     kept = [one for one in OPTIONS if one.name != "seed" and given[one.name]]
     replay = shlex.join([*words, *words_of(given, tuple(kept))])
     table = {"zoo": [rate.as_dict() for rate in found], "replay": replay}
-    if output_format != "json":
+    if asked_format() != "json":
         _print_rates(found)
-    print_answer(output_format, table, [f"replay  {replay}"])
+    print_answer(table, [f"replay  {replay}"])
     return [view_of_rate(rate) for rate in found]
 
 

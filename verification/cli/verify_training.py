@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdpkit.cli.option_types import names_of
-from rdpkit.cli.output import format_option, print_answer, to_file_option
+from rdpkit.cli.output import answer_options, print_answer
 from rdpkit.cli.progress import work_shown
 from rdpkit.formats.records import plain_of
 from rdpkit.formats.text import in_columns, printable
@@ -19,6 +19,7 @@ from rdpkit.verification.cli.code_options import (
     record_options,
     write_files,
 )
+from rdpkit.verification.outputs import CODE_OUTPUTS
 from rdpkit.verification.training.options import OPTIONS, TrainingOptions, replay_of
 
 if TYPE_CHECKING:
@@ -42,12 +43,9 @@ def _trainings(ctx: click.Context) -> list[str]:
     help="Exit with status 1 also if a check is inconclusive: not even a large mistake would have "
     "been noticed.",
 )
-@file_options
-@format_option
-@to_file_option
-def verify_training(
-    *, target: str | None, list_them: bool, strict: bool, output_format: str, **given: Any
-) -> None:
+@file_options(CODE_OUTPUTS)
+@answer_options("text", "json")
+def verify_training(*, target: str | None, list_them: bool, strict: bool, **given: Any) -> None:
     """Check whether a training does what its accountant was told.
 
     TARGET is module:make_trainer, a function without arguments that returns a training
@@ -63,20 +61,18 @@ def verify_training(
     if (target is None) is not list_them:
         raise ValueError("Expected exactly one of TARGET and --list.")
     if list_them:
-        _list(output_format)
+        _list()
         return
     assert target is not None
-    to_write = files_to_write(given)
+    to_write = files_to_write(given, CODE_OUTPUTS)
     stated = {name: value for name, value in given.items() if value not in (None, ())}
-    result = _checked(target, TrainingOptions(**stated).seeded(), to_write, output_format)
+    result = _checked(target, TrainingOptions(**stated).seeded(), to_write)
     doubtful = any(check.verdict == "inconclusive" for check in result.checks)
     if result.rejected or (strict and doubtful):
         sys.exit(1)
 
 
-def _checked(
-    target: str, options: TrainingOptions, to_write: ToWrite, output_format: str
-) -> TrainingVerification:
+def _checked(target: str, options: TrainingOptions, to_write: ToWrite) -> TrainingVerification:
     """Check, print and write."""
     # Imported where it is needed, so that help is printed at once.
     from rdpkit.verification.evidence.accumulation import place_of  # noqa: PLC0415
@@ -99,7 +95,7 @@ def _checked(
     place = place_of(training_maker(target).make)
     write_files(to_write, [view_of_training(result, place=place, replay=replay)])
     lines = [*result.lines(), f"{'replay':20}{replay}"]
-    print_answer(output_format, {**result.as_dict(), "replay": replay}, lines)
+    print_answer({**result.as_dict(), "replay": replay}, lines)
     return result
 
 
@@ -108,10 +104,10 @@ def _say(text: str) -> None:
     click.echo(printable(f"Note: {text}."), err=True)
 
 
-def _list(output_format: str) -> None:
+def _list() -> None:
     from rdpkit.verification.training.zoo import ENTRIES  # noqa: PLC0415 - as above
 
     names = ["name", "mistake", "correction", "seen_in", "check", "kinds", "style"]
     found = [plain_of(entry, names) for entry in ENTRIES.values()]
     rows = ((entry.name, entry.mistake) for entry in ENTRIES.values())
-    print_answer(output_format, {"zoo": found}, in_columns(rows, max(map(len, ENTRIES)) + 1))
+    print_answer({"zoo": found}, in_columns(rows, max(map(len, ENTRIES)) + 1))

@@ -89,11 +89,11 @@ OUTPUTS = (
 )
 """The outputs of this package, in the order in which help lists them."""
 
-CODE_OUTPUTS = (
-    Output(name="junit", function=f"{_CODE}:junit_of_tests", help=_JUNIT),
-    Output(name="sarif", function=f"{_CODE}:sarif_of_tests", help=_SARIF),
-    Output(name="summary", function=f"{_CODE}:summary_of_tests", help=_SUMMARY),
-)
+CODE_OUTPUTS = {
+    "junit": [Output(name="junit", function=f"{_CODE}:junit_of_tests", help=_JUNIT)],
+    "sarif": [Output(name="sarif", function=f"{_CODE}:sarif_of_tests", help=_SARIF)],
+    "summary": [Output(name="summary", function=f"{_CODE}:summary_of_tests", help=_SUMMARY)],
+}
 """The outputs of ``rdpkit verify``, which are made of tests of code instead of an audit."""
 
 
@@ -113,9 +113,8 @@ def known_outputs() -> dict[str, list[Output]]:
     return found
 
 
-def output_for(name: str, path: Path) -> Output:
-    """The output of this name that writes files that end as ``path`` does."""
-    accepted = known_outputs()[name]
+def output_for(name: str, path: Path, accepted: Sequence[Output]) -> Output:
+    """Which of the outputs of a name writes files that end as ``path`` does."""
     for output in accepted:
         if path.name.endswith(output.suffix):
             return output

@@ -48,11 +48,12 @@ def test_every_output_makes_text_of_any_result():
 
 
 def test_an_output_is_chosen_by_how_the_file_ends():
-    assert output_for("badge", Path("b.svg")).suffix == ".svg"
-    assert output_for("badge", Path("b.json")).suffix == ".json"
-    assert output_for("junit", Path("anything")).name == "junit"
+    known = known_outputs()
+    assert output_for("badge", Path("b.svg"), known["badge"]).suffix == ".svg"
+    assert output_for("badge", Path("b.json"), known["badge"]).suffix == ".json"
+    assert output_for("junit", Path("anything"), known["junit"]).name == "junit"
     with pytest.raises(ValueError, match=r"Expected --badge to end in .svg or .json, got 'b.png'"):
-        output_for("badge", Path("b.png"))
+        output_for("badge", Path("b.png"), known["badge"])
 
 
 def test_another_package_adds_an_output_and_nothing_of_it_is_imported(toy, monkeypatch):
