@@ -503,6 +503,8 @@ def poisson(event, q, relation):
 
 def fixed_size(event, relation):
     """One member is swapped for another one; from above it is seen whether it is drawn."""
+    if event.sample_size == event.population_size:
+        return ways(event.event, relation)
     if not isinstance(event.event, SUMS) and (
         relation is not REPLACED or not is_stated(event.event)
     ):

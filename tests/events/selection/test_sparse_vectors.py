@@ -7,7 +7,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -165,23 +164,6 @@ def test_many_queries_with_gaussian_noise_are_asked_one_by_one(a, share, unit, q
         assert found <= 1.15 * exact
 
 
-@settings(max_examples=40, deadline=None)
-@given(log_uniform(0.02, 60.0), log_uniform(0.01, 1.5), st.floats(0.0, 1.0), st.floats(0.0, 1.0))
-def test_no_query_is_worse_than_those_in_the_middle(order, fall, rise, share):
-    """What one answer costs, at any value of a query that moves by anything in between."""
-    a, d = 1.0 + order, fall * (share * (1.0 + rise) - rise)
-    ends = [above_threshold._log_ratio(arb(a), arb(x)) for x in (fall, -rise * fall)]
-    x = np.linspace(-30.0, 30.0, 4001)
-    p, q, rest, other = (stats.laplace.logsf(x), stats.laplace.logsf(x + d),
-                         stats.laplace.logcdf(x), stats.laplace.logcdf(x + d))  # fmt: skip
-    missed = -np.expm1(a * rest + (1.0 - a) * other)
-    if math.isfinite(max(ends)):
-        assert np.all(missed > -1e-14)
-        sure = missed > 1e-9
-        ratios = a * p[sure] + (1.0 - a) * q[sure] - np.log(missed[sure])
-        assert ratios.max() <= max(ends) * (1 + 1e-6) + 1e-6
-
-
 def race(stream, noises, drop, count, at):
     """What ways to the last answer have by query after query, given the threshold."""
     state = np.zeros((stream.above + 1, stream.above + 1, at.size))
@@ -300,9 +282,8 @@ def test_streams_have_these_probabilities(name, ratio, moved, both_ways, stream)
     ("scales", "most", "apart"),
     [
         ((2.0, 4.0), 1, 1.002),
-        ((4.0, 4.0), 1, 1.002),
         ((2.0, 8.0), 5, 1.25),
-        ((20.0, 200.0), 50, 1.2),
+        pytest.param((20.0, 200.0), 50, 1.2, marks=pytest.mark.thorough),
     ],
 )
 def test_streams_attain_much_of_what_is_said(scales, most, apart):
