@@ -96,7 +96,7 @@ class TestEnvelope:
         # Nodes are chosen in floats, and the last digits of points of 1e-9 beside ones of 1 count.
         assert_allclose(at(profile(*points), [epsilon])[0], float(least), rtol=1e-7, atol=1e-15)
 
-    @settings(max_examples=30)
+    @settings(max_examples=12)
     @given(pairs_with_points(), st.floats(-8.0, 8.0))
     def test_it_is_never_below_the_profile_that_the_points_are_of(self, example, epsilon):
         p, q, event = example

@@ -176,9 +176,3 @@ def test_finite_up_to_the_limit_on_orders_and_infinite_beyond(n, d, sigma):
             found = rdp(around, n, d, sigma)
             assert np.isfinite(found[0])
             assert found[1] == math.inf
-
-
-# --- the steps of the proof ---------------------------------------------------------------------
-
-
-# --- data sets that exist -----------------------------------------------------------------------
