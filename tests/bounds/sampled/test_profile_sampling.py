@@ -15,7 +15,7 @@ import rdpkit
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.sampled import profile_sampling
 from rdpkit.numerics.sampled_profile_balls import rdp_ball
-from tests.bounds.sampled.test_birrell2024 import exact_divergence
+from tests.bounds.pairs import exact_divergence
 from tests.bounds.strategies import NOISE, ORDERS, PROBABILITIES
 from tests.events import of_papers
 from tests.oracles import profile_sampling as oracle
