@@ -1,4 +1,4 @@
-"""The optimal conversion: against brute force, sound on two outcomes, and attained.
+"""The optimal conversion: against brute force.
 
 Reference values: tests/oracles/optimal_conversion.py (mp.dps = 50).
 """

@@ -1,4 +1,4 @@
-"""Staircase, truncated and canonical noise, trade-off curves and draws with replacement."""
+"""Staircases, truncated noise, trade-off curves and draws with replacement, at their ends."""
 
 import math
 
@@ -8,7 +8,7 @@ import pytest
 import rdpkit
 from rdpkit import Adjacency
 
-ADDED, REPLACED, ZEROED = Adjacency
+ADDED, REPLACED, _ = Adjacency
 
 
 def test_a_large_epsilon_of_a_staircase():

@@ -203,13 +203,6 @@ class TestExtremes:
         assert curve.tpr(1e-60).upper < 1e-45
         assert curve.tpr(1e-60).lower > 1e-60
 
-    @pytest.mark.thorough
-    def test_much_and_little_noise(self):
-        tiny = rdpkit.Gaussian(noise_std=1e90, record_norm=1.0)
-        assert rdpkit.tradeoff(tiny, adjacency="replace_one").advantage.upper < 1e-50
-        loud = rdpkit.Gaussian(noise_std=1e-60, record_norm=1.0)
-        assert rdpkit.tradeoff(loud, adjacency="replace_one").tpr(0.01).upper == 1.0
-
 
 class TestPlot:
     @pytest.mark.thorough

@@ -1,4 +1,4 @@
-"""Random allocation against integrals, simulation and the events that it lies between."""
+"""Random allocation its laws, and the events that it lies between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One of several sums is moved: against integrals, simulated adversaries and all Gram matrices."""
+"""One of several sums is moved: against integrals and random vectors."""
 
 from __future__ import annotations
 

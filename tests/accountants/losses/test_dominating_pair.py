@@ -1,4 +1,4 @@
-"""Poisson sampling under replace-one: the lemma in symbols, the theorem in the plane."""
+"""Poisson sampling under replace-one: the theorem in the plane."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The largest of shuffled sums: the published events, the ratio, and simulation."""
+"""The largest of shuffled sums: the published events and the ratio."""
 
 from __future__ import annotations
 

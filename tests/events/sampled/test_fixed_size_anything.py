@@ -1,4 +1,4 @@
-"""Samples of any noisy sum: all samples of small data sets, with Laplace noise on the line."""
+"""Samples of any noisy sum: what is attained, with Laplace noise on the line."""
 
 from __future__ import annotations
 

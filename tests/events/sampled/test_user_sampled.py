@@ -1,4 +1,4 @@
-"""Users with several records: the mixtures of a binomial, and what lies around them."""
+"""Users with several records: the mixtures of a binomial."""
 
 import math
 

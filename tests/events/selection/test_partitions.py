@@ -1,4 +1,4 @@
-"""Partitions of a table: the strategy's recursion, the noise's tails, all numbers of people."""
+"""Partitions of a table: more of them, and what is refused."""
 
 import math
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Several options at once, and votes: every order of a few options, enumerated or integrated."""
+"""Several options at once, and votes: every order of a few options, integrated."""
 
 from __future__ import annotations
 
