@@ -48,11 +48,15 @@ def varied(event, rng):
     return event
 
 
+# Of more partitions there are too many ways in which one person may matter.
+OTHERS = [one for one in EXAMPLES if not isinstance(one[0], rdpkit.PartitionSelection)]
+
+
 @pytest.mark.thorough
-@pytest.mark.parametrize("example", EXAMPLES, ids=named)
+@pytest.mark.parametrize("example", OTHERS, ids=named)
 def test_other_numbers_and_relations_lie_between_the_bounds(example):
     rng = random.Random(named(example))
-    for relation in (example[1], rng.choice(tuple(rdpkit.Adjacency))):
+    for relation in rdpkit.Adjacency:
         event = varied(example[0], rng)
         # An event may say nothing under another relation, or only from above.
         with suppress(semantics.NotEnumeratedError, ValueError):
