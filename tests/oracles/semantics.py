@@ -834,7 +834,7 @@ def staircase(event, relation):
         middle = (a + b) / 2
         pair.append(((b - a) * height(middle), (b - a) * height(middle - 1)))
     total = sum((p for p, _ in pair), fmpq(0))
-    return member(once(rounded([(p / total, q / total) for p, q in pair])))
+    return [once(rounded([(p / total, q / total) for p, q in pair]))]
 
 
 def truncated_laplace(event, relation):
@@ -870,7 +870,7 @@ def skellam(event, relation):
             sum((poisson[j] * poisson[j + k] for j in range(119 - k)), arb(0))
             for k in range(reach + 1)
         ]
-    return member(discrete(lambda k: law[k], int(length(event, relation)), reach))
+    return [discrete(lambda k: law[k], int(length(event, relation)), reach)]
 
 
 def bounded_laplace(event, relation):
