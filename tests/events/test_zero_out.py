@@ -50,6 +50,8 @@ def test_the_bound_is_attained_where_three_points_are_apart_as_far_as_allowed(di
     bound = rdpkit.delta(event, epsilon=0.7, adjacency=ZERO, bound="pld-upper").delta
     found = hockey_stick([member, member, 1.0], [member, member, 0.0], std, math.exp(0.7))
     assert found == pytest.approx(bound, rel=1e-6)
+    lower = rdpkit.lower_bound(event, epsilon=0.7, adjacency=ZERO)[0].delta
+    assert 0.9 * found <= lower <= found * (1.0 + 1e-6)
 
 
 def test_parts_that_keep_the_place_of_a_record():

@@ -7,6 +7,7 @@ import pytest
 
 import rdpkit
 from rdpkit import Adjacency
+from tests.oracles import semantics
 
 ADDED = Adjacency.ADD_OR_REMOVE_ONE
 
@@ -41,3 +42,12 @@ def test_thresholds_or_deltas():
     with pytest.raises(ValueError, match="Nothing is known about groups"):
         rdpkit.Group(event=rdpkit.PartitionSelection(epsilon=1.0, delta=0.1), size=2)
     assert Fraction(1, 2) == rdpkit.PartitionSelection(epsilon=1.0, delta=0.5).delta
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.05, 0.4, 1.1])
+@pytest.mark.parametrize("delta", [1e-3, 0.1])
+def test_few_people_in_one_partition_attain_the_lower_bound(delta, epsilon):
+    event = rdpkit.PartitionSelection(epsilon=1.0, delta=delta)
+    exact, _ = semantics.truth(semantics.ways(event, ADDED), epsilon)
+    lower = rdpkit.lower_bound(event, epsilon=epsilon, adjacency=ADDED)[0].delta
+    assert lower == pytest.approx(float(exact), rel=1e-9)
