@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import rdpkit
 from rdpkit import Adjacency
 from tests.bounds.strategies import log_uniform
+from tests.oracles import semantics
 
 RELATIONS = tuple(Adjacency)
 
@@ -53,3 +54,12 @@ def test_a_number_that_may_be_anything_in_the_range():
     for epsilon in (0.0, 0.5):
         ask = {"epsilon": epsilon, "adjacency": RELATIONS[1]}
         assert rdpkit.delta(wide, **ask).delta == rdpkit.delta(same, **ask).delta
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.2, 0.6, 1.0])
+def test_the_lower_bound_is_what_numbers_at_the_end_or_in_the_middle_leak(epsilon):
+    event = rdpkit.BoundedLaplace(noise_scale=1.0, minimum=0.0, maximum=3.0, sensitivity=1.0)
+    # Cells of a thousandth of the range, which take a little away.
+    exact = float(semantics.truth(semantics.ways(event, RELATIONS[1]), epsilon)[0])
+    lower = rdpkit.lower_bound(event, epsilon=epsilon, adjacency=RELATIONS[1])[0].delta
+    assert 0.9 * exact <= lower <= 1.0001 * exact
