@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -129,6 +130,23 @@ def test_many_queries_with_gaussian_noise_are_asked_one_by_one(a, share, unit, q
     # Where queries hardly tell anything, at low orders, cells are too wide for what they do.
     if not math.isinf(found) and (unit > 0.1 or a > 5.0):
         assert found <= 1.15 * exact
+
+
+@settings(max_examples=25, deadline=None)
+@given(log_uniform(0.02, 60.0), log_uniform(0.01, 1.5), st.floats(0.0, 1.0), st.floats(0.0, 1.0))
+def test_no_query_is_worse_than_those_in_the_middle(order, fall, rise, share):
+    """What one answer costs, at any value of a query that moves by anything in between."""
+    a, d = 1.0 + order, fall * (share * (1.0 + rise) - rise)
+    ends = [above_threshold._log_ratio(arb(a), arb(x)) for x in (fall, -rise * fall)]
+    x = np.linspace(-30.0, 30.0, 4001)
+    p, q, rest, other = (stats.laplace.logsf(x), stats.laplace.logsf(x + d),
+                         stats.laplace.logcdf(x), stats.laplace.logcdf(x + d))  # fmt: skip
+    missed = -np.expm1(a * rest + (1.0 - a) * other)
+    if math.isfinite(max(ends)):
+        assert np.all(missed > -1e-14)
+        sure = missed > 1e-9
+        ratios = a * p[sure] + (1.0 - a) * q[sure] - np.log(missed[sure])
+        assert ratios.max() <= max(ends) * (1 + 1e-6) + 1e-6
 
 
 def race(stream, noises, drop, count, at):
