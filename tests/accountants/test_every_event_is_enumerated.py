@@ -222,13 +222,13 @@ EXAMPLES = (
 # What these print is more than twice what any member leaks that is enumerated; half of it is seen
 # by another test.
 LOOSE = {
-    "AboveThreshold": "tests/events/test_known_pairs.py",
+    "AboveThreshold": "tests/events/selection/test_sparse_vectors.py",
     "GaussianSynthesis": "tests/bounds/synthesis/test_gaussian_synthesis.py",
     "RegularisedSynthesis": "tests/bounds/synthesis/test_regularised.py",
 }
 LOOSE_THEOREMS = {
     "above-threshold-AboveThreshold": "tests/events/selection/test_sparse_vectors.py",
-    "pure-dp-AboveThreshold": "tests/events/test_known_pairs.py",
+    "pure-dp-AboveThreshold": "tests/events/selection/test_sparse_vectors.py",
     "poisson-weak-triangle-PoissonSampledGaussian": "tests/bounds/test_weak_triangle.py",
     "dpcda-theorem1-corrected-DPCDA": "tests/verification/estimators/test_monte_carlo_bounds.py",
     "miura2023-thm3.1-every-pair-GaussianSynthesis": LOOSE["GaussianSynthesis"],

@@ -1,17 +1,12 @@
 """The search for the best order, against all orders of a fine grid."""
 
-import math
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import rdpkit
 from rdpkit.accountants.divergence_bounds import upper_bound
 from rdpkit.adjacency import Adjacency
 from rdpkit.conversions.largest_rdp import optimal_epsilon
-from tests.bounds.strategies import log_uniform
 from tests.events import of_papers
 
 REPLACE = Adjacency.REPLACE_ONE
@@ -71,22 +66,3 @@ def answer(event, delta):
 def test_no_order_of_the_grid_is_better(event, delta):
     """1e-9: a round that changes epsilon by less than the root of that is the last."""
     assert answer(event, delta) <= least(event, delta) * (1.0 + 1e-9) + 1e-12
-
-
-@pytest.mark.thorough
-@settings(max_examples=8, deadline=None)
-@given(
-    log_uniform(0.4, 30.0),
-    log_uniform(1e-4, 0.9),
-    st.integers(1, 1000),
-    st.floats(-25.0, -3.0).map(math.exp),
-)
-def test_no_order_is_better_for_any_sampled_release(z, gamma, count, delta):
-    event = rdpkit.Repeated(event=fixed_size(z, gamma), count=count)
-    if least_is_possible(event, delta):
-        assert answer(event, delta) <= least(event, delta) * (1.0 + 1e-9) + 1e-12
-
-
-def least_is_possible(event, delta):
-    values = upper_bound(event, REPLACE).curve(GRID)
-    return bool(((values > 0.0) & (values < 600.0)).any())

@@ -15,7 +15,6 @@ def log_uniform(low: float, high: float):
 
 
 ORDERS = log_uniform(0.01, 255.0).map(lambda gap: 1.0 + gap)
-INTEGER_ORDERS = st.integers(2, 256).map(float)
 NOISE = log_uniform(0.3, 100.0)
 PROBABILITIES = st.one_of(log_uniform(1e-7, 1.0), st.sampled_from([0.5, 0.9, 0.999, 1.0]))
 SAMPLES = st.tuples(st.integers(1, 400), st.integers(0, 10**5)).map(lambda t: (t[0], sum(t)))

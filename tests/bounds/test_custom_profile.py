@@ -20,7 +20,6 @@ import rdpkit
 from rdpkit.bounds import custom_profile
 from rdpkit.events import CustomProfile
 from rdpkit.events.losses import NoLossDistributionError
-from rdpkit.numerics.gaussian_profile import log_delta
 from tests.bounds.strategies import envelope_at, log_uniform
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
@@ -79,21 +78,6 @@ def pairs_with_points(draw):
 
 
 class TestEnvelope:
-    def test_one_point_is_the_pair_of_kairouz_oh_and_viswanath(self):
-        """At 0 the total variation distance delta + (1 - delta) tanh(eps / 2)."""
-        found = at(profile((1.0,), (0.1,)), [0.0, 1.0, 5.0])
-        assert_allclose(found, [0.1 + 0.9 * math.tanh(0.5), 0.1, 0.1], rtol=1e-15)
-
-    def test_a_point_above_a_chord_says_nothing(self):
-        with_it = profile((1.0, 2.0, 3.0), (0.1, 0.09, 0.0))
-        assert custom_profile.envelope(with_it).epsilons == (0.0, 1.0, 3.0)
-
-    def test_left_of_zero_it_is_its_own_mirror_image(self):
-        event = profile((0.5, 1.0), (0.2, 0.01))
-        eps = np.array([0.1, 0.5, 0.7, 1.0, 3.0])
-        mirrored = 1.0 - np.exp(-eps) + np.exp(-eps) * at(event, eps)
-        assert_allclose(at(event, -eps), mirrored, rtol=1e-14)
-
     @settings(max_examples=30)
     @given(POINTS, log_uniform(1e-3, 25.0))
     def test_it_is_the_least_that_the_chords_allow(self, points, epsilon):
@@ -112,7 +96,7 @@ class TestEnvelope:
         # Nodes are chosen in floats, and the last digits of points of 1e-9 beside ones of 1 count.
         assert_allclose(at(profile(*points), [epsilon])[0], float(least), rtol=1e-7, atol=1e-15)
 
-    @settings(max_examples=30)
+    @settings(max_examples=12)
     @given(pairs_with_points(), st.floats(-8.0, 8.0))
     def test_it_is_never_below_the_profile_that_the_points_are_of(self, example, epsilon):
         p, q, event = example
@@ -189,18 +173,8 @@ class TestDivergence:
             exact = np.logaddexp.reduce(terms[one > 0.0]) / gap
             assert found >= exact * (1.0 - 1e-9) - 1e-13
 
-    def test_it_tends_to_the_last_epsilon(self):
-        found = rdp(profile((0.5, 2.0), (0.1, 0.0)), [1e4, 1e6])
-        assert (found < 2.0).all()
-        assert_allclose(found, 2.0, rtol=1e-3)
-
     def test_none_is_claimed_where_delta_stays_above_zero(self):
         assert rdp(profile((1.0,), (1e-300,)), [1.5, 100.0]).tolist() == [math.inf] * 2
-
-    def test_more_points_say_more(self):
-        few = rdp(profile((1.0,), (0.0,)), [2.0, 8.0])
-        more = rdp(profile((0.2, 1.0), (0.1, 0.0)), [2.0, 8.0])
-        assert (more < few).all()
 
     def test_the_laplace_mechanism_by_many_points(self):
         """delta(eps) = 1 - e^{(eps-1)/2}; Mironov 2017, Proposition 6 is exact."""
@@ -265,22 +239,6 @@ class TestComposition:
         found = rdpkit.epsilon(event, delta=1e-3, adjacency=ADD).epsilon
         assert 1.0 <= found <= 1.0 * (1.0 + 1e-3)
 
-    def test_points_of_a_gaussian_compose_almost_like_one(self):
-        """Ten releases at z = 4 sqrt(10) are one at z = 4."""
-        z = 4.0 * math.sqrt(10.0)
-        epsilons = np.linspace(0.0, 3.0, 400)
-        event = profile(tuple(epsilons), tuple(np.exp(log_delta(epsilons, z))))
-        exact = rdpkit.epsilon(
-            rdpkit.Gaussian(noise_std=4.0, record_norm=1.0),
-            delta=1e-5,
-            adjacency=ADD,
-            bound="pld-upper",
-        ).epsilon
-        found = rdpkit.epsilon(rdpkit.Repeated(event=event, count=10), delta=1e-5, adjacency=ADD)
-        assert found.bound == "pld-upper"
-        # Chords 0.0075 wide cost 1e-3; both come from grids refined to 1e-3.
-        assert exact * (1.0 - 1e-3) <= found.epsilon <= exact * (1.0 + 5e-3)
-
     @pytest.mark.thorough
     @settings(max_examples=6)
     @given(pairs_with_points(), st.integers(1, 4), st.floats(0.0, 4.0))
@@ -294,16 +252,6 @@ class TestComposition:
             many_one = np.array([math.prod(c) for c in product(one, repeat=count)])
             many_two = np.array([math.prod(c) for c in product(two, repeat=count)])
             assert bound >= hockey_stick(many_one, many_two, epsilon) * (1.0 - 1e-9) - 1e-10
-
-    def test_on_disjoint_parts_the_larger_one_counts(self):
-        """Accurate to 1e-3, as distributions are refined."""
-        small, large = profile((0.1,), (1e-7,)), profile((0.5,), (1e-6,))
-        parts = rdpkit.Repeated(event=rdpkit.Parallel(events=(small, large)), count=5)
-        found = rdpkit.epsilon(parts, delta=1e-4, adjacency=ADD).epsilon
-        alone = rdpkit.epsilon(
-            rdpkit.Repeated(event=large, count=5), delta=1e-4, adjacency=ADD
-        ).epsilon
-        assert_allclose(found, alone, rtol=2e-3)
 
     def test_pure_points_are_certified_together_with_curves(self):
         curve = rdpkit.CustomRdp(orders=(2.0, 64.0), values=(0.01, 0.3), adjacency=ADD)

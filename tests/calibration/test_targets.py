@@ -259,47 +259,6 @@ def test_where_the_curve_itself_is_a_minimum():
 
 
 @pytest.mark.thorough
-def test_beside_dp_accounting():
-    """Its RDP calibration stops within 1e-6 of the least noise at its own orders; ours has all."""
-    import dp_accounting as dpa
-    from dp_accounting.rdp import RdpAccountant
-
-    theirs = dpa.calibrate_dp_mechanism(
-        RdpAccountant,
-        lambda z: dpa.SelfComposedDpEvent(
-            dpa.PoissonSampledDpEvent(0.01, dpa.GaussianDpEvent(z)), 10_000
-        ),
-        1.0,
-        1e-5,
-        dpa.LowerEndpointAndGuess(0.1, 1.0),
-    )
-    training = rdpkit.Repeated(
-        event=rdpkit.PoissonSampledGaussian(
-            noise_std=1.0, record_norm=1.0, sampling_probability=0.01
-        ),
-        count=10_000,
-    )
-    ours = calibrate(
-        training, target_epsilon=1.0, delta=1e-5, adjacency=ADD, parameter="event.noise_std"
-    )
-    assert theirs * (1.0 - 1e-2) < ours.value < theirs
-    tighter = calibrate(
-        training,
-        target_epsilon=1.0,
-        delta=1e-5,
-        adjacency=ADD,
-        parameter="event.noise_std",
-        bound="best",
-    )
-    assert tighter.value < ours.value
-    assert tighter.certified
-    by_default = rdpkit.calibrate(
-        training, target_epsilon=1.0, delta=1e-5, adjacency=ADD, parameter="event.noise_std"
-    )
-    assert by_default.value == tighter.value
-
-
-@pytest.mark.thorough
 def test_several_noises_keep_their_ratio_or_get_one():
     event, adjacency = EVENTS["dpmix"]
     ask = {"target_epsilon": 2.0, "delta": 1e-5, "adjacency": adjacency}

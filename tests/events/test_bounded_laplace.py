@@ -1,7 +1,5 @@
 """Laplace noise that is drawn again until the result is in a range."""
 
-from itertools import pairwise
-
 import mpmath as mp
 import pytest
 from hypothesis import given, settings
@@ -10,55 +8,9 @@ from hypothesis import strategies as st
 import rdpkit
 from rdpkit import Adjacency
 from tests.bounds.strategies import log_uniform
+from tests.oracles import semantics
 
 RELATIONS = tuple(Adjacency)
-
-
-def excess(one, other, b, width, epsilon):
-    """The hockey-stick divergence for two numbers in [0, width], integrated piece by piece."""
-    one, other, b, width = map(mp.mpf, (one, other, b, width))
-
-    def left(x):
-        return 1 - (mp.exp(-x / b) + mp.exp(-(width - x) / b)) / 2
-
-    def value(y):
-        p = mp.exp(-abs(y - one) / b) / (2 * b * left(one))
-        q = mp.exp(-abs(y - other) / b) / (2 * b * left(other))
-        return p - mp.exp(epsilon) * q
-
-    # The ratio falls, or rises, between the two numbers: the sign changes there at most once.
-    low, high = sorted((one, other))
-    cuts = [mp.mpf(0), low, high, width]
-    if value(low) * value(high) < 0:
-        cuts.append(mp.findroot(value, (low, high), solver="anderson", tol=1e-25))
-    cuts = sorted(set(cuts))
-    return float(mp.fsum(max(mp.quad(value, [u, v]), 0) for u, v in pairwise(cuts)))
-
-
-@pytest.mark.thorough
-@settings(max_examples=20, deadline=None)
-@given(
-    log_uniform(0.3, 8.0),
-    log_uniform(0.5, 20.0),
-    st.floats(0.05, 1.0),
-    st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0)),
-    st.sampled_from([0.0, 0.2, 1.0, 2.0]),
-)
-def test_no_two_numbers_leak_more(b, width, part, places, epsilon):
-    moved = part * width
-    event = rdpkit.BoundedLaplace(noise_scale=b, minimum=0.0, maximum=width, sensitivity=moved)
-    place, nearer = places
-    first = place * (width - moved)
-    above = rdpkit.delta(event, epsilon=epsilon, adjacency=RELATIONS[0]).delta
-    for one, other in ((0.0, moved), (first, first + moved), (first, first + nearer * moved)):
-        if one == other:
-            continue
-        for pair in ((one, other), (other, one)):
-            assert excess(*pair, b, width, epsilon) <= above + 1e-12
-    below = rdpkit.lower_bound(event, epsilon=epsilon, adjacency=RELATIONS[0])[0].delta
-    at_ends = max(excess(0.0, moved, b, width, epsilon), excess(moved, 0.0, b, width, epsilon))
-    middle = (width - moved) / 2
-    assert below <= max(at_ends, excess(middle, middle + moved, b, width, epsilon)) + 1e-12
 
 
 @settings(max_examples=20, deadline=None)
@@ -102,3 +54,12 @@ def test_a_number_that_may_be_anything_in_the_range():
     for epsilon in (0.0, 0.5):
         ask = {"epsilon": epsilon, "adjacency": RELATIONS[1]}
         assert rdpkit.delta(wide, **ask).delta == rdpkit.delta(same, **ask).delta
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.2, 0.6, 1.0])
+def test_the_lower_bound_is_what_numbers_at_the_end_or_in_the_middle_leak(epsilon):
+    event = rdpkit.BoundedLaplace(noise_scale=1.0, minimum=0.0, maximum=3.0, sensitivity=1.0)
+    # Cells of a thousandth of the range, which take a little away.
+    exact = float(semantics.truth(semantics.ways(event, RELATIONS[1]), epsilon)[0])
+    lower = rdpkit.lower_bound(event, epsilon=epsilon, adjacency=RELATIONS[1])[0].delta
+    assert 0.9 * exact <= lower <= 1.0001 * exact

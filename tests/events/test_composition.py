@@ -11,7 +11,6 @@ from rdpkit import (
     Gaussian,
     Parallel,
     Repeated,
-    epsilon,
 )
 from rdpkit.events.composition import part_by_part
 
@@ -138,11 +137,3 @@ def test_two_partitions_are_not_taken_for_one():
 
 def _parts(event):
     return event.events if isinstance(event, Composed) else (event,)
-
-
-def test_a_sum_has_the_epsilon_of_the_composition():
-    written = Composed(events=(ONE, Repeated(event=TWO, count=3), ONE))
-    question = {"delta": 1e-6, "adjacency": "replace_one"}
-    assert epsilon(ONE + TWO * 3 + ONE, **question).epsilon == pytest.approx(
-        epsilon(written, **question).epsilon, rel=1e-9
-    )

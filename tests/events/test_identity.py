@@ -194,7 +194,7 @@ def test_equality_is_that_of_the_fields(one, two):
     assert repr(again) == repr(one)
 
 
-@settings(max_examples=100)
+@settings(max_examples=30)
 @given(event=TREES)
 def test_releases_are_counted(event):
     found = released_counts(event)

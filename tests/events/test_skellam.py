@@ -1,4 +1,4 @@
-"""Skellam noise: vectors of integers by brute force, and between both bounds."""
+"""Skellam noise: vectors of integers by brute force, and its tails."""
 
 import math
 
@@ -14,7 +14,7 @@ from rdpkit import Adjacency
 from rdpkit.numerics import skellam as tails
 from tests.bounds.strategies import log_uniform
 
-ADDED, REPLACED, ZEROED = Adjacency
+ADDED, REPLACED, _ = Adjacency
 
 
 def law(variance):
@@ -38,19 +38,6 @@ def excess(vector, variance, epsilon):
         p, q = shifted(law(variance), moved)
         first, second = np.outer(first, p).ravel(), np.outer(second, q).ravel()
     return float(np.maximum(first - math.exp(epsilon) * second, 0.0).sum())
-
-
-@settings(max_examples=15, deadline=None)
-@given(log_uniform(0.3, 40.0), st.integers(1, 4), st.sampled_from([0.0, 0.3, 1.0, 3.0]))
-def test_one_coordinate_is_exact(variance, norm, epsilon):
-    event = rdpkit.Skellam(variance=variance, record_norm=norm + 0.4)
-    for relation, moved in ((ADDED, norm), (ZEROED, norm), (REPLACED, 2 * norm)):
-        truth = excess([moved], variance, epsilon)
-        above = rdpkit.delta(event, epsilon=epsilon, adjacency=relation).delta
-        below = rdpkit.lower_bound(event, epsilon=epsilon, adjacency=relation)[0].delta
-        assert below <= truth + 1e-11
-        assert truth <= above + 1e-11
-        assert above <= below * (1 + 1e-6) + 1e-11
 
 
 VECTORS = st.lists(st.integers(-2, 2), min_size=2, max_size=3).filter(any)
@@ -116,16 +103,3 @@ def test_noise_that_is_too_large_to_list():
 def test_a_vector_shorter_than_one_is_no_record():
     event = rdpkit.Skellam(variance=1.0, record_norm=0.9)
     assert rdpkit.delta(event, epsilon=0.0, adjacency=ADDED).delta == 0.0
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("variance", [1e5, 1e6, 2e6, 5e6, 1e7])
-@pytest.mark.parametrize("norm", [1.0, 30.0])
-def test_large_noise_is_nearly_gaussian(variance, norm):
-    event = rdpkit.Skellam(variance=variance, record_norm=norm)
-    gaussian = rdpkit.Gaussian(noise_std=variance**0.5, record_norm=norm)
-    for delta in (1e-5, 1e-12):
-        asked = {"delta": delta, "adjacency": "add_or_remove_one"}
-        upper, near = rdpkit.epsilon(event, **asked), rdpkit.epsilon(gaussian, **asked)
-        assert rdpkit.lower_bound(event, **asked)[0].epsilon <= upper.epsilon
-        assert upper.epsilon == pytest.approx(near.epsilon, rel=1e-2)

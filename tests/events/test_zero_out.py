@@ -1,12 +1,9 @@
 """Zero-out: a record that becomes one which contributes nothing (theory page "Zero-out")."""
 
-import itertools
 import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.integrate import trapezoid
 from scipy.stats import norm
 
@@ -31,38 +28,6 @@ def test_its_spellings(spelling):
     assert Adjacency(spelling) is ZERO
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "event",
-    [
-        rdpkit.Gaussian(noise_std=2.0, record_norm=1.5, record_diameter=1.0),
-        rdpkit.Repeated(event=POISSON, count=100),
-        rdpkit.Composed(events=[POISSON, rdpkit.Gaussian(noise_std=3.0, record_norm=1.0)]),
-        rdpkit.LDPDC(class_sizes=[500, 600], group_size=10, samples_per_class=5, noise_std=20.0,
-                     value_bound=1.0, dimension=16),
-        rdpkit.NDPDC(class_sizes=[500], group_size=10, iterations=20, noise_std=1.0, clip_norm=1.0),
-        DPCDA,
-        rdpkit.ClassWiseDPMix(class_sizes=[500], samples_per_class=9, order_of_mixture=10,
-                              feature_dimension=16, label_dimension=1, feature_noise=1.0,
-                              label_noise=0.0),
-    ],
-)  # fmt: skip
-def test_sums_and_classes_are_as_under_add_or_remove_one(event):
-    def numbers(adjacency):
-        found = rdpkit.compare(event, delta=1e-5, adjacency=adjacency)
-        # Theorems about whole papers' mechanisms are stated for the older relations.
-        return [(g.bound, g.epsilon) for g in found if not g.bound.startswith(("dp", "ldp", "ndp"))]
-
-    assert numbers(ZERO) == numbers(ADD)
-    assert len(numbers(ZERO)) >= 2
-
-
-def outputs(records, size, release):
-    """The means of the components of a release from a sample, one for every sample."""
-    scale = 1.0 / size if release == "mean" else 1.0
-    return [scale * sum(chosen) for chosen in itertools.combinations(records, size)]
-
-
 def hockey_stick(first, second, std, ratio):
     """E_ratio of two uniform mixtures of Gaussians, by the trapezoid rule."""
     ends = [*first, *second]
@@ -71,31 +36,6 @@ def hockey_stick(first, second, std, ratio):
     p = norm.pdf(x, first, std).mean(axis=1)
     q = norm.pdf(x, second, std).mean(axis=1)
     return float(trapezoid(np.maximum(p - ratio * q, 0.0), x[:, 0]))
-
-
-@pytest.mark.thorough
-@settings(max_examples=25)
-@given(
-    st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=3),
-    st.floats(-1.0, 1.0),
-    st.data(),
-    st.floats(0.3, 3.0),
-    st.sampled_from(["sum", "mean"]),
-)
-def test_fixed_size_against_every_sample_of_small_data_sets(common, record, data, std, release):
-    epsilon = data.draw(st.floats(0.0, 2.0))
-    size = data.draw(st.integers(1, len(common) + 1))
-    with_record = outputs([*common, record], size, release)
-    with_special = outputs([*common, 0.0], size, release)
-    every = [*common, record]
-    diameter = max(abs(a - b) for a in every for b in every)
-    event = rdpkit.FixedSizeSampledGaussian(
-        noise_std=std, record_norm=1.0, record_diameter=max(diameter, 1e-3), sample_size=size,
-        population_size=len(every), release=release,
-    )  # fmt: skip
-    bound = rdpkit.delta(event, epsilon=epsilon, adjacency=ZERO, bound="pld-upper").delta
-    for pair in ((with_record, with_special), (with_special, with_record)):
-        assert hockey_stick(*pair, std, math.exp(epsilon)) <= bound * (1.0 + 1e-6) + 1e-9
 
 
 @pytest.mark.parametrize("diameter", [0.4, 1.0, 1.7, 2.0])
@@ -110,38 +50,8 @@ def test_the_bound_is_attained_where_three_points_are_apart_as_far_as_allowed(di
     bound = rdpkit.delta(event, epsilon=0.7, adjacency=ZERO, bound="pld-upper").delta
     found = hockey_stick([member, member, 1.0], [member, member, 0.0], std, math.exp(0.7))
     assert found == pytest.approx(bound, rel=1e-6)
-
-
-@pytest.mark.thorough
-def test_fixed_size_is_a_bound_of_its_own():
-    many = rdpkit.Repeated(event=FIXED, count=100)
-    found = {b: rdpkit.epsilon(many, delta=1e-5, adjacency=b).epsilon for b in Adjacency}
-    assert found[ZERO] < found[Adjacency.REPLACE_ONE]
-    assert found[ZERO] != found[ADD]
-    whole = rdpkit.FixedSizeSampledGaussian(
-        noise_std=1.0, record_norm=1.0, sample_size=10, population_size=10, release="mean"
-    )
-    assert rdpkit.epsilon(whole, delta=1e-5, adjacency=ADD).epsilon == math.inf
-    plain = rdpkit.Gaussian(noise_std=10.0, record_norm=1.0)
-    exact = rdpkit.epsilon(plain, delta=1e-5, adjacency=ZERO).epsilon
-    assert rdpkit.epsilon(whole, delta=1e-5, adjacency=ZERO).epsilon == pytest.approx(exact)
-
-
-@pytest.mark.thorough
-@given(
-    st.floats(0.2, 5.0), st.floats(0.1, 2.0), st.integers(1, 60), st.integers(1, 10**6),
-    st.floats(1e-100, 0.1),
-)  # fmt: skip
-@settings(max_examples=8)
-def test_upper_and_lower_are_in_order(std, diameter, size, count, delta):
-    event = rdpkit.Repeated(
-        event=rdpkit.FixedSizeSampledGaussian(
-            noise_std=std * math.sqrt(count), record_norm=1.0, record_diameter=diameter,
-            sample_size=size, population_size=60, release="sum",
-        ),
-        count=count,
-    )  # fmt: skip
-    rdpkit.compare(event, delta=delta, adjacency=ZERO)  # raises if they are not
+    lower = rdpkit.lower_bound(event, epsilon=0.7, adjacency=ZERO)[0].delta
+    assert 0.9 * found <= lower <= found * (1.0 + 1e-6)
 
 
 def test_parts_that_keep_the_place_of_a_record():
@@ -207,15 +117,6 @@ def test_dpmix_attains_its_lower_bound_where_all_records_are_equal():
     pair = rdpkit.worst_pair(event, adjacency=ZERO, delta=1e-5)
     assert SPECIAL in pair.first.groups
     assert {group.position for group in pair.second.groups} == {4.0}
-
-
-@pytest.mark.thorough
-def test_calibration_meets_the_target():
-    found = rdpkit.calibrate(
-        rdpkit.Repeated(event=FIXED, count=100), target_epsilon=1.0, delta=1e-5, adjacency=ZERO,
-        parameter="event.noise_std",
-    )  # fmt: skip
-    assert found.guarantee <= 1.0
 
 
 def test_sweeps_know_it_for_poisson_samples_alone():

@@ -116,20 +116,6 @@ def test_supporting_is_not_composing():
     assert accountant.guarantee(1e-5) is None
 
 
-def test_the_ledger_composes_to_the_same():
-    accountant = RdpkitAccountant(ADD).compose(STEP, 3).compose(G(2.0)).compose(STEP, 2)
-    again = RdpkitAccountant(ADD).compose(accountant.ledger)
-    assert again.event == accountant.event
-
-
-def test_more_releases_cost_more():
-    accountant, before = RdpkitAccountant(ADD), 0.0
-    for _ in range(4):
-        now = accountant.compose(G(4.0)).get_epsilon(1e-5)
-        assert now > before
-        before = now
-
-
 def test_under_replace_one_noise_needs_a_reading():
     silent = RdpkitAccountant(REPLACE)
     assert not silent.supports(G(5.0))

@@ -112,6 +112,7 @@ def noise_of(event, adjacency):
 
 
 class TestRoundTrips:
+    @settings(max_examples=40)
     @given(DP_EVENTS, st.sampled_from(READINGS))
     def test_of_their_events(self, dp_event, reading):
         adjacency, meaning = reading
@@ -120,6 +121,7 @@ class TestRoundTrips:
             assume("PoissonSampled" not in repr(dp_event))
         assert to_dp_event(from_dp_event(dp_event, **options), **options) == dp_event
 
+    @settings(max_examples=40)
     @given(EVENTS, st.sampled_from(READINGS))
     def test_of_ours_up_to_the_unit(self, event, reading):
         """The noise in units of the norm (or distance) is kept, to the rounding of a quotient."""
@@ -454,15 +456,6 @@ class TestMeaningOfEvents:
         with pytest.raises(UnconvertibleEventError, match="comes, goes or contributes nothing"):
             from_dp_event(mixture(2.0, [1.0], [1.0]), adjacency=REPLACE)
 
-    @settings(max_examples=30)
-    @given(log_uniform(1e-4, 10.0), st.floats(0.0, 1.0), log_uniform(1e-3, 1e5))
-    def test_zcdp_at_any_order(self, rho, xi, gap):
-        event = from_dp_event(dpa.ZCDpEvent(rho, xi), adjacency=ADD)
-        order = 1.0 + gap
-        found = rdpkit.RdpCurve.of(event, orders=[order], adjacency=ADD).values[0]
-        exact = xi + rho * order
-        assert found == pytest.approx(exact, rel=1e-14)
-
 
 class TestAgainstTheirNumbers:
     """Both right: their RDP uses 156 fixed orders and Balle's conversion, their PLD a 1e-4 grid."""
@@ -486,19 +479,6 @@ class TestAgainstTheirNumbers:
         assert ours <= by_rdp * (1.0 + 1e-6)
         assert_allclose(ours, by_rdp, rtol=0.01)
         assert_allclose(epsilon(event, bound="pld-upper"), by_pld, rtol=1e-3)
-
-    @pytest.mark.thorough
-    @pytest.mark.parametrize(
-        "dp_event",
-        [
-            dpe.DiscreteLaplaceDpEvent(0.1, 4),
-            dpa.SelfComposedDpEvent(dpe.DiscreteLaplaceDpEvent(0.1, 3), 50),
-            dpe.MixtureOfGaussiansDpEvent(4.0, [0.0, 1.0], [0.9, 0.1]),
-        ],
-    )
-    def test_their_pld_only(self, dp_event):
-        event = from_dp_event(dp_event, adjacency=ADD)
-        assert_allclose(epsilon(event, bound="pld-upper"), peer_pld(dp_event), rtol=1e-3)
 
     def test_sampled_laplace_noise_is_bounded_in_both_directions_at_once(self):
         """Theirs keeps the two directions apart; one profile for both is at most 15% above here."""

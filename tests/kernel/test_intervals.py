@@ -37,7 +37,7 @@ def laplace_tail(x: Enclosed) -> Enclosed:
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(value=NUMBERS, bits=BITS)
 def test_exponentials_tails_logarithms_and_roots(value, bits):
     intervals.LEFT[0] = 10**9
@@ -71,6 +71,7 @@ def test_functions_of_wide_enclosures_hold_those_of_both_ends(value, width, bits
             assert exact.lo <= found.hi
 
 
+@settings(max_examples=40)
 @given(a=NUMBERS, b=NUMBERS, bits=BITS)
 def test_arithmetic_encloses_the_exact_result(a, b, bits):
     def holds(found: Enclosed, exact: Fraction) -> bool:

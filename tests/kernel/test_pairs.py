@@ -45,7 +45,7 @@ def height(pair, q, t):
         return q * max(0, 1 - t, inside)
     (p, density), (other, below) = map(normal, pair.given)
     low, high = mpmath.mpf(-60), mpmath.mpf(60)
-    for _ in range(400):
+    for _ in range(200):
         x = (low + high) / 2
         low, high = (low, x) if density(x) > t * below(x) else (x, high)
     return q * max(p(x) - t * other(x), 0, 1 - t)
@@ -72,7 +72,7 @@ def test_curves_enclose_the_exact_ones_closely(name, rate):
     intervals.LEFT[0] = 10**9
     pair, bits = PAIRS[name], 200
     side = pair.side if rate == 1 else 1
-    with mpmath.workdps(110):
+    with mpmath.workdps(80):
         q = mpmath.mpf(rate.numerator) / rate.denominator
         for loss in (F(-3), F(-1, 10**4), F(0), F(1, 3), F(4)):
             t = of(loss, bits).exp()

@@ -503,6 +503,8 @@ def poisson(event, q, relation):
 
 def fixed_size(event, relation):
     """One member is swapped for another one; from above it is seen whether it is drawn."""
+    if event.sample_size == event.population_size:
+        return ways(event.event, relation)
     if not isinstance(event.event, SUMS) and (
         relation is not REPLACED or not is_stated(event.event)
     ):
@@ -832,7 +834,7 @@ def staircase(event, relation):
         middle = (a + b) / 2
         pair.append(((b - a) * height(middle), (b - a) * height(middle - 1)))
     total = sum((p for p, _ in pair), fmpq(0))
-    return member(once(rounded([(p / total, q / total) for p, q in pair])))
+    return [once(rounded([(p / total, q / total) for p, q in pair]))]
 
 
 def truncated_laplace(event, relation):
@@ -868,7 +870,7 @@ def skellam(event, relation):
             sum((poisson[j] * poisson[j + k] for j in range(119 - k)), arb(0))
             for k in range(reach + 1)
         ]
-    return member(discrete(lambda k: law[k], int(length(event, relation)), reach))
+    return [discrete(lambda k: law[k], int(length(event, relation)), reach)]
 
 
 def bounded_laplace(event, relation):

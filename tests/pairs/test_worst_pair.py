@@ -115,23 +115,6 @@ def test_the_distance_is_the_largest_there_is():
         assert found == pytest.approx(distance, rel=1e-12)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
-def test_describe_prints_both(event):
-    pair = pair_of(event, REPLACE)
-    lines = pair.describe()
-    assert "replace_one" in lines[0]
-    assert lines[1].startswith("D : ")
-    assert lines[2].startswith("D': ")
-    assert "exceeds epsilon" in lines[-1]
-    for group in (*pair.first.groups, *pair.second.groups):
-        assert any(f"{group.count} record" in line for line in lines[1:3])
-    for step, count in pair.alternative.releases:
-        assert any(
-            f"{count} x" in line and f"z = {step.noise_multiplier:.6g}" in line for line in lines
-        )
-
-
 def test_describe_says_what_is_seen_in_words():
     response = rdpkit.RandomizedResponse(noise_parameter=0.5, num_buckets=4)
     first, second, third = pair_of(response, REPLACE).describe()[1:4]

@@ -102,17 +102,6 @@ def test_the_search_ends_at_a_choice_that_its_neighbours_do_not_beat(bound):
     assert near.best.order_of_mixture == best
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("bound", BOUNDS)
-def test_less_averaging_is_not_always_better(bound):
-    """The answer to the open question is in the interior, and moves down with more releases."""
-    ask = {**TARGET, "adjacency": ADD, "bound": bound}
-    few, many = (
-        rdpkit.plan(CDA, **ask, releases=[count]).best.order_of_mixture for count in (20, 500)
-    )
-    assert 1 < many < few < 900
-
-
 def test_releases_and_totals():
     found = rdpkit.plan(
         CDA,

@@ -1,4 +1,4 @@
-"""One of several sums is moved: against integrals, simulated adversaries and all Gram matrices."""
+"""One of several sums is moved: against integrals and random vectors."""
 
 from __future__ import annotations
 
@@ -130,83 +130,24 @@ def test_no_moves_are_larger_in_convex_order(name, numbers, s, epsilon, x):
     assert found <= height(x, ratio, name, s) * (1 + 1e-3) + 1e-3 * ratio
 
 
-def simulated(rng, s, presence, moves, *, ratio, switched):
-    """The divergence that adversaries attain: moves of each sum may depend on what was seen.
-
-    ``switched`` says whether other moves are taken once the outputs so far speak against the
-    record.
-    """
-    count, batches = 100_000, len(moves)
-    place = rng.integers(batches, size=count)
-    place[rng.random(count) >= presence] = batches
-    first, second = np.zeros(count), np.zeros(count)
-    for j, (u, v) in enumerate(moves):
-        u_j, v_j = np.full(count, u), np.full(count, v)
-        if switched:
-            turn = first > second
-            u_j[turn], v_j[turn] = v, u
-        g = rng.standard_normal(count) + np.where(place == j, u_j * s, 0.0)
-        first += np.exp(s * u_j * g - (s * u_j) ** 2 / 2) - 1.0
-        second += np.exp(s * v_j * g - (s * v_j) ** 2 / 2) - 1.0
-    first, second = (1.0 + presence * total / batches for total in (first, second))
-    gains = np.maximum(1.0 - ratio * second / first, 0.0)
-    return float(gains.mean()), float(gains.std()) / math.sqrt(count)
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize("name", MOVES)
-@pytest.mark.parametrize(
-    ("noise", "batches", "presence"), [(1.0, 3, 1.0), (0.5, 2, 0.8), (2.0, 20, 0.97)]
+SHUFFLED = rdpkit.ShuffledGaussian(
+    noise_std=1.1, record_norm=1.0, batch_size=256, dataset_size=60_000
 )
-def test_no_simulated_adversary_attains_more(name, noise, batches, presence):
-    """100,000 draws each; fails with a probability of 1e-5 by chance (five deviations)."""
-    rng = np.random.default_rng(3706)
-    gains, losses = MOVES[name]
-    half = batches // 2
-    alike, mixed = [gains] * batches, [losses[::-1]] * half + [gains] * (batches - half)
-    best = 0.0
-    for epsilon in (0.0, 0.3, 1.0):
-        ratio = math.exp(epsilon)
-        found = bound(name, noise, batches, ratio, presence)
-        for moves in (alike, mixed, mixed[::-1]):
-            for switched in (False, True):
-                # A switch exchanges moves, which replaced and opposite records alone may do.
-                if switched and name not in ("replaced", "opposite"):
-                    continue
-                value, error = simulated(
-                    rng, 1.0 / noise, presence, moves, ratio=ratio, switched=switched
-                )
-                assert value - 5.0 * error <= found
-                best = max(best, value / found)
-    # It is nearly attained somewhere, where one choice of moves is the largest on both sides.
-    assert best > (0.95 if name == "opposite" else 0.5)
+ALLOCATED = rdpkit.RandomAllocationGaussian(noise_std=2.0, record_norm=1.0, batches=10)
 
 
 @pytest.mark.thorough
-def test_a_record_that_comes_or_goes_attains_its_bound():
-    event = rdpkit.ShuffledGaussian(
-        noise_std=1.1, record_norm=1.0, batch_size=256, dataset_size=60_000
-    )
-    for released in (event, event * 60):
-        above = rdpkit.epsilon(released, delta=1e-5, adjacency="add_or_remove_one").epsilon
-        below = rdpkit.lower_bound(released, delta=1e-5, adjacency="add_or_remove_one")[0].epsilon
-        assert below <= above <= 1.002 * below
-
-
-@pytest.mark.thorough
-def test_one_epoch_leaks_little_more_than_is_attained():
-    event = rdpkit.ShuffledGaussian(
-        noise_std=1.1, record_norm=1.0, batch_size=256, dataset_size=60_000
-    )
-    for adjacency, room in (("zero_out", 1.01), ("replace_one", 1.05)):
-        above = rdpkit.epsilon(event, delta=1e-5, adjacency=adjacency).epsilon
-        below = rdpkit.lower_bound(event, delta=1e-5, adjacency=adjacency)[0].epsilon
-        assert below <= above <= room * below
-
-
-@pytest.mark.thorough
-def test_a_replaced_record_that_is_allocated_attains_its_bound():
-    event = rdpkit.RandomAllocationGaussian(noise_std=2.0, record_norm=1.0, batches=10) * 100
-    above = rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one").epsilon
-    below = rdpkit.lower_bound(event, delta=1e-5, adjacency="replace_one")[0].epsilon
-    assert below <= above <= 1.01 * below
+@pytest.mark.parametrize(
+    ("event", "adjacency", "room"),
+    [
+        (SHUFFLED, "add_or_remove_one", 1.002),
+        (SHUFFLED * 60, "add_or_remove_one", 1.002),
+        (SHUFFLED, "zero_out", 1.01),
+        (SHUFFLED, "replace_one", 1.05),
+        (ALLOCATED * 100, "replace_one", 1.01),
+    ],
+)
+def test_the_bound_is_nearly_attained(event, adjacency, room):
+    above = rdpkit.epsilon(event, delta=1e-5, adjacency=adjacency).epsilon
+    below = rdpkit.lower_bound(event, delta=1e-5, adjacency=adjacency)[0].epsilon
+    assert below <= above <= room * below

@@ -1,10 +1,9 @@
-"""Poisson sampling under replace-one: the lemma in symbols, the theorem in the plane."""
+"""Poisson sampling under replace-one: the theorem in the plane."""
 
 import math
 
 import numpy as np
 import pytest
-import sympy as sp
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,39 +15,6 @@ from rdpkit.events.losses import Step
 from tests.bounds.strategies import log_uniform
 
 REPLACE = "replace_one"
-
-
-def test_the_derivative_of_the_lemma():
-    """d/dt E f(S) = 1/2 sum K'_ij E[f''(S) X_i X_j], for f = S^3 and S^4, whose means are sums.
-
-    E of a product of X is exp of the pairwise covariances: X_i = w_i exp(g_i - K_ii / 2).
-    """
-    w = sp.symbols("w0 w1", positive=True)
-    a, b, c = sp.symbols("a b c", real=True)
-    t = sp.symbols("t", real=True)
-    slopes = sp.symbols("da db dc", real=True)
-    k = {(0, 0): a + t * slopes[0], (1, 1): b + t * slopes[1], (0, 1): c + t * slopes[2]}
-    k[1, 0] = k[0, 1]
-    rate = {(0, 0): slopes[0], (1, 1): slopes[1], (0, 1): slopes[2], (1, 0): slopes[2]}
-
-    def mean(indices):
-        exponent = sum(k[i, j] for n, i in enumerate(indices) for j in indices[:n])
-        return sp.prod([w[i] for i in indices]) * sp.exp(exponent)
-
-    def mean_of_power(n, prefix=()):
-        """E[prefix S^n]."""
-        if n == 0:
-            return mean(prefix)
-        return sum(mean_of_power(n - 1, (*prefix, i)) for i in (0, 1))
-
-    for n in (2, 3, 4):
-        left = sp.diff(mean_of_power(n), t)
-        right = sum(
-            rate[i, j] * n * (n - 1) * mean_of_power(n - 2, (i, j)) / 2
-            for i in (0, 1)
-            for j in (0, 1)
-        )
-        assert sp.simplify(sp.expand(left - right)) == 0
 
 
 def plane_divergence(x, y, q, epsilon):
@@ -68,7 +34,7 @@ def plane_divergence(x, y, q, epsilon):
     return float(np.maximum(gap, 0.0).sum() * 0.04**2)
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(
     st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0), st.floats(0.0, math.pi)),
     log_uniform(0.4, 2.0),
@@ -120,24 +86,3 @@ def test_numbers_of_training_under_replace_one(z, most, least):
     assert least <= below.epsilon <= above.epsilon <= most
     assert above.enclosure.rigorous
     assert below.enclosure.rigorous
-
-
-def test_a_smaller_diameter_leaks_less():
-    found = [
-        rdpkit.epsilon(
-            rdpkit.Repeated(
-                event=rdpkit.PoissonSampledGaussian(
-                    noise_std=1.0,
-                    record_norm=1.0,
-                    sampling_probability=0.05,
-                    record_diameter=diameter,
-                ),
-                count=100,
-            ),
-            delta=1e-5,
-            adjacency=REPLACE,
-        ).epsilon
-        for diameter in (0.3, 1.0, 1.5, 2.0)
-    ]
-    assert found == sorted(found)
-    assert found[0] < 0.5 * found[-1]

@@ -65,7 +65,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     steps=st.lists(STEPS, min_size=2, max_size=3, unique=True),
     counts=st.lists(st.integers(1, 2), min_size=3, max_size=3),

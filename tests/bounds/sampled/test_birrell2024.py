@@ -1,20 +1,16 @@
-"""FS-RDP: never below the truth, equal to the oracle's formula, and each step of its proof."""
+"""FS-RDP: never below the truth, equal to the oracle's formula."""
 
 import math
 
 import numpy as np
 import pytest
 from flint import arb, ctx
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.special import logsumexp
 
 import rdpkit
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.sampled import birrell2024, wang2019
+from rdpkit.bounds.sampled import birrell2024
 from rdpkit.events import FixedSizeSampledGaussian
 from rdpkit.numerics import pearson_vajda
-from rdpkit.numerics.sampled_gaussian import log_likelihood_ratio
 from tests.oracles import birrell2024 as oracle
 from tests.oracles.table import digits, load
 
@@ -22,16 +18,6 @@ from tests.oracles.table import digits, load
 TABLE = load("birrell2024")
 BOUNDS = [entry for entry in TABLE if "bounds" in entry]
 DIVERGENCES = [entry for entry in TABLE if "divergence" in entry]
-
-TALL = math.sqrt(3.0) / 2.0
-GEOMETRIES = {
-    "add": ((1.0, 0.0), (0.0, 0.0)),
-    "remove": ((0.0, 0.0), (1.0, 0.0)),
-    "equilateral": ((1.0, 0.0), (0.5, TALL)),
-    "collinear": ((0.5, 0.0), (-0.5, 0.0)),
-    "same side": ((0.4, 0.0), (1.0, 0.0)),
-    "oblique": ((0.9, 0.3), (0.2, -0.3)),
-}
 
 
 def value(order, z, sample, population):
@@ -47,40 +33,6 @@ def event(z, sample, population):
         population_size=population,
         release="sum",
     )
-
-
-def log_weights(z, low, high, step):
-    """Nodes of a trapezoid rule on the plane, and the logarithm of N(0, z^2 I) times the step."""
-    x, y = np.meshgrid(
-        np.arange(low[0], high[0] + step, step),
-        np.arange(low[1], high[1] + step, step),
-        indexing="ij",
-    )
-    return x, y, -(x * x + y * y) / (2 * z * z) + 2 * math.log(step / (z * math.sqrt(2 * math.pi)))
-
-
-def log_density_ratio(x, y, v, z):
-    return (x * v[0] + y * v[1] - (v[0] ** 2 + v[1] ** 2) / 2) / z**2
-
-
-def exact_divergence(order, z, q, v, w):
-    """D_order of the two mixtures in floats, good to about 1e-15 z/q relative: 1e-10 here."""
-    corners = np.array([(0, 0), v, w, np.multiply(order, v)])
-    corners = np.vstack([corners, np.multiply(order, v) + np.multiply(1 - order, w)])
-    low, high = corners.min(axis=0) - 10 * z, corners.max(axis=0) + 10 * z
-    x, y, weights = log_weights(z, low, high, min(z / 2.5, z * z / 2.5))
-    # log_likelihood_ratio is for (2 t - 1) / (2 z^2): turn the ratio into that t.
-    first, second = (
-        log_likelihood_ratio(log_density_ratio(x, y, c, z) * z * z + 0.5, z, q) for c in (v, w)
-    )
-    power = order * first + (1 - order) * second
-    with np.errstate(over="ignore", invalid="ignore"):
-        bracket = np.expm1(power) - order * np.expm1(first) - (1 - order) * np.expm1(second)
-        moderate = float((np.where(power < 200, bracket, 0.0) * np.exp(weights)).sum())
-    if (power < 200).all():
-        return math.log1p(moderate) / (order - 1)
-    huge = float(logsumexp((power + weights)[power >= 200]))
-    return float(np.logaddexp(math.log1p(max(moderate, 0.0)), huge)) / (order - 1)
 
 
 def name(entry):
@@ -129,101 +81,6 @@ def test_the_bound_is_sharp_for_the_equilateral_triangle():
         assert 1.0 < ratio < 1.0 + 1e-5
 
 
-def check_against_exact(orders, noises, fractions, geometries):
-    for z in noises:
-        for sample, population in fractions:
-            for order in orders:
-                upper = value(order, z, sample, population)
-                for v, w in geometries:
-                    truth = exact_divergence(order, z, sample / population, v, w)
-                    assert truth <= upper * (1 + 1e-8), (z, sample, population, order, v, w)
-
-
-def test_no_geometry_exceeds_the_bound():
-    check_against_exact(
-        (1.05, 2.0, 3.5, 20.0),
-        (0.7, 2.0, 20.0),
-        ((1, 1000), (1, 10), (1, 2), (19, 20)),
-        GEOMETRIES.values(),
-    )
-
-
-@pytest.mark.slow
-def test_no_geometry_exceeds_the_bound_on_a_wide_grid():
-    rng = np.random.default_rng(20240810)
-    drawn = rng.uniform(-1, 1, (200, 2, 2))
-    drawn = [
-        (tuple(v), tuple(w))
-        for v, w in drawn
-        if max(math.hypot(*v), math.hypot(*w), math.hypot(*(v - w))) <= 1
-    ]
-    check_against_exact(
-        (1.05, 1.5, 2.0, 3.0, 4.5, 8.0, 20.0, 64.0, 150.0),
-        (0.7, 1.0, 2.0, 5.0, 20.0, 100.0),
-        ((1, 1000), (1, 100), (1, 10), (1, 3), (1, 2), (9, 10)),
-        [*GEOMETRIES.values(), *drawn[:8]],
-    )
-
-
-@given(
-    st.lists(st.floats(-1, 1), min_size=4, max_size=4),
-    st.floats(0.01, 20.0),
-)
-def test_the_second_order_term_is_largest_for_the_equilateral_triangle(points, s):
-    v, w = points[:2], points[2:]
-    longest = max(math.hypot(*v), math.hypot(*w), math.dist(v, w))
-    if longest > 1.0:
-        v, w = [c / longest for c in v], [c / longest for c in w]
-    inner = v[0] * w[0] + v[1] * w[1]
-    found = math.exp(s * (v[0] ** 2 + v[1] ** 2)) + math.exp(s * (w[0] ** 2 + w[1] ** 2))
-    found -= 2 * math.exp(s * inner)
-    assert found <= 2 * (math.exp(s) - math.exp(s / 2)) * (1 + 1e-12)
-
-
-@pytest.mark.parametrize("z", [0.7, 1.5, 6.0])
-@pytest.mark.parametrize("geometry", GEOMETRIES)
-def test_moments_of_the_difference_and_mixed_moments(z, geometry):
-    v, w = GEOMETRIES[geometry]
-    for k in range(3, 9):
-        reach = np.array([k + 1.0 + 10 * z] * 2)
-        x, y, weights = log_weights(z, -reach, reach, z / 4)
-        u = np.expm1(log_density_ratio(x, y, v, z))
-        t = np.expm1(log_density_ratio(x, y, w, z))
-        moment = math.exp(birrell2024.log_moments(k, z)[k])
-        difference = float((np.exp(weights) * (u - t) ** k).sum())
-        # What the proof gives; the theorem has 4 and 3.
-        assert difference <= (2 if k % 2 else 4) * moment * (1 + 1e-9)
-        for j in range(k + 1):
-            mixed = float((np.exp(weights) * np.abs(u) ** j * np.abs(t) ** (k - j)).sum())
-            # |.|^k has a kink at odd k, so the rule is only good to about 1e-4 there.
-            assert mixed <= moment * (1 + (1e-3 if k % 2 else 1e-9))
-
-
-@pytest.mark.parametrize("order", [1.3, 2.0, 3.0, 7.5, 40.0])
-def test_the_derivatives_have_the_coefficients_of_the_statement(order):
-    from mpmath import mp, mpf
-
-    with mp.workdps(60):
-        a, u, w = mpf(order), mpf("0.7"), mpf("-0.4")
-        series = mp.taylor(lambda t: (1 + t * u) ** a * (1 + t * w) ** (1 - a), 0, 8)
-        for k in range(3, 9):
-            total = mpf(0)
-            bracket = mpf(4 - k % 2)
-            for j in range(k + 1):
-                ratio = a / (a - 1)
-                for i in range(1, j):
-                    ratio *= 1 - i / a
-                for i in range(k - j):
-                    ratio *= 1 + (i - 1) / a
-                total += mp.binomial(k, j) * (-1) ** (k - j) * ratio * u**j * w ** (k - j)
-                bracket += mp.binomial(k, j) * abs(ratio - 1)
-            total *= (a - 1) * a ** (k - 1)
-            assert mp.almosteq(total, series[k] * mp.factorial(k), rel_eps=mpf(10) ** -20)
-            found = birrell2024._log_derivatives(np.array([order]))[k - 3, 0]
-            reference = float(mp.log((a - 1) * a ** (k - 1) * bracket))
-            assert found == pytest.approx(reference, abs=1e-13 * max(1.0, abs(reference)))
-
-
 @pytest.mark.parametrize("z", [0.02, 0.3, 0.6, 0.9, 2.0, 5.0, 50.0])
 def test_moments_on_both_sides_of_the_split(z):
     found = birrell2024.log_moments(65, z)
@@ -244,31 +101,6 @@ def test_finite_at_every_order_of_the_range(z, sample, population):
     assert (found > 0.0).all()
 
 
-@pytest.mark.parametrize("z", [1.0, 10.0])
-def test_each_order_is_the_same_alone_and_among_others(z):
-    orders = np.linspace(1.1, 70.0, 60)
-    together = birrell2024.rdp(orders, z, 60, 60000)
-    alone = [value(order, z, 60, 60000) for order in orders]
-    # The moments of a longer table come from other quadrature nodes.
-    np.testing.assert_allclose(together, alone, rtol=1e-12)
-
-
-def test_a_larger_sample_leaks_more_and_more_noise_less():
-    orders = np.array([1.5, 2.0, 8.0])
-    by_sample = [birrell2024.rdp(orders, 3.0, l, 1000) for l in (1, 10, 100, 500, 900, 999)]
-    assert (np.diff(by_sample, axis=0) > 0).all()
-    by_noise = [birrell2024.rdp(orders, z, 10, 1000) for z in (0.5, 1.0, 2.0, 10.0, 100.0)]
-    assert (np.diff(by_noise, axis=0) < 0).all()
-
-
-def test_four_times_below_theorem_27_at_high_noise():
-    orders = np.array([2.0, 8.0, 32.0])
-    ratio = birrell2024.rdp(orders, 20.0, 60, 60000) / wang2019.rdp(
-        orders, 20.0, 60, 60000, terms="theorem27"
-    )
-    np.testing.assert_allclose(ratio, 0.25, rtol=0.02)
-
-
 def test_absurd_noise_gives_a_bound_all_the_same():
     assert value(2.0, 1e-160, 1, 2) == math.inf
     assert math.isfinite(value(512.0, 1e-149, 1, 2))
@@ -276,12 +108,6 @@ def test_absurd_noise_gives_a_bound_all_the_same():
     # q^2 a s: the leading term, whose logarithm is about -700.
     assert value(2.0, 1e140, 1, 10**12) == pytest.approx(1e-24 * 1e-280, rel=1e-9)
     assert value(2.0, 1e150, 1, 10**18) > 0.0
-
-
-def test_near_order_one_the_bound_has_a_limit():
-    near = value(1.0 + 1e-6, 5.0, 60, 60000)
-    nearer = value(1.0 + 1e-9, 5.0, 60, 60000)
-    assert near == pytest.approx(nearer, rel=1e-5)
 
 
 def test_nothing_is_claimed_above_512_or_for_the_whole_population():
@@ -308,17 +134,6 @@ def test_registered_for_replace_one_only():
     with pytest.raises(ValueError, match="replace_one"):
         rdpkit.fixed_size_gaussian_rdp(
             [2.0], adjacency="add_or_remove_one", theorem="birrell2024-ro", **setting
-        )
-
-
-def test_the_balls_of_the_bound_enclose_what_the_floats_say():
-    ball = birrell2024.BOUND.ball
-    assert ball is not None
-    for order in (1.01, 2.0, 7.5, 64.0, 512.0):
-        case = event(6.5, 128, 6000)
-        (found,) = birrell2024.BOUND.values(case, np.array([order]), Adjacency.REPLACE_ONE)
-        assert float(ball(case, order, Adjacency.REPLACE_ONE).mid()) == pytest.approx(
-            found, rel=2e-12
         )
 
 

@@ -1,10 +1,9 @@
-"""Synthesis with a regularised covariance: digits, the proof's steps, and every kind of data set.
+"""Synthesis with a regularised covariance: digits, and every kind of data set.
 
 Reference values are written out here at 60 digits from the divergence between two Gaussians.
 """
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -241,53 +240,3 @@ def test_data_in_one_corner_attain_both_bounds(n, d, sigma, order):
         bound = float(rdp(np.array([order]), n, d, sigma)[0])
         found = float(divergences(order, changed, other)[0])
         assert share * bound <= found <= bound * (1.0 + 1e-6)
-
-
-@pytest.mark.parametrize("replace", [False, True])
-@pytest.mark.parametrize("d", [1, 2, 3])
-def test_search_for_data_that_leak_more(d, replace):
-    """Hill climbing over all records, at several orders, from corners and from random data."""
-    rng = np.random.default_rng(29 * d + replace)
-    n = 12
-    rdp = direct.rdp_one_output if replace else regularised.rdp_one_output
-    for order, sigma in ((1.05, 2.0), (1.8, 4.0), (3.0, 8.0)):
-        bound = float(rdp(np.array([order]), n, d, sigma)[0])
-        assert math.isfinite(bound)
-        best = 0.0
-        common, x, y = -np.ones((n - 1, d)), np.ones((1, d)), -np.ones((1, d))
-        for step in range(150):
-            # The first data sets are those in the corner.
-            width = rng.choice([0.02, 0.3, 2.0]) if step else 0.0
-            moved = [
-                np.clip(part + width * rng.normal(size=part.shape), -1.0, 1.0)
-                if rng.random() < 0.5
-                else part
-                for part in (common, x, y)
-            ]
-            one = np.vstack(moved[:2])
-            other = np.vstack([moved[0], moved[2]]) if replace else moved[0]
-            laws = [fitted(data, np.ones((1, len(data))), sigma) for data in (one, other)]
-            found = float(both_ways(order, *laws)[0])
-            assert found <= bound * (1.0 + 1e-9)
-            if found >= best:
-                best, (common, x, y) = found, moved
-        assert best > 0.7 * bound
-
-
-def test_the_eigenvalues_of_a_change_are_where_the_proof_puts_them():
-    """At most one eigenvalue above 0, none below -h/N, none above T; with singular covariances."""
-    rng = np.random.default_rng(5)
-    for _ in range(300):
-        d, m = int(rng.integers(1, 5)), int(rng.integers(1, 9))
-        sigma = float(10.0 ** rng.uniform(-3, 2))
-        common, x = rng.uniform(-1, 1, (m, d)), rng.choice([-1.0, 1.0], (1, d))
-        common[rng.random(m) < 0.5] = common[0]
-        _, (small,) = fitted(common, np.ones((1, m)), sigma)
-        _, (large,) = fitted(np.vstack([common, x]), np.ones((1, m + 1)), sigma)
-        root = np.linalg.cholesky(small)
-        inner = np.linalg.solve(root, np.linalg.solve(root, large - small).T)
-        found = np.linalg.eigvalsh((inner + inner.T) / 2.0)
-        size, rounding = m + 1.0, 1e-9 * (1.0 + 1.0 / sigma)
-        assert found[0] >= -d / (d + sigma) / size - rounding
-        assert (found[:-1] <= rounding).all()
-        assert found[-1] <= 4.0 * d * m / (sigma * size**2) + rounding

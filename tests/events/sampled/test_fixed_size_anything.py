@@ -1,4 +1,4 @@
-"""Samples of any noisy sum: all samples of small data sets, with Laplace noise on the line."""
+"""Samples of any noisy sum: what is attained, with Laplace noise on the line."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import rdpkit
 from rdpkit import Adjacency
@@ -22,15 +20,6 @@ def fixed_size(records, size):
     """Sums of all samples, which are equally probable."""
     sums = [sum(sample) for sample in itertools.combinations(records, size)]
     return [(one, 1.0 / len(sums)) for one in sums]
-
-
-def poisson(records, q):
-    """Sums of all samples with their probabilities."""
-    found = []
-    for joined in itertools.product((0, 1), repeat=len(records)):
-        weight = math.prod(q if one else 1.0 - q for one in joined)
-        found.append((sum(r for r, one in zip(records, joined, strict=True) if one), weight))
-    return found
 
 
 def divergence(first, second, scale, epsilon):
@@ -58,38 +47,6 @@ def upper(event, adjacency, epsilon):
     return rdpkit.delta(event, epsilon=epsilon, adjacency=adjacency).delta
 
 
-@pytest.mark.thorough
-@settings(max_examples=3)
-@given(
-    st.lists(st.floats(-1, 1), min_size=1, max_size=4),
-    st.tuples(st.floats(-1, 1), st.floats(-1, 1)),
-    st.tuples(st.integers(1, 4), st.floats(0.05, 0.95)),
-    st.floats(0.2, 5),
-    st.floats(0, 4),
-)
-def test_no_small_data_set_leaks_more(rest, changed, sampling, scale, epsilon):
-    (record, other), (size, q) = changed, sampling
-    size = min(size, len(rest))
-    laplace = rdpkit.Laplace(noise_scale=scale, record_norm=1.0)
-    several = rdpkit.FixedSizeSampled(
-        event=laplace, sample_size=size, population_size=len(rest) + 1
-    )
-    joined = rdpkit.PoissonSampled(event=laplace, sampling_probability=q)
-    for event, laws in (
-        (several, lambda records: fixed_size(records, size)),
-        (joined, lambda records: poisson(records, q)),
-    ):
-        first = laws([record, *rest])
-        for adjacency, second in (
-            (ADDED, laws(rest)),
-            (REPLACED, laws([other, *rest])),
-            (ZEROED, laws([0.0, *rest])),
-        ):
-            most = upper(event, adjacency, epsilon)
-            for pair in ((first, second), (second, first)):
-                assert divergence(*pair, scale, epsilon) <= most * (1 + 1e-9) + 1e-13
-
-
 @pytest.mark.parametrize("adjacency", [ADDED, REPLACED])
 @pytest.mark.parametrize("epsilon", [0.0, 0.2, 0.45])
 def test_others_on_the_other_side_attain_it(adjacency, epsilon):
@@ -113,19 +70,6 @@ def test_no_more_is_lost_than_two_steps_through_a_sample_without_the_record():
     found = rdpkit.epsilon(event, delta=0.0, adjacency=REPLACED).epsilon
     largest = math.log1p(0.1 * math.expm1(1.0)) - math.log1p(0.1 * math.expm1(-1.0))
     assert largest <= found <= largest * (1 + 1e-8)
-
-
-@pytest.mark.parametrize("sample", ["fixed", "poisson"])
-@pytest.mark.parametrize("adjacency", [ADDED, REPLACED, ZEROED])
-def test_many_releases(sample, adjacency):
-    event = TEN_OF_A_HUNDRED
-    if sample == "poisson":
-        event = rdpkit.PoissonSampled(event=LAPLACE, sampling_probability=0.1)
-    many = rdpkit.Repeated(event=event, count=100)
-    most = rdpkit.epsilon(many, delta=1e-6, adjacency=adjacency).epsilon
-    least = rdpkit.lower_bound(many, delta=1e-6, adjacency=adjacency)[0].epsilon
-    apart = {("fixed", REPLACED): 1.16, ("fixed", ZEROED): 2.2, ("poisson", REPLACED): 1.04}
-    assert least <= most <= least * apart.get((sample, adjacency), 1.001)
 
 
 @pytest.mark.parametrize("event", [rdpkit.Exponential(epsilon=1.0)], ids=["scores"])
@@ -181,13 +125,3 @@ def test_a_part_that_a_record_joins_is_sampled_from_one_record_more():
         event=rdpkit.Gaussian(noise_std=1.0, record_norm=1.0), sample_size=2, population_size=5
     )
     assert gaussian.with_one_more_record() == gaussian.expand().with_one_more_record()
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("scale", [1e300, 1e160, 1e-300])
-def test_noise_that_floats_hardly_hold(scale):
-    event = rdpkit.PoissonSampled(
-        event=rdpkit.Laplace(noise_scale=scale, record_norm=1.0), sampling_probability=0.1
-    )
-    found = rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one").epsilon
-    assert found == 0.0 if scale > 1.0 else found >= 1 / scale

@@ -91,18 +91,3 @@ class OfAStranger(Event):
 def test_what_says_nothing_of_samples_is_not_sampled():
     with pytest.raises(ValueError, match="OfAStranger is not: its class does not say"):
         poisson(OfAStranger())
-
-
-@pytest.mark.thorough
-def test_all_releases_see_one_sample():
-    """Of several releases from one sample a record is in all or in none."""
-    asked = {"delta": 1e-6, "adjacency": "add_or_remove_one"}
-    several = rdpkit.Composed(events=[rdpkit.Laplace(noise_scale=1.0, record_norm=1.0)] * 3)
-    together = rdpkit.epsilon(poisson(several), **asked).epsilon
-    apart = rdpkit.epsilon(Repeated(event=poisson(several.events[0]), count=3), **asked).epsilon
-    # One record in a hundred samples shows itself with a loss of log(1 + q (e^3 - 1)), not with
-    # the three smaller losses of samples that are drawn anew.
-    assert together > apart
-    parts = poisson(Parallel(events=several.events))
-    one = rdpkit.epsilon(poisson(several.events[0]), **asked, bound="best-rdp").epsilon
-    assert rdpkit.epsilon(parts, **asked, bound="best-rdp").epsilon == pytest.approx(one)

@@ -1,4 +1,4 @@
-"""Users with several records: the mixtures of a binomial, and what lies around them."""
+"""Users with several records: the mixtures of a binomial."""
 
 import math
 
@@ -46,39 +46,9 @@ def test_probabilities_lean_to_more_records_and_add_up(q, records):
         assert list(norms) == sorted(norms)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("adjacency", [ADD, "zero_out"])
-def test_it_is_the_mixture_written_out(adjacency):
-    shares = [math.comb(4, j) * 0.01**j * 0.99 ** (4 - j) for j in range(5)]
-    mixture = rdpkit.MixtureOfGaussians(
-        noise_std=2.0, sensitivities=[0.0, 1.0, 2.0, 3.0, 4.0], probabilities=shares
-    )
-    found = epsilon(event_of(), adjacency=adjacency)
-    assert found == pytest.approx(epsilon(mixture, adjacency=adjacency), rel=1e-3)
-
-
 def test_one_record_is_a_poisson_sample():
     plain = rdpkit.PoissonSampledGaussian(noise_std=2.0, record_norm=1.0, sampling_probability=0.01)
     assert epsilon(event_of(records=1)) == epsilon(plain)
-
-
-@pytest.mark.thorough
-def test_it_lies_between_one_record_and_all_of_them_together():
-    together = rdpkit.PoissonSampledGaussian(
-        noise_std=0.5, record_norm=1.0, sampling_probability=1 - 0.99**4
-    )
-    assert epsilon(event_of(records=1)) < epsilon(event_of()) < epsilon(together)
-
-
-@pytest.mark.thorough
-@settings(max_examples=6)
-@given(st.floats(0.5, 10), st.floats(1e-4, 0.5), st.integers(2, 60), st.integers(1, 300))
-def test_the_bounds_from_both_sides_fit(noise, q, records, count):
-    many = rdpkit.Repeated(event=event_of(noise * records**0.5, q, records), count=count)
-    lower = rdpkit.lower_bound(many, delta=1e-6, adjacency=ADD)[0].epsilon
-    upper = rdpkit.epsilon(many, delta=1e-6, adjacency=ADD).epsilon
-    assert lower <= upper
-    assert upper <= rdpkit.epsilon(many, delta=1e-6, adjacency=ADD, bound="best-rdp").epsilon
 
 
 def test_training_for_users():

@@ -36,7 +36,7 @@ def logs_of_chances(noise, scores):
     return np.log(np.maximum(chances, 1e-290))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.sampled_from(["laplace", "gumbel"]), SCORES, st.data(), log_uniform(0.05, 6.0), st.booleans()
 )
@@ -100,11 +100,8 @@ def test_two_kinds_of_options_with_laplace_noise(x, kinds):
     [
         ("laplace", 5.0, 1, 1.001),
         ("laplace", 20.0, 10, 1.27),
-        ("laplace", 20.0, 100, 1.31),
-        ("laplace", 100.0, 1000, 1.32),
         ("gumbel", 20.0, 10, 1.05),
         ("gumbel", 100.0, 10, 1.1),
-        ("gumbel", 20.0, 1000, 1.07),
     ],
 )
 def test_noisy_maxima_attain_most_of_what_is_said(noise, scale, count, apart):

@@ -41,93 +41,60 @@ def answers(law, scales, queries, most):
     return np.array(found)
 
 
+def event_of(name, scales, moves, more):
+    """A sparse vector with either noise."""
+    one, other = scales
+    if name == "laplace":
+        return rdpkit.AboveThreshold(
+            threshold_noise_scale=one, query_noise_scale=other, sensitivity=1.0, **more
+        )
+    return rdpkit.GaussianAboveThreshold(
+        threshold_noise_std=one,
+        query_noise_std=other,
+        sensitivity=1.0,
+        queries=len(moves),
+        **more,
+    )
+
+
+def both_sides(name, scales, moves, event):
+    """Probabilities of all answers to a stream, and to the same one with queries that move."""
+    before = [query for query, _ in moves]
+    after = [query + (1 if event.monotone_queries else move) for query, move in moves]
+    one, two = (answers(LAWS[name], scales, some, event.most_above) for some in (before, after))
+    return (one, two), (two, one)
+
+
+NAMES = ["laplace", pytest.param("normal", marks=pytest.mark.thorough)]
+SCALES = st.tuples(log_uniform(0.7, 5.0), log_uniform(0.7, 8.0))
 MOVES = st.lists(st.tuples(st.floats(-3.0, 3.0), st.sampled_from([-1, 1])), min_size=1, max_size=5)
+MORE = st.fixed_dictionaries({"most_above": st.integers(1, 3), "monotone_queries": st.booleans()})
 
 
 @pytest.mark.thorough
 @settings(max_examples=6, deadline=None)
-@given(
-    st.sampled_from(["laplace", "normal"]),
-    st.tuples(log_uniform(0.7, 5.0), log_uniform(0.7, 8.0)),
-    MOVES,
-    st.integers(1, 3),
-    st.booleans(),
-)
-def test_no_short_stream_leaks_more(name, scales, moves, most, monotone):
-    before = [query for query, _ in moves]
-    after = [query + (1 if monotone else move) for query, move in moves]
-    first, second = (answers(LAWS[name], scales, one, most) for one in (before, after))
-    more = {"sensitivity": 1.0, "most_above": most, "monotone_queries": monotone}
-    if name == "laplace":
-        event = rdpkit.AboveThreshold(
-            threshold_noise_scale=scales[0], query_noise_scale=scales[1], **more
-        )
-    else:
-        event = rdpkit.GaussianAboveThreshold(
-            threshold_noise_std=scales[0], query_noise_std=scales[1], queries=len(moves), **more
-        )
+@given(st.sampled_from([*LAWS]), SCALES, MOVES, MORE)
+def test_no_short_stream_leaks_more(name, scales, moves, more):
+    event = event_of(name, scales, moves, more)
     for epsilon in (0.05, 0.5, 1.5):
         above = rdpkit.delta(event, epsilon=epsilon, adjacency=RELATION).delta
         below = rdpkit.lower_bound(event, epsilon=epsilon, adjacency=RELATION)[0].delta
         assert below <= above * (1 + 1e-9)
-        for p, q in ((first, second), (second, first)):
+        for p, q in both_sides(name, scales, moves, event):
             assert np.maximum(p - math.exp(epsilon) * q, 0.0).sum() <= above + 1e-6
 
 
-def largest_divergence(law, scales, moves, event, order):
-    """Of order 1 + order, in either direction, of all answers to a stream of queries that move."""
-    before = [query for query, _ in moves]
-    after = [query + (1 if event.monotone_queries else move) for query, move in moves]
-    pair = [
-        np.log(np.maximum(answers(law, scales, one, event.most_above), 1e-300))
-        for one in (before, after)
-    ]
-    powers = [np.exp(p + order * (p - q)).sum() for p, q in (pair, pair[::-1])]
-    return math.log(max(powers)) / order
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    st.tuples(log_uniform(0.7, 5.0), log_uniform(0.7, 8.0)),
-    MOVES,
-    st.integers(1, 3),
-    st.booleans(),
-    log_uniform(0.05, 20.0),
-)
-def test_divergences_of_short_streams(scales, moves, most, monotone, order):
-    event = rdpkit.AboveThreshold(
-        threshold_noise_scale=scales[0],
-        query_noise_scale=scales[1],
-        sensitivity=1.0,
-        most_above=most,
-        monotone_queries=monotone,
-    )
-    bound = above_threshold.BOUND.rdp(event, np.array([1.0 + order]), RELATION)[0]
-    assert (
-        largest_divergence(stats.laplace, scales, moves, event, order) <= bound * (1 + 1e-6) + 1e-6
-    )
-
-
-@pytest.mark.thorough
-@settings(max_examples=10, deadline=None)
-@given(
-    st.tuples(log_uniform(0.7, 5.0), log_uniform(0.7, 8.0)),
-    MOVES,
-    st.integers(1, 3),
-    st.booleans(),
-    log_uniform(0.05, 20.0),
-)
-def test_divergences_of_short_streams_with_gaussian_noise(scales, moves, most, monotone, order):
-    event = rdpkit.GaussianAboveThreshold(
-        threshold_noise_std=scales[0],
-        query_noise_std=scales[1],
-        sensitivity=1.0,
-        queries=len(moves),
-        most_above=most,
-        monotone_queries=monotone,
-    )
-    bound = gaussian_above_threshold.BOUND.rdp(event, np.array([1.0 + order]), RELATION)[0]
-    assert largest_divergence(stats.norm, scales, moves, event, order) <= bound * (1 + 1e-6) + 1e-6
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=15, deadline=None)
+@given(SCALES, MOVES, MORE, log_uniform(0.05, 20.0))
+def test_divergences_of_short_streams(name, scales, moves, more, order):
+    event = event_of(name, scales, moves, more)
+    theorem = above_threshold if name == "laplace" else gaussian_above_threshold
+    bound = theorem.BOUND.rdp(event, np.array([1.0 + order]), RELATION)[0]
+    for sides in both_sides(name, scales, moves, event):
+        p, q = (np.log(np.maximum(side, 1e-300)) for side in sides)
+        found = math.log(np.exp(p + order * (p - q)).sum()) / order
+        assert found <= bound * (1 + 1e-6) + 1e-6
 
 
 def largest_v(a, falls, rises, queries):
@@ -165,7 +132,7 @@ def test_many_queries_with_gaussian_noise_are_asked_one_by_one(a, share, unit, q
         assert found <= 1.15 * exact
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(log_uniform(0.02, 60.0), log_uniform(0.01, 1.5), st.floats(0.0, 1.0), st.floats(0.0, 1.0))
 def test_no_query_is_worse_than_those_in_the_middle(order, fall, rise, share):
     """What one answer costs, at any value of a query that moves by anything in between."""
@@ -300,9 +267,8 @@ def test_streams_have_these_probabilities(name, ratio, moved, both_ways, stream)
     ("scales", "most", "apart"),
     [
         ((2.0, 4.0), 1, 1.002),
-        ((4.0, 4.0), 1, 1.002),
         ((2.0, 8.0), 5, 1.25),
-        ((20.0, 200.0), 50, 1.2),
+        pytest.param((20.0, 200.0), 50, 1.2, marks=pytest.mark.thorough),
     ],
 )
 def test_streams_attain_much_of_what_is_said(scales, most, apart):

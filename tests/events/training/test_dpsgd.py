@@ -1,10 +1,6 @@
 """DP-SGD by its settings: what it expands to, and that bounds from both sides fit together."""
 
-import math
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import rdpkit
 
@@ -30,14 +26,6 @@ def test_epochs_become_steps_rounded_up():
 def test_epochs_are_exact_where_a_float_product_would_round_up():
     event = rdpkit.DPSGD(noise_multiplier=1.0, dataset_size=3 * 10**14, batch_size=3, epochs=1)
     assert event.updates == 10**14
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("adjacency", list(rdpkit.Adjacency))
-@pytest.mark.parametrize("sampling", ["poisson", "fixed-size"])
-def test_the_settings_and_the_steps_written_out_have_the_same_epsilon(sampling, adjacency):
-    event = rdpkit.DPSGD(**MNIST, epochs=1, sampling=sampling)
-    assert epsilon(event, adjacency) == epsilon(event.expand(), adjacency)
 
 
 def test_noise_is_relative_to_the_clipping_norm_under_both_relations():
@@ -140,51 +128,6 @@ def test_allocated_and_shuffled_epochs_have_whole_batches():
 def test_bad_settings_are_named(change, message):
     with pytest.raises(ValueError, match=f"(?i){message}"):
         rdpkit.DPSGD(**MNIST | change)
-
-
-@pytest.mark.thorough
-@settings(max_examples=4)
-@given(
-    noise=st.floats(0.5, 20),
-    size=st.integers(100, 10**6),
-    share=st.floats(0.001, 0.3),
-    steps=st.integers(1, 3000),
-    sampling=st.sampled_from(["poisson", "fixed-size"]),
-    adjacency=st.sampled_from(list(rdpkit.Adjacency)),
-)
-def test_the_lower_bound_is_below_the_upper_one(sampling, adjacency, **rest):
-    noise, size, share, steps = (rest[name] for name in ("noise", "size", "share", "steps"))
-    event = rdpkit.DPSGD(
-        noise_multiplier=noise,
-        dataset_size=size,
-        batch_size=max(1, int(share * size)),
-        steps=steps,
-        sampling=sampling,
-    )
-    lower = rdpkit.lower_bound(event, delta=1e-6, adjacency=adjacency)[0].epsilon
-    upper = rdpkit.epsilon(event, delta=1e-6, adjacency=adjacency).epsilon
-    assert lower <= upper < math.inf
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("parameter", ["noise_multiplier", "steps", "batch_size"])
-def test_every_setting_can_be_calibrated(parameter):
-    event = rdpkit.DPSGD(noise_multiplier=1.1, dataset_size=60000, batch_size=256, steps=1000)
-    found = rdpkit.calibrate(
-        event, target_epsilon=1.5, delta=1e-5, adjacency="add_or_remove_one", parameter=parameter
-    )
-    assert found.guarantee <= 1.5
-    assert found.guarantee >= 1.49
-
-
-@pytest.mark.thorough
-def test_phases_compose():
-    phases = [
-        rdpkit.DPSGD(**MNIST, epochs=2),
-        rdpkit.DPSGD(**MNIST | {"batch_size": 512}, epochs=3),
-    ]
-    together = rdpkit.Composed(events=phases)
-    assert max(map(epsilon, phases)) < epsilon(together) < sum(map(epsilon, phases))
 
 
 @pytest.mark.thorough

@@ -80,29 +80,6 @@ def test_no_small_data_set_leaks_more(rest, changed, sampling, noise, epsilon):
 
 
 @pytest.mark.thorough
-@settings(max_examples=6)
-@given(
-    st.floats(0.3, 5),
-    st.integers(5, 5000),
-    st.tuples(st.floats(0.001, 0.5), st.floats(1.0, 3.0)),
-    st.integers(1, 300),
-    st.sampled_from(list(Adjacency)),
-)
-def test_the_bounds_from_both_sides_fit(noise, size, sampling, count, adjacency):
-    q, room = sampling
-    event = rdpkit.TruncatedPoissonGaussian(
-        noise_std=noise,
-        record_norm=1.0,
-        sampling_probability=q,
-        max_batch_size=max(1, int(room * q * size)),
-        population_size=size,
-    )
-    event = rdpkit.Repeated(event=event, count=count)
-    lower = rdpkit.lower_bound(event, delta=1e-6, adjacency=adjacency)[0].epsilon
-    assert lower <= rdpkit.epsilon(event, delta=1e-6, adjacency=adjacency).epsilon
-
-
-@pytest.mark.thorough
 def test_batches_that_never_overflow_are_poisson_samples():
     event = rdpkit.TruncatedPoissonGaussian(**PLAIN, max_batch_size=1000, population_size=1000)
     plain = rdpkit.PoissonSampledGaussian(**PLAIN)

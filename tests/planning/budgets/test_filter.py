@@ -112,8 +112,8 @@ def test_running_epsilon_holds_at_all_times_and_costs_more():
     found = budget(epsilon=3.0)
     assert found.running_epsilon() == 0.0
     last = 0.0
-    for _ in range(4):
-        found.spend(STEP, count=150)
+    for _ in range(2):
+        found.spend(STEP, count=300)
         running = found.running_epsilon()
         assert found.fixed_schedule_epsilon() < found.used < running
         assert running > last
@@ -235,11 +235,9 @@ def test_fixed_schedules_take_no_delta_of_their_own():
 @pytest.mark.parametrize(
     ("composition", "delta"),
     [
-        ("renyi", 1e-5),
         ("renyi", 1e-100),
         ("zcdp", 1e-5),
         pytest.param("zcdp", 1e-100, marks=pytest.mark.slow),
-        ("gaussian", 1e-5),
         ("gaussian", 1e-100),
     ],
 )
