@@ -193,9 +193,8 @@ def test_the_error_rate_is_split_over_the_tests_that_run(run, pytester):
     assert json.loads(Path("none.sarif").read_text())["runs"][0]["results"] == []
 
 
-@pytest.mark.parametrize("alpha", ["0", "1", "2"])
-def test_an_error_rate_is_a_probability(run, alpha):
-    result = run("--verify-alpha", alpha, content=GOOD)
+def test_an_error_rate_is_a_probability(run):
+    result = run("--verify-alpha", "1", content=GOOD)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "Expected --verify-alpha to be in (0, 1)" in result.stderr.str()
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from rdpkit import Adjacency, Gaussian
-from rdpkit.verification.claims.reading import UNMODELLED, load_files, loads, shipped_files
+from rdpkit.verification.claims.reading import UNMODELLED, load_files, loads
 from tests.verification.claim_files import PARAMETERS, SCENARIO, text
 
 ADD = Adjacency.ADD_OR_REMOVE_ONE
@@ -229,11 +229,6 @@ def test_hostile_files_are_one_error_that_names_the_file(content):
     assert error(content, origin="f.toml").startswith("f.toml:")
 
 
-def test_the_shipped_files_are_found():
-    assert {path.suffix for path in shipped_files()} == {".toml"}
-    assert len(shipped_files()) >= 4
-
-
 TWO = """
 [[claim]]
 id = "one"
@@ -324,11 +319,3 @@ def test_all_mistakes_are_said_at_once_with_their_lines():
         "f.toml:25: claim 'a': expected id to be unique",
     ]
     assert [line[: len(begin)] for line, begin in zip(found, begins, strict=True)] == begins
-
-
-def test_mistakes_of_several_files_are_said_at_once(tmp_path):
-    for name in ("one.toml", "two.toml"):
-        (tmp_path / name).write_text(text(delta="2"))
-    with pytest.raises(ValueError, match="expected delta") as caught:
-        load_files([tmp_path / "one.toml", tmp_path / "two.toml"])
-    assert len(str(caught.value).splitlines()) == 2
