@@ -222,18 +222,12 @@ def test_a_release_needs_a_folder_to_be_in():
         ("callable = 'a:b'\ndimension = 0", "expected dimension to be an integer in [1, 10^9]"),
         ("callable = 'a:b'\ndimension = true", "expected dimension to be an integer"),
         ("callable = 'a:b'\ndimension = 2\ncommand = 1", "unknown key 'command'"),
-        (
-            "callable = 'a:b'\ndimension = 2\ntime_budget = 0",
-            "expected time_budget in (0, 86400], got 0",
-        ),
+        ("callable = 'a:b'\ndimension = 2\ntime_budget = 0", "time_budget in (0, 86400], got 0"),
         ("callable = 'a:b'\ndimension = 2\nfalse_alarm_rate = 1", "false_alarm_rate in (0, 1)"),
         ("callable = 'a:b'\ndimension = 2\nneighbours = 'x'", "expected neighbours to be one of"),
         ("callable = 'a:b'\nneighbours = 'own'\nrecords = 2", "expected no records with neigh"),
         ("callable = 'a:b'\nneighbours = 'own'\ndimension = 2", "expected no dimension with"),
-        (
-            "callable = 'a:b'\ndimension = 2\nsamples = 3",
-            "expected samples to be an integer in [42, ",
-        ),
+        ("callable = 'a:b'\ndimension = 2\nsamples = 3", "samples to be an integer in [42, "),
     ],
 )
 def test_mistakes_about_code(code, message):
