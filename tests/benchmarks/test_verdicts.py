@@ -2,6 +2,7 @@
 
 import json
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -106,32 +107,15 @@ def test_delta_of_a_sampled_sum_is_the_librarys():
 
 
 def test_the_command_prints_a_row_for_each_mechanism(monkeypatch):
-    def one_row(kind, names, *, repeats, first_seed, jobs, options, done):
-        rows = []
-        for name in names:
-            case = measure.collection(kind)[name]
-            outcomes = tuple(
-                measure.Outcome(
-                    seed=first_seed + index,
-                    status=index % 2,
-                    verdict="rejected" if index % 2 else "not rejected",
-                    named=(),
-                    runs=100 * (index + 1),
-                    seconds=1.0,
-                    cpu_seconds=0.5,
-                    score="linear",
-                    log_e_value=0.5,
-                )
-                for index in range(repeats)
-            )
-            rows.append(
-                measure.Row(name=name, claim=case.claim, truth=case.truth, outcomes=outcomes)
-            )
-            done(rows[-1])
+    def outcome(case, seed, options):
         assert options == ("--samples", "5000", "--alpha", "0.01")
-        return rows
+        return measure.Outcome(
+            seed=seed, status=(seed + 1) % 2, verdict="", named=(), runs=100 * seed, seconds=1.0,
+            cpu_seconds=0.5, score="linear", log_e_value=0.5,
+        )  # fmt: skip
 
-    monkeypatch.setattr("benchmarks.verdicts.__main__.measure", one_row)
+    monkeypatch.setattr(measure, "run_command", outcome)
+    monkeypatch.setattr(measure, "ProcessPoolExecutor", ThreadPoolExecutor)
     words = ["broken", "--only", "noise_reused", "--repeats", "3", "--samples", "5000"]
     words += ["--alpha", "0.01"]
     printed = CliRunner().invoke(main, words)

@@ -18,13 +18,6 @@ OBJECT = re.compile(r"^\.\. auto(?:class|function|data|exception):: (\S+)$", re.
 MODULE = re.compile(r"^\.\. automodule:: (\S+)\n   :members: ?(.*)$", re.MULTILINE)
 
 
-def described(path: Path) -> list[str]:
-    """The names that a page describes, each by its last part."""
-    text = path.read_text(encoding="utf-8")
-    found = [name.rpartition(".")[2] for name in OBJECT.findall(text)]
-    return found + [name for _, names in MODULE.findall(text) for name in names.split(", ") if name]
-
-
 def full_names(path: Path) -> list[str]:
     text = path.read_text(encoding="utf-8")
     return OBJECT.findall(text) + [
@@ -48,7 +41,7 @@ PAGES = sorted(API.glob("*.md"))
     ],
 )
 def test_a_public_name_is_on_one_page(name):
-    pages = [path.name for path in PAGES if name in described(path)]
+    pages = [path.name for path in PAGES for one in full_names(path) if one.endswith(f".{name}")]
     assert len(pages) == 1, f"{name} is on {pages or 'no page of docs/reference/api'}"
 
 

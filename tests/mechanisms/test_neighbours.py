@@ -11,12 +11,14 @@ import json
 import numpy as np
 import pytest
 
+import rdpkit
 from rdpkit import Adjacency
-from rdpkit.mechanisms.algorithms import find_mechanism, mechanism_names
+from rdpkit.mechanisms.algorithms import find_mechanism, local_perturbation, mechanism_names
 from rdpkit.mechanisms.parts import counts as counts_module
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import exact_z_score, public_scaling
+from tests.events import of_papers
 
 # Tiny data sets, and neighbours are warned of alike.
 pytestmark = pytest.mark.filterwarnings("ignore:too few records")
@@ -246,6 +248,56 @@ def test_nothing_is_released_of_records_that_are_left_out(monkeypatch, name):
     first, second = made
     assert first.manifest == second.manifest
     assert any("nothing was released of" in note for note in first.manifest.notes)
+
+
+# What the options above come to with numbers of records that are stated, and are not those there.
+STATED = (7, 8, 9)
+ROW = local_perturbation.record_event(clip_norm=1.0, feature_noise=4.0, label_noise=4.0)
+EVENTS = {
+    "dpcda": of_papers.dpcda(STATED, 2, 3, noise=4.0),
+    "class-wise-dpmix": of_papers.class_wise_dpmix(STATED, 2, 3, noise=9.0, shape=(16, 3)),
+    "dpmix": of_papers.dpmix(24, 4, 3, noise=9.0, label_noise=9.0, shape=(16, 3)),
+    "ldpdc": of_papers.ldpdc(STATED, 2, 2.5, noise=20.0, dimension=16),
+    "ndpdc": rdpkit.NDPDC(
+        class_sizes=STATED, group_size=2.5, iterations=1, noise_std=4.0, clip_norm=1.0
+    ),
+    "gaussian-synthesis": rdpkit.Parallel(
+        events=[
+            rdpkit.RegularisedSynthesis(records=n, outputs=2, dimension=16, added_variance=60.0)
+            for n in STATED
+        ]
+    ),
+    "local-perturbation": ROW,
+    "random-projection": ROW,
+    "dp-merf": rdpkit.Gaussian(noise_std=4.0, record_norm=1.0),
+    "dp-hp": rdpkit.Gaussian(noise_std=4.0, record_norm=1.0),
+    "dp-sinkhorn": rdpkit.Repeated(
+        event=rdpkit.PoissonSampledGaussian(
+            noise_std=4.0, record_norm=1.0, record_diameter=1.0, sampling_probability=2.5 / 24
+        ),
+        count=1,
+    ),
+    "scattering-dpsgd": rdpkit.DPSGD(noise_multiplier=4.0, dataset_size=24, batch_size=3, steps=2),
+}
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_a_release_states_the_event_of_its_options(name):
+    mechanism, noise = find_mechanism(name), NoiseSource.system()
+    given = {
+        "classes": CLASSES,
+        "options": mechanism.build(OPTIONS[name]),
+        "privacy": Privacy(delta=1e-5, adjacency=REPLACE, noise=noise, counts=list(STATED)),
+        "scaling": public_scaling(),
+        "seed": 0,
+    }
+    made = mechanism.run(*data_of([0, 1, 2] * 9), given)
+    assert made.manifest.event == EVENTS[name]
+    assert made.manifest.mechanism == name
+    assert made.manifest.private
+    if name not in (*ONLY_REPLACE, "dpmix"):
+        labels = made.labels if made.labels.ndim == 1 else made.labels @ np.arange(CLASSES)
+        np.testing.assert_array_equal(labels, np.repeat(range(CLASSES), len(labels) // CLASSES))
 
 
 LARGE = [0] * 9 + [1] * 9 + [2] * 9

@@ -1,5 +1,4 @@
 import math
-from dataclasses import replace
 
 import linear_matching
 import numpy as np
@@ -10,9 +9,6 @@ from hypothesis import strategies as st
 import rdpkit
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
-from rdpkit.verification.blackbox.options import VerificationOptions
-from rdpkit.verification.blackbox.targets import event_claim
-from rdpkit.verification.blackbox.verify import verify
 
 ADD_REMOVE = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
@@ -96,34 +92,3 @@ def test_one_record_moves_a_mean_by_at_most_the_sensitivity(n, seed, corners):
     # A mean of seven numbers is rounded.
     assert removed <= event.event.sensitivity(ADD_REMOVE) + 1e-15
     assert replaced <= event.event.sensitivity(REPLACE) + 1e-15
-
-
-def _verified(*, samples, seed, claim=None, rate=0.001):
-    return verify(
-        linear_matching.verify_target,
-        claim=claim,
-        options=VerificationOptions(
-            false_alarm_rate=rate,
-            samples=samples,
-            training=300,
-            seed=seed,
-            scores=("logistic",),
-        ),
-    )
-
-
-@pytest.mark.statistical
-def test_it_is_not_rejected():
-    """It is rejected wrongly with probability 0.001 with another seed."""
-    result = _verified(samples=8000, seed=1)
-    assert result.verdict == "not rejected"
-    assert not result.mistakes
-
-
-@pytest.mark.statistical
-def test_a_claim_of_two_and_a_half_times_the_noise_is_rejected():
-    """Seeded; without this, a test that rejects nothing would pass the one above."""
-    event = linear_matching.verify_target.event
-    parts = tuple(replace(part, event=replace(part.event, noise_std=2.5)) for part in event.events)
-    claim = event_claim(replace(event, events=parts), adjacency=ADD_REMOVE)
-    assert _verified(samples=40_000, seed=2, claim=claim, rate=0.05).rejected

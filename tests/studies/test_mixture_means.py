@@ -73,21 +73,6 @@ def test_means_come_back(order):
         assert (5.0 * error < 0.2).all()  # or the test could not fail
 
 
-@pytest.mark.thorough
-def test_the_estimate_is_unbiased():
-    """The mean of 60 estimates; label noise alone is larger than the signal."""
-    how = event(releases=500)
-    features, labels = records()
-    found = []
-    for seed in range(60):
-        made = released(features, labels, how, seed=seed)
-        found.append(mixture_means(made.features, made.labels, event=how))
-    true = np.array([features[labels == k].mean(axis=0) for k in range(3)])
-    error = np.std(found, axis=0, ddof=1) / np.sqrt(60)
-    # 12 numbers; |z| > 4.5 in one of them has a probability below 1e-4.
-    assert (np.abs(np.mean(found, axis=0) - true) < 4.5 * error).all()
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -92,10 +92,7 @@ def test_one_claim_can_be_named(run):
 @pytest.mark.parametrize(
     ("words", "outcome"),
     [
-        (["nothing"], "passed"),
-        (["refuted"], "failed"),
         (["underspecified"], "passed"),
-        (["underspecified,differs"], "failed"),
         (["underspecified", "refuted"], "failed"),
     ],
 )

@@ -165,12 +165,13 @@ class SequentialTest:
             part = min(1.0, done + self._piece() / max(p.size, q.size))
             if (1.0 - part) * min(p.size, q.size) < 1.0:
                 part = 1.0
-            piece = [side[round(done * side.size) : round(part * side.size)] for side in (p, q)]
+            starts = [round(done * side.size) for side in (p, q)]
+            ends = [round(part * side.size) for side in (p, q)]
+            if any(start == end for start, end in zip(starts, ends, strict=True)):
+                # The piece would have none of the shorter side: it is all that is left.
+                part, ends = 1.0, [p.size, q.size]
             done = part
-            if not all(side.size for side in piece):
-                piece = [p, q]
-                done = 1.0
-            self._look_at(piece[0], piece[1])
+            self._look_at(p[starts[0] : ends[0]], q[starts[1] : ends[1]])
         return self.stop
 
     def outcome(self) -> Verdict:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from rdpkit.mechanisms.algorithms import distribution_matching
-from rdpkit.mechanisms.parts.noise import NoiseSource
 from tests.mechanisms.flat import synthesize
 
 SHAPE = (1, 8, 8)
@@ -31,15 +30,6 @@ def test_synthetic_records_come_to_look_like_their_class():
     left, right = found.features[..., :4], found.features[..., 4:]
     contrast = left.mean(axis=(1, 2, 3)) - right.mean(axis=(1, 2, 3))
     assert contrast[found.labels == 0].mean() > 0.1 + contrast[found.labels == 1].mean()
-
-
-@pytest.mark.thorough
-def test_it_is_never_called_private():
-    found = _synthesize(noise=NoiseSource.system())
-    assert found.guarantee is None
-    assert not found.manifest.private
-    assert found.manifest.mechanism == "distribution-matching"
-    assert "not private" in found.manifest.notes[0]
 
 
 @pytest.mark.thorough

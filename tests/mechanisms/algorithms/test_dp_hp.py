@@ -11,7 +11,6 @@ from scipy.special import eval_hermite, factorial
 
 import rdpkit
 from rdpkit.mechanisms.algorithms import dp_hp
-from rdpkit.mechanisms.releases import mean_embedding
 from tests.mechanisms.flat import synthesize
 
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
@@ -93,30 +92,6 @@ def test_there_may_be_no_products():
     found = _map(products=0, product_weight=0.0)(torch.zeros(2, 1, 3, 3))
     assert found.shape == (2, 9 * 9)
     assert _map()(torch.zeros(2, 1, 3, 3)).shape == (2, 9 * 9 + 4 * 4**2)
-
-
-def test_the_manifest_holds_the_event_and_its_guarantee():
-    found = _synthesize(public_counts=None, count_noise_std=4.0)
-    sums, counts = found.manifest.event.events
-    assert sums == rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
-    assert counts.noise_std == 4.0
-    expected = rdpkit.epsilon(found.manifest.event, delta=1e-5, adjacency=REPLACE)
-    assert found.guarantee == expected
-    assert found.manifest.mechanism == "dp-hp"
-    assert found.features.shape == (6, 35)
-
-
-def test_the_data_are_seen_through_noisy_sums_only(monkeypatch):
-    means = []
-    monkeypatch.setattr(mean_embedding, "class_sums", lambda *a, **k: np.zeros((2, 2000)))
-    monkeypatch.setattr(
-        mean_embedding,
-        "match_means",
-        lambda found, *a, **k: means.append(found) or np.zeros((6, 1, 5, 7)),
-    )
-    _synthesize()
-    # 4000 numbers with noise 2, divided by the counts; one standard deviation is 1.1 %.
-    assert abs(means[0].std() / (2.0 / 20) - 1.0) < 0.06
 
 
 @pytest.mark.parametrize(

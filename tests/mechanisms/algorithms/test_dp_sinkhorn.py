@@ -82,11 +82,6 @@ def test_a_plan_is_a_distribution(n, m):
     )
 
 
-def test_equal_points_cost_nothing_and_have_a_plan():
-    plan = dp_sinkhorn.sinkhorn_plan(torch.zeros(2, 3), regularisation=0.1, steps=5)
-    torch.testing.assert_close(plan, torch.full((2, 3), 1 / 6))
-
-
 def test_the_cost_is_that_of_its_definition():
     x, y = torch.tensor([[[[0.0, 1.0]]]]), torch.tensor([[[[3.0, -3.0]]], [[[0.0, 1.0]]]])
     found = dp_sinkhorn.transport_cost(
@@ -172,29 +167,6 @@ def test_the_self_term_is_clipped_with_the_gradient_and_not_beside_it():
 def test_a_gradient_that_is_no_number_is_an_error():
     with pytest.raises(ArithmeticError, match="not a finite number"):
         dp_sinkhorn.clipped_gradient(torch.tensor([np.nan]), clip_norm=1.0)
-
-
-def test_the_manifest_holds_the_event_and_its_guarantee():
-    found = _synthesize()
-    event = rdpkit.Repeated(
-        event=rdpkit.PoissonSampledGaussian(
-            noise_std=1.0, record_norm=1.0, record_diameter=1.0, sampling_probability=0.2
-        ),
-        count=3,
-    )
-    assert found.manifest.event == event
-    adjacency = rdpkit.Adjacency.REPLACE_ONE
-    assert found.guarantee == rdpkit.epsilon(event, delta=1e-5, adjacency=adjacency)
-    assert found.manifest.mechanism == "dp-sinkhorn"
-    assert found.features.shape == (6, *SHAPE)
-    assert found.labels.tolist() == [0, 0, 0, 1, 1, 1]
-
-
-def test_a_public_population_size_decides_the_probability():
-    found = _synthesize(counts=100, iterations=1)
-    assert found.manifest.event.event.sampling_probability == 0.08
-    assert "public, as the user stated" in found.manifest.notes[0]
-    assert "number of records" in _synthesize(iterations=1).manifest.notes[0]
 
 
 def test_the_data_are_seen_through_noisy_gradients_only(monkeypatch):

@@ -23,6 +23,13 @@ def data(count=2000, seed=0, *, spread=3.0):
     return rows, labels
 
 
+def cut(rows, labels, *, classes):
+    return Records(
+        features=rows, labels=labels, classes=classes, scaling=public_scaling(),
+        box=gaussian_synthesis.BOX,
+    )  # fmt: skip
+
+
 def made(rows=None, labels=None, **changes):
     given = {
         "classes": 2, "outputs_per_class": 3, "scaling": public_scaling(), "delta": 1e-5,
@@ -33,20 +40,6 @@ def made(rows=None, labels=None, **changes):
     if rows is None:
         rows, labels = data()
     return synthesize(gaussian_synthesis, rows, labels, **given)
-
-
-def test_the_guarantee_holds_for_every_data_set():
-    one = made(noise=NoiseSource.system(), counts=[1000, 1000])
-    part = rdpkit.RegularisedSynthesis(records=1000, outputs=3, dimension=2, added_variance=0.09)
-    event = rdpkit.Parallel(events=(part, part))
-    assert one.manifest.event == event
-    assert one.guarantee == rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one")
-    assert one.manifest.private
-    (said,) = [check for check in one.manifest.checks if check.name == "preconditions"]
-    assert said.status == "holds"
-    assert "every data set of finite numbers" in said.sentence
-    assert one.features.shape == (6, 2)
-    assert one.labels.tolist() == [0, 0, 0, 1, 1, 1]
 
 
 def test_the_paper_s_own_release_tests_its_data_and_is_not_private():
@@ -104,13 +97,7 @@ def test_noisy_moments_are_sums_that_one_record_moves_by_no_more_than_the_event_
     ).moments()
     ends = []
     for row, label in (([1.0, 1.0], 0), ([-1.0, 1.0], 0), ([-1.0, 1.0], 1)):
-        records = Records(
-            features=np.array([[0.5, 0.2], row]),
-            labels=np.array([0, label]),
-            classes=2,
-            scaling=public_scaling(),
-            box=gaussian_synthesis.BOX,
-        )
+        records = cut(np.array([[0.5, 0.2], row]), np.array([0, label]), classes=2)
         watched = Watched()
         list(gaussian_synthesis.noisy_batches(records, event=event, outputs=1, noise=watched))
         ends.append(np.concatenate(watched.seen))
@@ -124,19 +111,14 @@ def test_draws_from_moments_with_little_noise_have_the_mean_and_covariance():
     one = made(features, labels, noise_std=1e-6, outputs_per_class=20_000)
     for label in range(2):
         drawn, real = one.features[one.labels == label], features[labels == label]
-        assert np.abs(drawn.mean(axis=0) - real.mean(axis=0)).max() < 0.01
-        assert np.abs(np.cov(drawn.T) - np.cov(real.T)).max() < 0.01
+        # Variances are about 0.014: five standard errors.
+        assert np.abs(drawn.mean(axis=0) - real.mean(axis=0)).max() < 0.004
+        assert np.abs(np.cov(drawn.T) - np.cov(real.T)).max() < 0.0007
 
 
 def fitted(rows, labels, events):
     """Means and covariances of the laws that are drawn from."""
-    records = Records(
-        features=rows,
-        labels=labels,
-        classes=len(events),
-        scaling=public_scaling(),
-        box=gaussian_synthesis.BOX,
-    )
+    records = cut(rows, labels, classes=len(events))
     laws = [gaussian_synthesis._law(records, label, event) for label, event in enumerate(events)]
     return [(mean, root @ root.T) for mean, root in laws]
 
@@ -191,43 +173,9 @@ def test_a_table_without_classes():
     assert isinstance(one.manifest.event, rdpkit.RegularisedSynthesis)
 
 
-def test_draws_have_the_mean_and_covariance_of_their_class():
-    """Seeded; with another seed one of the comparisons fails in 1 of 100,000 cases."""
-    features, labels = data(spread=1.0)  # next to nothing is cut
-    records = Records(
-        features=features,
-        labels=labels,
-        classes=2,
-        scaling=public_scaling(),
-        box=gaussian_synthesis.BOX,
-    )
-    event = rdpkit.RegularisedSynthesis(
-        records=1000, outputs=40_000, dimension=2, added_variance=0.004
-    )
-    drawn = list(
-        gaussian_synthesis.batches(records, events=(event, event), noise=NoiseSource.seeded(2))
-    )
-    for label in range(2):
-        rows = np.concatenate([r for r, found in drawn if found[0] == label])
-        own = features[labels == label]
-        assert rows.shape == (40_000, 2)
-        wanted = np.cov(own.T, bias=True) + 0.004 * np.eye(2)
-        errors = 5.0 * np.sqrt(np.diag(wanted) / 40_000)
-        assert (np.abs(rows.mean(axis=0) - own.mean(axis=0)) < errors).all()
-        # Standard errors of a covariance are at most sqrt(2/n) times the largest variance.
-        limit = 5.0 * math.sqrt(2.0 / 40_000) * wanted.max()
-        assert (np.abs(np.cov(rows.T) - wanted) < limit).all()
-
-
 def test_what_is_released_lies_in_the_cube():
     corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
-    records = Records(
-        features=np.tile(corners, (10, 1)),
-        labels=np.zeros(40, dtype=int),
-        classes=1,
-        scaling=public_scaling(),
-        box=gaussian_synthesis.BOX,
-    )
+    records = cut(np.tile(corners, (10, 1)), np.zeros(40, dtype=int), classes=1)
     event = rdpkit.GaussianSynthesis(records=40, outputs=1000, dimension=2, min_eigenvalue=1.0)
     ((rows, _),) = gaussian_synthesis.batches(records, events=(event,), noise=NoiseSource.seeded(1))
     assert np.abs(rows).max() == 1.0

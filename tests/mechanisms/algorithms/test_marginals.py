@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -10,9 +8,6 @@ from rdpkit.mechanisms.parts.marginals.mixture import MixtureFit
 from rdpkit.mechanisms.parts.marginals.rounds import RoundShares
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.records import public_scaling
-from rdpkit.verification.blackbox.options import VerificationOptions
-from rdpkit.verification.blackbox.targets import event_claim
-from rdpkit.verification.blackbox.verify import verify
 from tests.mechanisms.flat import synthesize
 
 DOMAIN = (6, 4, 2, 30)
@@ -186,19 +181,6 @@ def test_calibration_meets_the_target_and_the_manifest_states_it(adjacency):
     assert made.manifest.private
     assert made.features.shape == (20, 3)
     assert set(np.unique(made.features)) <= {0.125, 0.375, 0.625, 0.875}
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("factor", [1.0, 2.0])
-def test_verify_rejects_half_the_noise_and_not_the_noise_that_there_is(factor):
-    """Seeded; a true claim is rejected with probability 0.05 with another seed."""
-    target = marginals.verify_target
-    event = marginals.marginals_event(
-        replace(marginals.SMALL, noise_std=factor * marginals.SMALL.noise_std)
-    )
-    claim = event_claim(event, adjacency=target.adjacency)
-    options = VerificationOptions(samples=4000, seed=2, training=500, scores=("linear",))
-    assert verify(target, claim=claim, options=options).rejected is (factor > 1)
 
 
 def test_too_many_columns_are_refused():

@@ -43,12 +43,6 @@ def test_records_are_scaled_then_clipped():
     assert made.features.min() < 0.0
 
 
-def test_it_never_claims_privacy():
-    manifest = mixed().manifest
-    assert manifest.private is False
-    assert manifest.guarantee is None
-
-
 def test_the_seed_decides_and_too_small_classes_are_errors():
     np.testing.assert_array_equal(mixed(seed=4).features, mixed(seed=4).features)
     assert not np.array_equal(mixed(seed=4).features, mixed(seed=5).features)

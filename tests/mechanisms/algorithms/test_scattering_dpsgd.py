@@ -1,4 +1,3 @@
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,9 +10,6 @@ import rdpkit
 from rdpkit.mechanisms.algorithms import original, scattering_dpsgd
 from rdpkit.mechanisms.algorithms.scattering_dpsgd import Gradients, ScatteringDPSGDOptions
 from rdpkit.mechanisms.parts.noise import NoiseSource
-from rdpkit.verification.blackbox.options import VerificationOptions
-from rdpkit.verification.blackbox.targets import event_claim
-from rdpkit.verification.blackbox.verify import verify
 from tests.mechanisms.flat import synthesize
 
 SMALL = {"scales": 1, "angles": 2, "group_channels": 1}
@@ -160,25 +156,6 @@ def test_features_are_kept_by_what_the_images_are_and_not_by_which_array():
     np.testing.assert_array_equal(changed, scattering_dpsgd.scattering_rows(images, OPTIONS))
     assert not np.array_equal(changed[3], first[3])
     assert np.array_equal(changed[4], first[4])
-
-
-def test_an_image_alone_decides_its_features():
-    images = np.random.default_rng(2).random((40, 3, 9, 8)).astype(np.float32)
-    together = scattering_dpsgd.scattering_rows(images, OPTIONS)
-    alone = scattering_dpsgd.scattering_rows(images[17:18], OPTIONS)
-    np.testing.assert_array_equal(together[17], alone[0])
-    assert together.shape == (40, 3 * 3 * 4 * 4)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("factor", [1.0, 2.5])
-def test_verify_rejects_a_claim_of_more_noise_and_no_true_one(factor):
-    """Seeded; a true claim is rejected with probability 0.05 with another seed."""
-    target = scattering_dpsgd.verify_target
-    event = replace(target.event, noise_multiplier=factor * target.event.noise_multiplier)
-    claim = event_claim(event, adjacency=target.adjacency)
-    options = VerificationOptions(samples=6000, seed=1, training=300, scores=("linear",))
-    assert verify(target, claim=claim, options=options).rejected is (factor > 1)
 
 
 def test_much_noise_lowers_the_learning_rate():

@@ -22,13 +22,14 @@ def separable(n: int = 120, seed: int = 0):
     return images, labels
 
 
-def trained(images, labels, seed=0, augment=None, **changes):
+def trained(images, labels, seed=0, augment=None, progress=None, **changes):
     settings = Training(**({"epochs": 5, "batch_size": 16, "learning_rate": 0.01} | changes))
     with seeded(seed):
         model = build_model("mlp", 1, 2, 2)
         done = train(
-            model, images, labels, settings=settings, classes=2, seed=seed, augment=augment
-        )
+            model, images, labels, settings=settings, classes=2, seed=seed, augment=augment,
+            progress=progress,
+        )  # fmt: skip
     return model, done
 
 
@@ -124,16 +125,9 @@ def test_kl_loss_of_a_perfect_answer_is_zero_and_matches_the_formula():
     target = np.array([[0.25, 0.75], [0.5, 0.5]])
     with seeded(0):
         model = build_model("mlp", 1, 2, 2)
-        with torch.no_grad():
-            logs = torch.log_softmax(model(torch.from_numpy(images)), 1).double().numpy()
-        done = train(
-            model,
-            images,
-            target,
-            settings=Training(epochs=1, batch_size=2, loss="kl"),
-            classes=2,
-            seed=0,
-        )
+    with torch.no_grad():
+        logs = torch.log_softmax(model(torch.from_numpy(images)), 1).double().numpy()
+    _, done = trained(images, target, epochs=1, batch_size=2, loss="kl")
     expected = (target * (np.log(target) - logs)).sum() / 2
     # float32 arithmetic of numbers near 1.
     assert done.losses[0] == pytest.approx(expected, rel=1e-5)
@@ -217,16 +211,6 @@ def test_records_and_labels_must_fit():
 def test_progress_is_told_and_a_device_is_found():
     images, labels = separable(20)
     seen = []
-    settings = Training(epochs=3, batch_size=20)
-    with seeded(0):
-        train(
-            build_model("mlp", 1, 2, 2),
-            images,
-            labels,
-            settings=settings,
-            classes=2,
-            seed=0,
-            progress=lambda done, total: seen.append((done, total)),
-        )
+    trained(images, labels, epochs=3, progress=lambda *step: seen.append(step))
     assert seen == [(1, 3), (2, 3), (3, 3)]
     assert best_device() == ("cuda" if torch.cuda.is_available() else "cpu")

@@ -280,25 +280,6 @@ def test_every_mechanism_is_calibrated_to_a_sound_epsilon(digits, name):
     assert 0.0 <= measured["accuracy"] <= 1.0
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("original", {}),
-        ("noiseless-mixing", {"samples_per_class": 20, "order_of_mixture": 2}),
-        ("distribution-matching", {"iterations": 2, "samples_per_class": 2, "extractor_width": 4}),
-    ],
-)
-def test_baselines_without_privacy_say_so(digits, name, options):
-    base = load_experiment(digits()).cells[0]
-    cell = replace(
-        base, mechanism=name, options=options,
-        privacy=replace(base.privacy, target_epsilon=None),
-    )  # fmt: skip
-    release = Runner().synthesize(cell, 0)
-    assert release.guarantee is None
-    assert release.manifest.private is False
-
-
 def test_every_mechanism_of_the_table_is_tried_above():
     assert set(SMALL) | {"dpcda-algorithm-1"} == set(mechanism_names())
 

@@ -127,11 +127,6 @@ def test_a_draft_is_refused_unless_it_is_accepted_and_then_nothing_is_private():
     assert any("read from the private records" in check.sentence for check in made.checks)
 
 
-def test_seeded_noise_is_not_private():
-    made = synthesize_table(private(), schema=SCHEMA, **QUESTION, noise=NoiseSource.seeded(1))
-    assert not made.private
-
-
 def test_neighbours_differ_by_noise_alone():
     """The same noise, and one record more that is as wild as it may be: nothing is refused."""
     table = private(30)

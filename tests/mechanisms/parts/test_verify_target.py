@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import rdpkit
 from rdpkit.mechanisms.algorithms import find_mechanism, mechanism_names
@@ -13,7 +12,6 @@ from rdpkit.mechanisms.algorithms.class_wise_dpmix import as_listed
 from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.targets import event_claim, target
 from rdpkit.verification.blackbox.verify import verify
-from rdpkit.verification.cli.verify import verify as verify_command
 
 WITHOUT_NOISE = ("original", "noiseless-mixing", "distribution-matching")
 LISTING = "rdpkit.mechanisms.algorithms.class_wise_dpmix:as_listed"
@@ -73,31 +71,6 @@ def test_a_mechanism_passes(monkeypatch):
         "local-perturbation", options=VerificationOptions(samples=600, seed=1, training=100)
     )
     assert found.verdict == "not rejected"
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "options",
-    [
-        (),
-        pytest.param(
-            ("--event", "event.toml", "--adjacency", "replace_one"), marks=pytest.mark.slow
-        ),
-    ],
-)
-def test_the_command_rejects_the_listing(options, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    # They take a second each, and have tests of their own.
-    monkeypatch.setattr("rdpkit.verification.blackbox.verify.fresh_evidence", lambda *_, **__: None)
-    (tmp_path / "event.toml").write_text(as_listed.event_file())
-    # Nothing but what is learnt: no single release shows what the sum of 64 shows.
-    words = [LISTING, *options, "--score", "linear", "--seed", "1", "--jobs", "1"]
-    words += ["--samples", "7000", "--training", "1000"]
-    result = CliRunner().invoke(verify_command, words)
-    assert result.exit_code == 1, result.output
-    assert "verdict     rejected" in result.output
-    assert "score       linear" in result.output
-    assert "the target's own pair" in result.output
 
 
 @pytest.mark.statistical

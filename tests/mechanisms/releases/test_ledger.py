@@ -40,11 +40,15 @@ def gaussian(noise_std):
     return rdpkit.Gaussian(noise_std=noise_std, record_norm=1.0)
 
 
-def saved(folder, name, *, noise_std=8.0, adjacency=REPLACE, seed=None):
+def released(sums, *, noise_std=8.0, adjacency=REPLACE, seed=None):
     noise = NoiseSource.system() if seed is None else NoiseSource.seeded(seed)
-    sums = np.random.default_rng().normal(size=(3, 2))
     privacy = Privacy(delta=1e-5, adjacency=adjacency, noise=noise)
-    made = release(sums, np.arange(3), event=gaussian(noise_std), parameters={}, privacy=privacy)
+    labels = np.arange(len(sums))
+    return release(sums, labels, event=gaussian(noise_std), parameters={}, privacy=privacy)
+
+
+def saved(folder, name, **changes):
+    made = released(np.random.default_rng().normal(size=(3, 2)), **changes)
     made.save(folder / f"{name}.npz")
     return folder / f"{name}.json"
 
@@ -94,15 +98,10 @@ def test_other_refusals(ledger, tmp_path):
     (tmp_path / "again.npz").write_bytes((tmp_path / "quiet.npz").read_bytes())
     other = saved(tmp_path, "other", adjacency="add_or_remove_one")
     seeded = saved(tmp_path, "seeded", seed=1)
-    bare = release_without_guarantee(
-        np.ones((2, 2)),
-        np.arange(2),
-        mechanism="bare",
-        parameters={},
-        notes=(),
+    release_without_guarantee(
+        np.ones((2, 2)), np.arange(2), mechanism="bare", parameters={}, notes=(),
         noise=NoiseSource.system(),
-    )
-    bare.save(tmp_path / "bare.npz")
+    ).save(tmp_path / "bare.npz")  # fmt: skip
     for path, words in (
         (quiet, "recorded already"),
         (again, "recorded already"),
@@ -125,11 +124,7 @@ def test_other_refusals(ledger, tmp_path):
 
 def test_a_release_with_other_noise_is_charged_though_its_numbers_are_the_same(ledger, tmp_path):
     for name, noise_std in (("a", 8.0), ("b", 6.0)):
-        privacy = Privacy(delta=1e-5, adjacency=REPLACE, noise=NoiseSource.system())
-        made = release(
-            np.ones((1, 1)), np.arange(1), event=gaussian(noise_std), parameters={}, privacy=privacy
-        )
-        made.save(tmp_path / f"{name}.npz")
+        released(np.ones((1, 1)), noise_std=noise_std).save(tmp_path / f"{name}.npz")
         ledger.add(tmp_path / f"{name}.json", dataset="people")
     charged = Ledger(ledger.path).account("people").releases
     assert [one.event for one in charged] == [gaussian(8.0), gaussian(6.0)]
@@ -182,10 +177,7 @@ def test_charged_before_and_completed_after(ledger, tmp_path):
 
 
 def test_a_release_in_memory_is_charged_before_it_is_saved(ledger, tmp_path):
-    privacy = Privacy(delta=1e-5, adjacency=REPLACE, noise=NoiseSource.system())
-    made = release(
-        np.ones((2, 2)), np.arange(2), event=gaussian(8.0), parameters={}, privacy=privacy
-    )
+    made = released(np.ones((2, 2)))
     ledger.expect("people", REPLACE)
     with pytest.raises(LedgerRefusalError, match="about zero_out"):
         ledger.expect("people", "zero_out")

@@ -2,7 +2,6 @@ import math
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +13,6 @@ from rdpkit.mechanisms.releases.mean_embedding import (
     Fit,
     class_counts,
     class_sums,
-    match_means,
 )
 
 CLASSES = 3
@@ -129,36 +127,6 @@ def test_counts_are_public_or_noisy(public, noise_std, message):
         EmbeddingOptions(noise_std=1.0, public_counts=public, count_noise_std=noise_std).event(
             CLASSES
         )
-
-
-@pytest.mark.thorough
-def test_the_generator_comes_near_the_means():
-    shape = (1, 8, 8)
-    means = np.zeros((2, 64))
-    means[0], means[1] = -0.6, 0.6
-    fit = Fit(
-        iterations=150,
-        batch_size=8,
-        learning_rate=0.01,
-        decay=0.9,
-        decay_every=50,
-        code_size=2,
-    )
-    steps = []
-    images = match_means(
-        means,
-        lambda x: x.flatten(1),
-        shape=shape,
-        fit=fit,
-        samples_per_class=6,
-        generator=torch.Generator().manual_seed(0),
-        device="cpu",
-        progress=lambda done, total: steps.append(done),
-    )
-    assert images.shape == (12, *shape)
-    assert steps == list(range(1, 151))
-    np.testing.assert_allclose(images[:6].mean(), -0.6, atol=0.2)
-    np.testing.assert_allclose(images[6:].mean(), 0.6, atol=0.2)
 
 
 @pytest.mark.parametrize("name", ["iterations", "batch_size", "decay_every", "code_size"])

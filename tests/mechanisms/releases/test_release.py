@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import rdpkit
-from rdpkit.formats.tables import event_from_table, event_to_table
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.manifest import Manifest, load_manifest
@@ -198,19 +197,6 @@ def test_a_guarantee_of_impossible_numbers_is_refused(key, value):
     table["guarantee"][key] = value
     with pytest.raises(ValueError, match=f"guarantee's {key}"):
         Manifest.from_dict(table)
-
-
-def test_nested_events_survive():
-    part = rdpkit.FixedSizeSampledGaussian(
-        noise_std=1.0, record_norm=1.0, sample_size=2, population_size=9, release="mean"
-    )
-    curve = rdpkit.CustomRdp(
-        orders=(2.0, 3.0), values=(0.1, math.inf), adjacency=rdpkit.Adjacency.REPLACE_ONE
-    )
-    event = rdpkit.Composed(
-        events=(rdpkit.Parallel(events=(part, rdpkit.Repeated(event=part, count=3))), curve)
-    )
-    assert event_from_table(json.loads(json.dumps(event_to_table(event), allow_nan=False))) == event
 
 
 @pytest.mark.parametrize(

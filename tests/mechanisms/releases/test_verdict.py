@@ -28,6 +28,7 @@ from tests.events import of_papers
 EXACT_SIZES = "class sizes are the data's exact counts, taken as public"
 EXACT_POPULATION = "the number of records is the data's exact one, taken as public"
 
+SYNTHESIS = rdpkit.GaussianSynthesis(records=10**7, outputs=1, dimension=2, min_eigenvalue=0.5)
 MIXED = of_papers.dpmix(1000, 5, 10, noise=1.0, shape=(4, 2))
 
 
@@ -72,15 +73,7 @@ def test_a_private_release_gives_each_reason():
         ({"delta": 0.1}, "delta", "not below 0.1"),
         ({"event": MIXED, "delta": 1e-3}, "delta", "releases 1 records outright"),
         ({"noise_std": 0.0746}, "epsilon", "protects almost nobody"),
-        (
-            {
-                "event": rdpkit.GaussianSynthesis(
-                    records=10**7, outputs=1, dimension=2, min_eigenvalue=0.5
-                )
-            },
-            "preconditions",
-            "releases one neighbour and refuses the other",
-        ),
+        ({"event": SYNTHESIS}, "preconditions", "releases one neighbour and refuses the other"),
     ],
 )
 def test_what_fails_is_not_private_and_is_named(changes, name, why):
@@ -194,14 +187,8 @@ def test_what_is_unknown_is_not_private():
     found = complete((), ())
     assert {check.status for check in found} == {"unknown"}
     assert not is_private(found)
-    manifest = release_without_guarantee(
-        np.zeros((2, 2)),
-        np.zeros(2),
-        mechanism="x",
-        parameters={},
-        notes=(),
-        noise=NoiseSource.system(),
-    ).manifest
+    given = {"mechanism": "x", "parameters": {}, "notes": (), "noise": NoiseSource.system()}
+    manifest = release_without_guarantee(np.zeros((2, 2)), np.zeros(2), **given).manifest
     assert not manifest.private
     assert status(manifest, "epsilon") == ["fails"]
 

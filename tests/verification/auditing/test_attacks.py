@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from decimal import Decimal
 
 import pytest
@@ -76,18 +75,6 @@ adjacency = "add_or_remove_one"
     options = {"parameters": profile, "mechanism": "custom_profile"}
     assert verdict(numbers, **options).soundness is Soundness.UNPROVEN
     assert verdict("mu = inf", **options).soundness is Soundness.SOUND
-
-
-@pytest.mark.thorough
-def test_the_limit_theorem_is_refuted():
-    """mu = q sqrt(T (exp(1 / z^2) - 1)), for DP-SGD at q = 0.04, z = 1.5, T = 2249."""
-    limit = 0.04 * math.sqrt(2249 * math.expm1(1 / 1.5**2))
-    parameters = (
-        "[claim.parameters]\ncount = 2249\nevent = {mechanism = 'poisson_sampled_gaussian', "
-        "noise_std = 1.5, record_norm = 1.0, sampling_probability = 0.04}\n"
-    )
-    found = verdict(f"mu = {limit:.4f}\ndelta = 1e-5", parameters=parameters, mechanism="repeated")
-    assert found.soundness is Soundness.REFUTED
 
 
 def test_it_is_read_with_its_digits():

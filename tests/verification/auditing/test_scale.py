@@ -42,19 +42,6 @@ def findings(claims):
     return list(audit(claims, bounds="rdp"))
 
 
-def test_the_claims_are_all_different(claims):
-    assert len({repr(claim.event) for claim in claims}) == len(claims)
-    assert {claim.mechanism for claim in claims} == {
-        "gaussian",
-        "poisson_sampled_gaussian",
-        "repeated",
-        "composed",
-        "ldpdc",
-        "fixed_size_sampled_gaussian",
-        "dpcda",
-    }
-
-
 @pytest.mark.thorough
 def test_renyi_bounds_alone_prove_and_never_refute(claims, findings):
     assert {finding.soundness.value for finding in findings} == {"sound", "unproven"}

@@ -14,37 +14,10 @@ from rdpkit.verification.auditing.rules import DEFAULT, Rule, broken_rules, fail
 from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.reading import loads
 
-DESIGN_EXAMPLE = """
-[[claim]]
-id = "ldpdc-mnist"
-source = "Differentially Private Dataset Condensation, Table 1"
-mechanism = "ldpdc"
-adjacency = "add_or_remove_one"
-delta = 1e-5
-epsilon = 1.10
-[claim.parameters]
-class_sizes = [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
-group_size = 50
-samples_per_class = 50
-noise_std = 28.0
-value_bound = 1.0
-dimension = 784
-"""
 KEYS = {
-    "id",
-    "source",
-    "mechanism",
-    "adjacency",
-    "delta",
-    "claimed_epsilon",
-    "published",
-    "upper",
-    "lower",
-    "reproduction",
-    "soundness",
-    "slack",
-    "notes",
-}
+    "id", "source", "mechanism", "adjacency", "delta", "claimed_epsilon", "published", "upper",
+    "lower", "reproduction", "soundness", "slack", "notes",
+}  # fmt: skip
 ABOUT = "delta = 1e-5\nbound = 'gaussian'"
 
 
@@ -77,23 +50,11 @@ def verdicts(*args, **options):
     return found.reproduction.value, found.soundness.value
 
 
-@pytest.mark.thorough
-def test_the_example_of_the_documentation():
-    (found,) = audit(loads(DESIGN_EXAMPLE))
-    assert found.reproduction is Reproduction.EXACT
-    assert found.soundness is Soundness.SOUND
-    assert found.published.bound == "ldpdc-thm3.1"
-    assert found.upper.epsilon <= 1.10
-    # The published formula is a sound theorem here: the best bound is at most it.
-    assert found.slack >= 1.10 / 1.09998
-
-
 def test_the_dictionary_has_the_keys_that_programs_read():
-    (found,) = audit(loads(DESIGN_EXAMPLE))
-    data = found.as_dict()
+    data = audit_one(claim()).as_dict()
     assert data.keys() >= KEYS
     assert json.loads(json.dumps(data, allow_nan=False)) == data
-    assert data["claimed_epsilon"] == 1.1
+    assert data["claimed_epsilon"] == 0.8
     assert (data["reproduction"], data["soundness"]) == ("exact", "sound")
     assert data["published"].keys() >= {"bound", "epsilon", "order"}
     assert data["upper"].keys() >= {"bound", "epsilon"}
@@ -147,12 +108,6 @@ def test_a_claim_below_what_a_pair_attains_is_refuted_with_the_pair():
     data = found.as_dict()
     assert data["soundness"] == "refuted"
     assert data["lower"].keys() >= {"bound", "epsilon"}
-
-
-def test_slack_is_the_claim_over_the_best_bound():
-    found = audit_one(claim("1.6"))
-    assert found.slack == 1.6 / found.upper.epsilon
-    assert found.slack > 1.9
 
 
 def test_a_claim_rounded_down_is_exact_and_noted():

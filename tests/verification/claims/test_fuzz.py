@@ -86,19 +86,12 @@ def fuzz(examples):
 any_file = claims | damaged() | st.text() | st.binary()
 
 
-@pytest.mark.thorough
-@fuzz(400)
-@given(any_file)
-@example(text())
-def test_any_file_is_claims_or_a_value_error(content):
-    read(content)
-
-
-@pytest.mark.slow
-@fuzz(20_000)
-@given(any_file)
-def test_any_file_at_length(content):
-    read(content)
+@pytest.mark.parametrize(
+    "examples",
+    [pytest.param(400, marks=pytest.mark.thorough), pytest.param(20_000, marks=pytest.mark.slow)],
+)
+def test_any_file_is_claims_or_a_value_error(examples):
+    fuzz(examples)(given(any_file)(example(text())(read)))()
 
 
 # What is put into a file where something breaks, besides any character and pieces of the file.
@@ -132,16 +125,10 @@ def claims_of_papers():
     return [*found, text(after='[claim.code]\ncallable = "a:b"\ndimension = 2\n'), text()]
 
 
-def test_mutated_files():
-    rng, seeds = random.Random(1), claims_of_papers()
-    for _ in range(1000):
-        read(mutated(rng, seeds))
-
-
-@pytest.mark.slow
-def test_a_hundred_thousand_mutated_files():
-    rng, seeds = random.Random(2), claims_of_papers()
-    for _ in range(100_000):
+@pytest.mark.parametrize("count", [1000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_mutated_files(count):
+    rng, seeds = random.Random(count), claims_of_papers()
+    for _ in range(count):
         read(mutated(rng, seeds))
 
 
@@ -161,15 +148,6 @@ def judge(content):
             assert not claim.missing
 
 
-@fuzz(60)
-@given(any_file)
-@example(text())
-def test_what_is_read_is_judged(content):
-    judge(content)
-
-
-@pytest.mark.slow
-@fuzz(3_000)
-@given(any_file)
-def test_what_is_read_is_judged_at_length(content):
-    judge(content)
+@pytest.mark.parametrize("examples", [20, pytest.param(3_000, marks=pytest.mark.slow)])
+def test_what_is_read_is_judged(examples):
+    fuzz(examples)(given(any_file)(example(text())(judge)))()

@@ -50,11 +50,6 @@ def test_a_claim_of_shuffled_batches_models_shuffled_batches():
             assert claim.event.sampling == "shuffle", claim.id
 
 
-def test_its_size():
-    assert len(CLAIMS) >= 120
-    assert len(BY_FILE) >= 30
-
-
 @pytest.mark.slow
 def test_the_page_has_the_verdicts_of_an_audit():
     # The script that writes them: python -m tests.oracles.register_page.

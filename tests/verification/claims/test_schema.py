@@ -130,14 +130,6 @@ def check(content):
     assert not errors, errors[0].message
 
 
-@fuzz(200)
-@given(any_file)
-def test_reading_is_never_looser(content):
-    check(content)
-
-
-@pytest.mark.slow
-@fuzz(10_000)
-@given(any_file)
-def test_reading_is_never_looser_at_length(content):
-    check(content)
+@pytest.mark.parametrize("examples", [200, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_reading_is_never_looser(examples):
+    fuzz(examples)(given(any_file)(check))()

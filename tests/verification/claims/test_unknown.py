@@ -84,69 +84,50 @@ def test_its_own_numbers_can_be_searched():
     assert unknown_of(sgd('search = "delta"\n', parameters=parameters, delta=None)).cases
 
 
+VALUES = "[claim.unknown.values]\n"
+FULL = {**SGD, "noise_multiplier": "1.0", "steps": "5"}
+OTHER = {"mechanism": '"unmodelled"', "parameters": None}
+
+
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("unknown", "changes", "message"),
     [
-        (sgd("from = 1\n"), "expected search"),
-        (sgd('none = "x"\nsearch = "steps"\n'), "expected no other key beside none"),
-        (sgd('search = "steps"\nfrom = 5\nto = 4\n'), "expected to to be at least from"),
-        (sgd('search = "steps"\nmechanism = "dpsgd"\n'), "for a claim that is unmodelled"),
-        (sgd('search = "epsilon"\n'), "expected search to be epsilon where none is printed"),
-        (sgd('search = "delta"\n'), "expected search to be something that the claim does not"),
-        (sgd('search = "steps"\nmeets = "x"\n'), "expected calibrated beside meets"),
-        (sgd('search = "steps"\ncalibrated = "x"\n'), "expected calibrated beside meets"),
+        ("from = 1", {}, "expected search"),
+        ('none = "x"\nsearch = "steps"', {}, "expected no other key beside none"),
+        ('search = "steps"\nfrom = 5\nto = 4', {}, "expected to to be at least from"),
+        ('search = "steps"\nmechanism = "dpsgd"', {}, "for a claim that is unmodelled"),
+        ('search = "epsilon"', {}, "expected search to be epsilon where none is printed"),
+        ('search = "delta"', {}, "expected search to be something that the claim does not"),
+        ('search = "steps"\nmeets = "x"', {}, "expected calibrated beside meets"),
+        ('search = "steps"\ncalibrated = "x"', {}, "expected calibrated beside meets"),
+        ('search = "noise"', {"parameters": FULL}, "to be one of 'noise_multiplier', 'steps'"),
         (
-            sgd('search = "noise"\n', parameters={**SGD, "noise_multiplier": "1.0", "steps": "5"}),
-            "Expected parameter to be one of 'noise_multiplier', 'steps'",
-        ),
-        (
-            sgd('search = "noise_multiplier"\n[claim.unknown.values]\nstep = 5\n'),
+            f'search = "noise_multiplier"\n{VALUES}step = 5', {},
             "unknown parameter 'step' in unknown.values; dpsgd takes .* Did you mean 'steps'",
         ),
+        (f'search = "steps"\n{VALUES}steps = 5', {}, "to be searched, calibrated or listed"),
         (
-            sgd('search = "steps"\n[claim.unknown.values]\nsteps = 5\n'),
-            "expected steps to be searched, calibrated or listed",
-        ),
-        (
-            sgd('search = "noise_multiplier"\n[claim.unknown.values]\nsteps = [5, 0]\n'),
+            f'search = "noise_multiplier"\n{VALUES}steps = [5, 0]', {},
             "Expected steps to be an integer",
         ),
         (
-            sgd('search = "noise_multiplier"\n[claim.unknown.values]\nsteps = 5\ndelta = 2\n'),
+            f'search = "noise_multiplier"\n{VALUES}steps = 5\ndelta = 2', {},
             r"expected delta in \(0, 1\)",
         ),
         (
-            sgd(
-                'search = "noise_multiplier"\n[claim.unknown.values]\n'
-                f"steps = {list(range(1, MOST_CASES + 2))}\n"
-            ),
+            f'search = "noise_multiplier"\n{VALUES}steps = {list(range(1, MOST_CASES + 2))}', {},
             "at most 64 combinations",
         ),
-        (
-            sgd('search = "steps"\n', missing=None, parameters={**SGD, "noise_multiplier": "1.0",
-                                                                "steps": "5"}),
-            "expected missing beside unknown",
-        ),
-        (sgd('search = "steps"\n', order="4", delta=None), "expected no order beside unknown"),
-        (
-            sgd('search = "steps"\n', epsilon=None, mu="1.0"),
-            "expected no unknown beside mu",
-        ),
-        (
-            text(mechanism='"unmodelled"', parameters=None, missing='["x"]',
-                 after='[claim.unknown]\nsearch = "noise_std"\nmechanism = "gausian"\n'),
-            "Did you mean 'gaussian'",
-        ),
-        (
-            text(mechanism='"unmodelled"', parameters=None, missing='["x"]',
-                 after='[claim.unknown]\nsearch = "noise_std"\n'),
-            "expected mechanism in unknown for a claim that is unmodelled",
-        ),
+        ('search = "steps"', {"missing": None, "parameters": FULL}, "missing beside unknown"),
+        ('search = "steps"', {"order": "4", "delta": None}, "expected no order beside unknown"),
+        ('search = "steps"', {"epsilon": None, "mu": "1.0"}, "expected no unknown beside mu"),
+        ('search = "noise_std"\nmechanism = "gausian"', OTHER, "Did you mean 'gaussian'"),
+        ('search = "noise_std"', OTHER, "mechanism in unknown for a claim that is unmodelled"),
     ],
 )  # fmt: skip
-def test_what_is_refused(content, message):
+def test_what_is_refused(unknown, changes, message):
     with pytest.raises(ValueError, match=message) as caught:
-        loads(content, origin="f.toml")
+        loads(sgd(f"{unknown}\n", **changes), origin="f.toml")
     assert re.match(r"f.toml:\d+: claim 'a': ", str(caught.value))
     assert "\n" not in str(caught.value)
 

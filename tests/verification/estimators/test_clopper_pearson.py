@@ -37,14 +37,6 @@ def test_no_and_all_successes():
     assert float(lower_bound(10, 10, 0.05)) == pytest.approx(0.05**0.1, rel=1e-12)
 
 
-def test_bounds_are_vectorised_and_monotone():
-    low = lower_bound(np.arange(51), 50, 0.01)
-    high = upper_bound(np.arange(51), 50, 0.01)
-    assert (np.diff(low) > 0.0).all()
-    assert (np.diff(high) > 0.0).all()
-    assert (low < high).all()
-
-
 def test_small_failure_keeps_its_digits():
     """Closed form with no success: u = 1 - f^(1/n)."""
     assert float(upper_bound(0, 1000, 1e-30)) == pytest.approx(

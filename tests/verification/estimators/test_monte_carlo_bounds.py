@@ -159,23 +159,6 @@ orders = st.sampled_from([1.25, 2.0, 3.0, 4.0, 6.5, 9.0])
 
 
 @st.composite
-def gaussian(draw, adjacency):
-    one, two = draw(neighbours(adjacency, fewest=1, most=4))
-    std = draw(noises)
-    event = rdpkit.Gaussian(noise_std=std, record_norm=1.0)
-    sums = [np.sum([np.zeros(2), *side], axis=0) for side in (one, two)]
-    return event, [(mixture([sums[0]], std), mixture([sums[1]], std), 1)]
-
-
-@st.composite
-def poisson_sampled(draw, adjacency):
-    one, two = draw(neighbours(adjacency, fewest=1, most=4))
-    std, q = draw(noises), draw(st.sampled_from([0.01, 0.1, 0.3, 0.5, 0.9, 1.0]))
-    event = rdpkit.PoissonSampledGaussian(noise_std=std, record_norm=1.0, sampling_probability=q)
-    return event, [(poisson(one, q, std), poisson(two, q, std), 1)]
-
-
-@st.composite
 def fixed_size(draw, adjacency):
     one, two = draw(neighbours(adjacency, fewest=2, most=5))
     release = draw(st.sampled_from(["sum", "mean"]))
@@ -260,15 +243,6 @@ def regularised_synthesis(draw, adjacency):
     return event, [(p, q, 1)]
 
 
-@st.composite
-def poisson_sampled_anything(draw, adjacency):
-    event, releases = draw(poisson_sampled(adjacency))
-    rho = 0.5 / event.noise_multiplier(adjacency) ** 2 * (1 + 1e-12)
-    inner = rdpkit.ZeroConcentrated(rho=rho, adjacency=adjacency)
-    q = event.sampling_probability
-    return rdpkit.PoissonSampled(event=inner, sampling_probability=q), releases
-
-
 def batched(records, choices, batches, std):
     """Noisy sums of all batches side by side; each choice lists the batch of every record."""
     means = np.zeros((len(choices), batches, 2))
@@ -341,71 +315,10 @@ def truncated(draw, adjacency):
     return event, [(law(one), law(two), 1)]
 
 
-@st.composite
-def of_users(draw, adjacency):
-    """A user with two records, and up to two other records."""
-    others = [draw(ball()) for _ in range(draw(st.integers(0, 2)))]
-    records = [draw(ball()), draw(ball())]
-    std, q = draw(noises), draw(st.sampled_from([0.01, 0.1, 0.5, 0.9]))
-    event = rdpkit.UserSampledGaussian(
-        noise_std=std, record_norm=1.0, sampling_probability=q, records_per_user=2
-    )
-    rest = others if adjacency is ADD else [*others, np.zeros(2), np.zeros(2)]
-    return event, [(poisson([*others, *records], q, std), poisson(rest, q, std), 1)]
-
-
-@st.composite
-def tree(draw, adjacency):
-    """Three steps: their own nodes, and the node of the first two."""
-    nodes = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]], dtype=float)
-    std, step = draw(noises), draw(st.integers(0, 2))
-    event = rdpkit.TreeAggregation(noise_std=std, record_norm=1.0, steps=3)
-    changed = draw(ball())
-    other = draw(st.sampled_from([-changed, np.zeros(2)])) if adjacency is REPLACE else np.zeros(2)
-    laws_ = [mixture([np.outer(nodes[:, step], x).ravel()], std) for x in (changed, other)]
-    return event, [(*laws_, 1)]
-
-
-@st.composite
-def matrix(draw, adjacency):
-    """Three steps, a record in the first and the third, a strategy with three bands."""
-    coefficients = (1.0, draw(st.floats(-1.0, 1.0)), draw(st.floats(-1.0, 1.0)))
-    strategy = np.array(
-        [[coefficients[t - s] if t >= s else 0.0 for s in range(3)] for t in range(3)]
-    )
-    std = 2.0 * draw(noises)
-    event = rdpkit.MatrixFactorization(
-        noise_std=std, record_norm=1.0, steps=3, coefficients=coefficients, min_separation=2
-    )
-    gradients = np.array([draw(ball()), np.zeros(2), draw(ball())])
-    other = -gradients if adjacency is REPLACE else np.zeros((3, 2))
-    laws_ = [mixture([(strategy @ rows).ravel()], std) for rows in (gradients, other)]
-    return event, [(*laws_, 1)]
-
-
-@st.composite
-def fixed_size_anything(draw, adjacency):
-    event, releases = draw(fixed_size(adjacency))
-    rho = 0.5 / event.noise_multiplier**2 * (1 + 1e-12)
-    sampled = rdpkit.FixedSizeSampled(
-        event=rdpkit.ZeroConcentrated(rho=rho, adjacency=adjacency),
-        sample_size=event.sample_size,
-        population_size=event.population_size,
-    )
-    return sampled, releases
-
-
 SCENARIOS = {
-    rdpkit.FixedSizeSampled: fixed_size_anything,
     rdpkit.ShuffledGaussian: shuffled,
     rdpkit.RandomAllocationGaussian: allocated,
     rdpkit.TruncatedPoissonGaussian: truncated,
-    rdpkit.UserSampledGaussian: of_users,
-    rdpkit.TreeAggregation: tree,
-    rdpkit.MatrixFactorization: matrix,
-    rdpkit.PoissonSampled: poisson_sampled_anything,
-    rdpkit.Gaussian: gaussian,
-    rdpkit.PoissonSampledGaussian: poisson_sampled,
     rdpkit.FixedSizeSampledGaussian: fixed_size,
     rdpkit.DPCDA: dpcda,
     rdpkit.GaussianSynthesis: synthesis,

@@ -43,17 +43,16 @@ def _truth(order, distance=1.25, std=1.5):
     return order * distance / (2.0 * std**2)
 
 
+def estimates(p, q, orders, *, seed, samples=20_000, **options):
+    return renyi_importance(
+        p, q, orders=orders, samples=samples, confidence=0.9999, rng=np.random.default_rng(seed),
+        **options,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_gaussians_at_every_order(seed):
-    found = renyi_importance(
-        P,
-        Q,
-        orders=ORDERS,
-        samples=3000,
-        confidence=0.9999,
-        rng=np.random.default_rng(seed),
-        proposal=gaussian_proposal(P, Q),
-    )
+    found = estimates(P, Q, ORDERS, seed=seed, samples=3000, proposal=gaussian_proposal(P, Q))
     for order, estimate in zip(ORDERS, found):
         assert _truth(order) in estimate.interval
         assert estimate.value in estimate.interval
@@ -64,9 +63,7 @@ def test_gaussians_at_every_order(seed):
 
 
 def test_without_a_bound_upper_ends_are_infinite_and_lower_ends_hold():
-    found = renyi_importance(
-        P, Q, orders=ORDERS, samples=3000, confidence=0.9999, rng=np.random.default_rng(1)
-    )
+    found = estimates(P, Q, ORDERS, seed=1, samples=3000)
     for order, estimate in zip(ORDERS, found):
         kinds = [diagnostic.kind for diagnostic in estimate.diagnostics]
         assert DiagnosticKind.UNBOUNDED_WEIGHTS in kinds
@@ -83,15 +80,7 @@ def test_laplace_with_a_bounded_ratio(order):
     truth = math.log(a / (2 * a - 1) * math.exp(a - 1) + (a - 1) / (2 * a - 1) * math.exp(-a)) / (
         a - 1
     )
-    estimate = renyi_importance(
-        Laplace(1.0),
-        Laplace(0.0),
-        orders=[order],
-        samples=20_000,
-        confidence=0.9999,
-        rng=np.random.default_rng(2),
-        log_ratio_bound=1.0,
-    )[0]
+    (estimate,) = estimates(Laplace(1.0), Laplace(0.0), [order], seed=2, log_ratio_bound=1.0)
     assert truth in estimate.interval
     assert estimate.interval.width < 0.1
 
@@ -111,78 +100,31 @@ def test_mixtures_with_a_proposal_that_covers_them():
     proposal = Proposal(
         density=MixtureDensity(parts=parts, weights=weights), log_bound=math.log(total)
     )
-    estimate = renyi_importance(
-        p,
-        parts[0],
-        orders=[4.0],
-        samples=20_000,
-        confidence=0.9999,
-        rng=np.random.default_rng(3),
-        proposal=lambda order: proposal,
-    )[0]
+    (estimate,) = estimates(p, parts[0], [4.0], seed=3, proposal=lambda order: proposal)
     assert math.log(total) / 3.0 in estimate.interval
     assert estimate.interval.width < 0.02
 
 
 def test_discrete_outputs_and_an_impossible_one():
     truth = math.log(0.75**3 / 0.25**2 + 0.25**3 / 0.75**2) / 2.0
-    estimate = renyi_importance(
-        Bits(0.75),
-        Bits(0.25),
-        orders=[3.0],
-        samples=20_000,
-        confidence=0.9999,
-        rng=np.random.default_rng(4),
-        log_ratio_bound=math.log(3.0),
-    )[0]
+    (estimate,) = estimates(Bits(0.75), Bits(0.25), [3.0], seed=4, log_ratio_bound=math.log(3.0))
     assert truth in estimate.interval
     # p = 0 somewhere is nothing; q = 0 where p > 0 is an infinite divergence.
-    one_sided = renyi_importance(
-        Bits(1.0),
-        Bits(0.5),
-        orders=[2.0],
-        samples=2000,
-        confidence=0.99,
-        rng=np.random.default_rng(5),
-        log_ratio_bound=math.log(2.0),
-    )[0]
+    (one_sided,) = estimates(Bits(1.0), Bits(0.5), [2.0], seed=5, log_ratio_bound=math.log(2.0))
     assert math.log(2.0) in one_sided.interval
     with pytest.raises(ArithmeticError, match="inf"):
-        renyi_importance(
-            Bits(0.5),
-            Bits(1.0),
-            orders=[2.0],
-            samples=2000,
-            confidence=0.99,
-            rng=np.random.default_rng(5),
-        )
+        estimates(Bits(0.5), Bits(1.0), [2.0], seed=5)
 
 
 def test_equal_distributions_have_no_divergence():
-    estimate = renyi_importance(
-        P,
-        P,
-        orders=[8.0],
-        samples=1000,
-        confidence=0.99,
-        rng=np.random.default_rng(6),
-        proposal=gaussian_proposal(P, P),
-    )[0]
+    (estimate,) = estimates(P, P, [8.0], seed=6, samples=1000, proposal=gaussian_proposal(P, P))
     assert estimate.interval.lower == 0.0
     assert estimate.value == pytest.approx(0.0, abs=1e-12)
 
 
 def test_a_false_bound_is_found_out():
     with pytest.raises(ValueError, match="log_ratio_bound is wrong"):
-        renyi_importance(
-            P,
-            Q,
-            orders=[8.0],
-            samples=2000,
-            confidence=0.99,
-            rng=np.random.default_rng(7),
-            log_ratio_bound=0.1,
-        )
+        estimates(P, Q, [8.0], seed=7, samples=2000, log_ratio_bound=0.1)
 
 
 def test_nan_densities_and_wrong_arguments_raise():

@@ -104,13 +104,6 @@ def test_the_log_follows_the_schema(findings):
     check(log(findings, FailOn.parse(["refuted", "slack>1.05"])))
 
 
-def test_the_schema_is_strict():
-    document = log(one_of_each())
-    document["runs"][0]["results"][0]["claims"] = 1
-    with pytest.raises(ValueError, match="claims"):
-        check(document)
-
-
 def test_rule_ids_are_stable():
     (run,) = log([])["runs"]
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == [

@@ -41,24 +41,6 @@ def test_every_file_that_is_asked_for_is_written(run, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == names
 
 
-@pytest.mark.parametrize(
-    ("content", "rules", "status"),
-    [
-        (RIGHT, ["refuted"], 0),
-        (RIGHT, ["slack>1.05"], 1),
-        (RIGHT, ["slack>1.2"], 0),
-        (WRONG, ["unproven", "underspecified"], 0),
-        (WRONG, ["unproven,refuted"], 1),
-        (WRONG, ["nothing"], 0),
-        (WRONG, ["slack>0.5"], 2),
-        (WRONG, ["nothing,refuted"], 2),
-    ],
-)
-def test_rules(run, content, rules, status):
-    options = [part for rule in rules for part in ("--fail-on", rule)]
-    assert run(content, *options).exit_code == status
-
-
 def test_with_a_baseline_only_what_got_worse_fails(run):
     assert run(WRONG, "--write-baseline", "base.json").exit_code == 1
     done = run(WRONG, "--baseline", "base.json")

@@ -193,23 +193,3 @@ def test_the_command_writes_a_page_and_the_same_one_again(tmp_path, monkeypatch)
     assert pages[0] == pages[1]
     assert "2023-11-14 22:13 UTC" in pages[0]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.toml", "c.jsonl", "r.html"]
-
-
-def test_the_command_can_be_about_some_of_the_register(tmp_path):
-    path = tmp_path / "r.html"
-    options = ["--register", "--year", "2016", "--no-curves", "--jobs", "1", "--report", path]
-    done = commands.run("audit", *options)
-    assert done.exit_code == 0, done.output
-    written = path.read_text()
-    assert "abadi2016-moments-e100" in written
-    assert "tfp-mnist" not in written
-    assert "tf-privacy-tutorials.toml" not in written
-
-
-def test_the_command_says_what_is_wrong_in_one_line(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.toml").write_text(text())
-    for options in (["a.toml", "-o", "nowhere/r.html"], ["none.toml"]):
-        done = commands.run("audit", *options, "--jobs", "1")
-        assert done.exit_code == 2
-        assert len(done.output.strip().splitlines()) == 1

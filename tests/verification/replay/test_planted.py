@@ -80,13 +80,6 @@ ROWS = {
         "sensitivity = max(np.ptp(values) if len(values) else 0.0, 1e-3)",
         "sensitivity = max(np.ptp(values)",
     ),
-    "bound of data": (
-        FOUND,
-        "    sensitivity = max(abs(low), abs(high))",
-        "    high = min(high, values.max(initial=1e-3))\n"
-        "    sensitivity = max(abs(low), abs(high))",
-        "high = min(high, values.max",
-    ),
     "budget thrice": (FOUND, "= split_budget(1.0, 3)", "= [1.0] * 3", "= [1.0] * 3"),
     "wrong split": (FOUND, "(epsilon / parts)", "(epsilon * 4.0 / parts)", "epsilon * 4.0"),
     "clipping forgotten": (
@@ -100,12 +93,6 @@ ROWS = {
     ),
     "count without noise": (REFUTED, "count, groups\n", "len(values), groups\n", "len(values), gr"),
     "order of rows": (REFUTED, "in (0, 1, 2):", "in dict.fromkeys(labels):", "dict.fromkeys"),
-    "early stop": (
-        REFUTED,
-        "        found[name] = ",
-        "        if count == 0:\n            break\n        found[name] = ",
-        "if count == 0",
-    ),
     "fixed seed": (REFUTED, "self.rng = rng", "self.rng = np.random.default_rng(7)", "_rng(7)"),
 }  # fmt: skip
 

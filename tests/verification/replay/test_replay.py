@@ -15,9 +15,14 @@ from tests.verification.replay.code_of_ones_own import BROKEN, CORRECT, replay_o
 
 # What is private, and differs all the same: the result says why in words.
 DIFFERS = ("private_median", "quantile_among_intervals", "stability_histogram")
-# A test that takes a second each; a few of them stand for all in the fast suite, among them those
+# A test that takes a second each; a few of them stand for all in the fast suite, among them the one
 # whose words are tested as well.
-QUICK = ("noisy_sum", "stability_histogram", "fixed_generator", "number_of_records")
+QUICK = ("noisy_sum", "fixed_generator", "number_of_records")
+
+
+ADDED = {
+    "adjacency": "add_or_remove_one", "epsilon": 1.0, "delta": 0.0, "columns": {"x": [0.0, 1.0]},
+}  # fmt: skip
 
 
 def rows(names):
@@ -51,10 +56,7 @@ def test_the_same_seed_gives_the_same_result():
 
 @pytest.mark.thorough
 def test_a_stop_that_only_large_data_sets_reach_is_found_along_a_chain():
-    result = verify_by_replay(
-        _stopping_above_150, adjacency="add_or_remove_one", epsilon=1.0, delta=0.0, seed=1,
-        columns={"x": [0.0, 1.0]},
-    )  # fmt: skip
+    result = verify_by_replay(_stopping_above_150, **ADDED, seed=1)
     assert result.verdict is ReplayVerdict.REFUTED, result.rows()
     assert "chain of data sets" in result.shown.pair.words
     assert {len(result.shown.pair.first), len(result.shown.pair.second)} == {150, 151}
@@ -76,10 +78,7 @@ def test_noise_that_is_not_what_its_call_declares_is_refuted_by_runs():
     def target(data, rng):
         return noisy(float(len(data)), 1.0, 1.0, rng)
 
-    result = verify_by_replay(
-        target, adjacency="add_or_remove_one", epsilon=1.0, delta=0.0, seed=1,
-        columns={"x": [0.0, 1.0]},
-    )  # fmt: skip
+    result = verify_by_replay(target, **ADDED, seed=1)
     assert result.verdict is ReplayVerdict.REFUTED, result.rows()
     assert result.shown.leading.kind.value == "noise"
     assert "noisy(float(len(data)), 1.0, 1.0, rng)" in result.summary
@@ -92,9 +91,8 @@ def test_true_claims_are_refuted_at_most_at_the_stated_rate():
     refuted = 0
     for seed in range(60):
         result = verify_by_replay(
-            _with_unseen_noise, adjacency="add_or_remove_one", epsilon=1.0, delta=0.0, seed=seed,
-            columns={"x": [0.0, 1.0]}, false_alarm_rate=0.3, seconds=2.0,
-        )  # fmt: skip
+            _with_unseen_noise, **ADDED, seed=seed, false_alarm_rate=0.3, seconds=2.0
+        )
         refuted += result.verdict is ReplayVerdict.REFUTED
     assert refuted < 40
 
@@ -131,12 +129,10 @@ def test_values_beyond_the_named_ranges_refute_nothing_unless_they_are_claimed()
     def unclipped(data, rng):
         return data.features[:, 0].sum() + rng.laplace(scale=1.0)
 
-    given = {"adjacency": "add_or_remove_one", "epsilon": 1.0, "delta": 0.0, "seed": 2}
-    space = {"columns": {"x": [0.0, 1.0]}}
-    kept = verify_by_replay(unclipped, **given, **space)
+    kept = verify_by_replay(unclipped, **ADDED, seed=2)
     assert kept.verdict is ReplayVerdict.UNACCOUNTED
     assert not kept.shown.pair.within
-    claimed = verify_by_replay(unclipped, **given, **space, any_values=True)
+    claimed = verify_by_replay(unclipped, **ADDED, seed=2, any_values=True)
     assert claimed.verdict is ReplayVerdict.REFUTED
 
 
@@ -148,10 +144,9 @@ def test_all_records_of_a_user_differ_together():
     def by_users(data, rng):
         return len(set(data.table["user"])) + rng.laplace(scale=1.0)
 
-    given = {"adjacency": "add_or_remove_one", "epsilon": 1.0, "delta": 0.0, "seed": 2}
-    space = {"columns": {"x": [0.0, 1.0], "user": []}, "user": "user"}
-    assert verify_by_replay(by_users, **given, **space).verdict is ReplayVerdict.NOTHING_FOUND
-    wrong = verify_by_replay(by_records, **given, **space)
+    given = {**ADDED, "seed": 2, "columns": {"x": [0.0, 1.0], "user": []}, "user": "user"}
+    assert verify_by_replay(by_users, **given).verdict is ReplayVerdict.NOTHING_FOUND
+    wrong = verify_by_replay(by_records, **given)
     assert wrong.verdict is ReplayVerdict.REFUTED
     assert wrong.most_spent.epsilon == pytest.approx(5.0)
 
@@ -165,9 +160,7 @@ def test_code_that_keeps_its_noise_is_not_refuted():
             kept[key] = len(data) + rng.laplace(scale=1.0)
         return kept[key]
 
-    result = verify_by_replay(
-        memoized, adjacency="add_or_remove_one", epsilon=1.0, delta=0.0, columns={"x": [0.0, 1.0]}
-    )
+    result = verify_by_replay(memoized, **ADDED)
     assert result.verdict is not ReplayVerdict.REFUTED
     assert any("not independent" in one for one in result.unseen)
 
@@ -188,17 +181,12 @@ class _Closed:
     ],
 )
 def test_generators_and_slots_are_looked_into(release):
-    result = verify_by_replay(
-        release, adjacency="add_or_remove_one", epsilon=1.0, delta=0.0, columns={"x": [0.0, 1.0]}
-    )
+    result = verify_by_replay(release, **ADDED)
     assert result.findings
 
 
 def test_what_cannot_be_looked_into_is_said():
-    result = verify_by_replay(
-        lambda data, rng: lambda: len(data), adjacency="replace_one", epsilon=1.0, delta=0.0,
-        columns={"x": [0.0, 1.0]},
-    )  # fmt: skip
+    result = verify_by_replay(lambda data, rng: lambda: len(data), **ADDED)
     assert any("not looked into" in one for one in result.unseen)
 
 

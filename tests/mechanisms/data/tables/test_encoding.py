@@ -62,13 +62,6 @@ def test_words_and_texts_are_read_as_the_kind_of_the_column():
     assert _one(day, [dt.datetime(2020, 1, 3, 12)]) == [2]
 
 
-def test_each_record_is_coded_by_itself():
-    table = table_of(EVERY_KIND, 60, 3)
-    whole = encode(table, EVERY_KIND)
-    alone = np.concatenate([encode(table.slice(i, 1), EVERY_KIND) for i in range(60)])
-    np.testing.assert_array_equal(whole, alone)
-
-
 def test_a_column_of_another_kind_is_an_error():
     with pytest.raises(ValueError, match="'x' to hold values of the kind number"):
         _one(Column(name="x", kind="number", range=(0, 1)), [[1, 2]])

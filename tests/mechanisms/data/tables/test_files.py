@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -7,16 +9,24 @@ from rdpkit.mechanisms.data.tables.encoding import encode
 from rdpkit.mechanisms.data.tables.files import read, write
 from tests.mechanisms.data.tables.tables import EVERY_KIND, table_of
 
+PANDAS = {
+    ".csv": partial(pd.read_csv, keep_default_na=False), ".parquet": pd.read_parquet,
+    ".arrow": pd.read_feather, ".feather": pd.read_feather,
+}  # fmt: skip
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow", ".feather"])
+
+@pytest.mark.parametrize("suffix", PANDAS)
 def test_a_file_has_the_same_records_again(tmp_path, suffix):
     table = table_of(EVERY_KIND, 300, 1)
     path = tmp_path / f"t{suffix}"
     write(table, path)
     again = read(path, schema=EVERY_KIND)
     np.testing.assert_array_equal(encode(again, EVERY_KIND), encode(table, EVERY_KIND))
+    frame = PANDAS[suffix](path)
+    assert frame["job"].tolist() == table["job"].to_pylist()
     if suffix != ".csv":
         assert again.equals(table)
+        assert [str(frame[name].dtype) for name in ("age", "height")] == ["int16", "float32"]
 
 
 def test_a_data_frame_is_read_without_its_index():

@@ -15,6 +15,10 @@ def records(values):
     return of_arrays(values, np.zeros(len(values), np.int64), image=None)
 
 
+def guessed(*arrays, **given):
+    return membership_test(*map(records, arrays), **given)
+
+
 def guarantee(epsilon=1.0, adjacency="replace_one"):
     # A Gaussian of about this epsilon, which none of the releases below keeps or breaks by itself.
     found = rdpkit.calibrate(
@@ -30,30 +34,24 @@ def guarantee(epsilon=1.0, adjacency="replace_one"):
 def test_a_release_of_the_records_themselves_is_refuted():
     rng = np.random.default_rng(0)
     members, others = rng.normal(size=(400, 5)), rng.normal(size=(300, 5))
-    found = membership_test(
-        records(members + 1e-3 * rng.normal(size=members.shape)),
-        records(members),
-        records(others),
-        guarantee=guarantee(),
-        rng=rng,
-    )
+    made = members + 1e-3 * rng.normal(size=members.shape)
+    found = guessed(made, members, others, guarantee=guarantee(), rng=rng)
     assert found.pairs == 300
     assert found.refuted
     assert found.lower == found.most > 3.0
     assert found.right_share == 1.0
+    # All attacks share the probability of being wrong.
+    share = (1.0 - found.confidence) / len(found.attacks)
+    question = {"delta": 1e-6, "adjacency": Adjacency.REPLACE_ONE, "failure": share}
+    for one in found.attacks:
+        assert one.lower == proven_epsilon(300, one.guesses, one.right, **question)
 
 
 @pytest.mark.parametrize("adjacency", ["replace_one", "add_or_remove_one"])
 def test_a_release_that_knows_nothing_is_not(adjacency):
     rng = np.random.default_rng(1)
     made, members, others = (rng.normal(size=(300, 3)) for _ in range(3))
-    found = membership_test(
-        records(made),
-        records(members),
-        records(others),
-        guarantee=guarantee(0.1, adjacency),
-        rng=rng,
-    )
+    found = guessed(made, members, others, guarantee=guarantee(0.1, adjacency), rng=rng)
     assert not found.refuted
     assert found.lower < 0.1
     assert found.adjacency == adjacency
@@ -75,8 +73,7 @@ def test_pairs_agree_in_a_class():
 
 def test_equal_records_are_guessed_by_a_coin():
     rng = np.random.default_rng(2)
-    same = records(np.ones((500, 2)))
-    found = membership_test(same, same, same, guarantee=None, rng=rng)
+    found = guessed(*[np.ones((500, 2))] * 3, guarantee=None, rng=rng)
     # Five standard deviations of 500 coins.
     assert abs(found.right_share - 0.5) < 0.12
     assert found.proven is None
@@ -87,12 +84,8 @@ def test_equal_records_are_guessed_by_a_coin():
 def test_randomised_response_is_rarely_above_its_epsilon(epsilon):
     rng = np.random.default_rng(3)
     right = rng.binomial(200, 1.0 / (1.0 + math.exp(-epsilon)), 2_000)
-    bounds = {
-        count: proven_epsilon(
-            200, 200, count, delta=0.0, adjacency=Adjacency.REPLACE_ONE, failure=0.05
-        )
-        for count in set(right.tolist())
-    }
+    question = {"delta": 0.0, "adjacency": Adjacency.REPLACE_ONE, "failure": 0.05}
+    bounds = {n: proven_epsilon(200, 200, n, **question) for n in set(right.tolist())}
     wrong = np.mean([bounds[count] > epsilon for count in right.tolist()])
     # 0.05 and four standard deviations of 2,000 runs.
     assert wrong < 0.05 + 4 * math.sqrt(0.05 * 0.95 / 2_000)

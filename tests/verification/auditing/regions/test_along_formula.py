@@ -74,17 +74,9 @@ LOSSES = {
 }
 
 
-@settings(max_examples=5)
-@given(**LOSSES)
-def test_bands_are_true_of_every_value(power, other, crossing, gap):
-    true_of_every_value(power, other, crossing, gap)
-
-
-@pytest.mark.slow
-@settings(max_examples=150)
-@given(**LOSSES)
-def test_bands_are_true_of_every_value_at_length(power, other, crossing, gap):
-    true_of_every_value(power, other, crossing, gap)
+@pytest.mark.parametrize("examples", [5, pytest.param(150, marks=pytest.mark.slow)])
+def test_bands_are_true_of_every_value(examples):
+    settings(max_examples=examples)(given(**LOSSES)(true_of_every_value))()
 
 
 def true_of_every_value(power, other, crossing, gap):
@@ -118,25 +110,11 @@ def test_a_rising_loss_is_bounded_closely():
 
 
 @pytest.mark.slow
-def test_the_ends_of_a_region_are_what_the_audit_says():
-    claim = about('search = "samples_per_class"\nfrom = 195\nto = 260\n' + ALONG)
-    (row,) = region_of(claim).rows
-    for count, verdict in ((row.true.high, "sound"), (row.refuted.low, "refuted")):
-        case = claim.unknown.cases[0]
-        noise = noise_at(int(count))
-        for name in FORMULA.calibrated:
-            case = type(case)(
-                values=case.values, delta=case.delta, event=with_value(case.event, name, noise)
-            )
-        assert audited(claim, case, count) == verdict
-
-
-@pytest.mark.slow
-def test_every_value_of_a_region():
+def test_every_value_of_a_region_and_its_ends():
     claim = about('search = "samples_per_class"\nfrom = 190\nto = 260\n' + ALONG)
     (row,) = region_of(claim).rows
-    for count in range(190, 261, 5):
-        case, noise = claim.unknown.cases[0], noise_at(count)
+    for count in (*range(190, 261, 5), row.true.high, row.refuted.low):
+        case, noise = claim.unknown.cases[0], noise_at(int(count))
         for name in FORMULA.calibrated:
             case = type(case)(
                 values=case.values, delta=case.delta, event=with_value(case.event, name, noise)

@@ -35,6 +35,11 @@ CLAIMS = {
 }
 
 
+@pytest.mark.parametrize("examples", [4, pytest.param(150, marks=pytest.mark.slow)])
+def test_the_audit_agrees_inside_of_every_band(examples):
+    settings(max_examples=examples)(given(**CLAIMS)(agrees_inside))()
+
+
 def agrees_inside(*, epsilon, delta, adjacency, share):
     claim = incomplete(
         'search = "noise_std"', epsilon=repr(epsilon), delta=repr(delta), adjacency=adjacency
@@ -47,19 +52,6 @@ def agrees_inside(*, epsilon, delta, adjacency, share):
             value = min(max(value, low), high)
             assert WORDS[audited(claim, claim.unknown.cases[0], value)] == band.verdict.value
             assert row.at(value) is band.verdict
-
-
-@settings(max_examples=4)
-@given(**CLAIMS)
-def test_the_audit_agrees_inside_of_every_band(epsilon, delta, adjacency, share):
-    agrees_inside(epsilon=epsilon, delta=delta, adjacency=adjacency, share=share)
-
-
-@pytest.mark.slow
-@settings(max_examples=150)
-@given(**CLAIMS)
-def test_the_audit_agrees_inside_of_every_band_at_length(epsilon, delta, adjacency, share):
-    agrees_inside(epsilon=epsilon, delta=delta, adjacency=adjacency, share=share)
 
 
 @pytest.mark.parametrize("adjacency", ["add_or_remove_one", "replace_one"])
@@ -133,19 +125,14 @@ def test_far_past_the_range_of_use(epsilon, delta, noise):
     assert audited(claim, case, row.true.high + 1) != "sound"
 
 
-def test_a_range_in_which_everything_is_true_or_refuted():
-    claim = incomplete('search = "noise_std"\nfrom = 10.0\nto = 20.0')
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [(10.0, 20.0, "true"), (10.0, 10.0, "true"), (1e44, 1e45, "true"), (0.1, 0.2, "refuted")],
+)
+def test_a_range_in_which_everything_is_true_or_refuted(low, high, verdict):
+    claim = incomplete(f'search = "noise_std"\nfrom = {low}\nto = {high}')
     (band,) = only_row(claim).bands
-    assert (band.verdict.value, band.low, band.high) == ("true", 10.0, 20.0)
-    claim = incomplete('search = "noise_std"\nfrom = 0.1\nto = 0.2')
-    (band,) = only_row(claim).bands
-    assert (band.verdict.value, band.low, band.high) == ("refuted", 0.1, 0.2)
-
-
-def test_one_value_alone():
-    claim = incomplete('search = "noise_std"\nfrom = 10.0\nto = 10.0')
-    (band,) = only_row(claim).bands
-    assert (band.verdict.value, band.low, band.high) == ("true", 10.0, 10.0)
+    assert (band.verdict.value, band.low, band.high) == (verdict, low, high)
 
 
 def test_without_a_bound_everything_is_open():
@@ -168,17 +155,6 @@ def test_bounds_that_contradict_each_other_are_an_error(monkeypatch):
         bands(question, variable)
 
 
-@pytest.mark.parametrize(
-    ("unknown", "message"),
-    [
-        ('search = "noise_std"\nfrom = 1e44\nto = 1e45\n', None),
-        ('search = "noise_std"\nfrom = 1e-60\nto = 1e-50\n', "from and to"),
-    ],
-)
-def test_a_range_outside_of_that_of_the_parameter(unknown, message):
-    claim = incomplete(unknown)
-    if message is None:
-        assert only_row(claim).true is not None
-        return
-    with pytest.raises(ValueError, match=message):
-        region_of(claim)
+def test_a_range_outside_of_that_of_the_parameter():
+    with pytest.raises(ValueError, match="from and to"):
+        region_of(incomplete('search = "noise_std"\nfrom = 1e-60\nto = 1e-50\n'))

@@ -4,10 +4,8 @@ import dataclasses
 
 import pytest
 
-from rdpkit.verification.auditing.regions.compute import region_of
 from rdpkit.verification.auditing.regions.region import Band, Region, RegionRow, RegionVerdict
 from rdpkit.verification.auditing.regions.sentences import how, row_sentence, value_words
-from tests.verification.auditing.regions.completed_claims import incomplete
 
 
 def region(*rows, search=("steps",), whole=True, **others):
@@ -115,18 +113,3 @@ def test_values_in_words():
     assert [value_words(v) for v in (True, 60000, 0.5, (1, 2), "public")] == [
         *("true", "60,000", "0.5", "1, 2", "public")
     ]
-
-
-@pytest.mark.thorough
-def test_a_printed_budget_without_its_noise():
-    """A paper prints epsilon, batch and epochs, and no noise multiplier."""
-    claim = incomplete(
-        'search = "noise_multiplier"',
-        mechanism="dpsgd",
-        parameters="dataset_size = 60000\nbatch_size = 256\nepochs = 60\n",
-        epsilon="2",
-    )
-    (sentence,) = region_of(claim).sentences
-    assert sentence == (
-        "Refuted for every noise multiplier up to 1.223, true from 1.225 on, open between."
-    )

@@ -1,4 +1,3 @@
-import itertools
 import math
 from fractions import Fraction
 
@@ -62,18 +61,6 @@ def test_all_right_in_closed_form():
     assert wanted - 2e-9 <= found <= wanted
 
 
-@pytest.mark.parametrize("r", [3, 7, 10])
-@pytest.mark.parametrize("epsilon", [0.0, 0.7, 2.0])
-def test_randomised_response_has_exact_p_values(r, epsilon):
-    """Every canary reported through randomised response: W is binomial, and the test is exact."""
-    accuracy = 1.0 / (1.0 + math.exp(-epsilon))
-    for v in range(r + 1):
-        found = one_run_p_value(
-            Guesses(canaries=12, guesses=r, correct=v), epsilon=epsilon, delta=0.0
-        )
-        assert found == pytest.approx(binom.sf(v - 1, r, accuracy), rel=1e-11)
-
-
 @pytest.mark.parametrize("delta", [1e-3, 0.02, 0.1])
 @pytest.mark.parametrize("epsilon", [0.0, 1.0])
 @pytest.mark.parametrize("together", [False, True])
@@ -94,22 +81,6 @@ def test_p_value_is_valid_for_mechanisms_that_use_their_delta(delta, epsilon, to
             Guesses(canaries=m, guesses=m, correct=v), epsilon=epsilon, delta=delta
         )
         assert mass[v:].sum() <= found + 1e-12
-
-
-def test_p_value_grows_with_epsilon_and_delta_and_falls_with_correct_guesses():
-    found = Guesses(canaries=200, guesses=100, correct=70)
-    grid = np.linspace(0.0, 3.0, 40)
-    for delta, larger in itertools.pairwise([0.0, 1e-5, 1e-3, 0.1]):
-        low = [one_run_p_value(found, epsilon=float(e), delta=delta) for e in grid]
-        high = [one_run_p_value(found, epsilon=float(e), delta=larger) for e in grid]
-        assert all(one <= other for one, other in zip(low, high))
-    pure = [one_run_p_value(found, epsilon=float(e), delta=0.0) for e in grid]
-    assert all(one <= other for one, other in itertools.pairwise(pure))
-    by_hits = [
-        one_run_p_value(Guesses(canaries=200, guesses=100, correct=v), epsilon=0.5, delta=0.0)
-        for v in range(101)
-    ]
-    assert all(one >= other for one, other in itertools.pairwise(by_hits))
 
 
 def test_tiny_p_values_keep_their_digits():
