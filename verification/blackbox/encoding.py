@@ -139,12 +139,16 @@ class ReleaseLayout:
             return np.array(parts[0].values.ravel())
         return np.concatenate([one.values.ravel() for one in parts])
 
-    def rows(self, parts: Sequence[ReleasePart], count: int) -> Array:
-        """The rows of ``count`` releases, which are along the first axes of the arrays."""
+    def rows(self, parts: Sequence[ReleasePart], count: int) -> tuple[Array, int]:
+        """The rows of ``count`` releases, which are along the first axes of the arrays.
+
+        Returns also how many of them have another structure than was seen before.
+        """
         if not self.varying and self.fits(parts, batched=True):
             arrays = [one.values.reshape(count, -1) for one in parts]
-            return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=1)
-        return np.stack([self.row(one_of(parts, place)) for place in range(count)])
+            return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=1), 0
+        each = [one_of(parts, place) for place in range(count)]
+        return np.stack([self.row(one) for one in each]), sum(not self.fits(one) for one in each)
 
     def _varying_row(self, parts: Sequence[ReleasePart]) -> Array:
         row = np.zeros(self.size)

@@ -160,9 +160,7 @@ def code_of(text: str) -> float:
     return float(int.from_bytes(found, "big") >> 11)
 
 
-@lru_cache(maxsize=2**14)
-def _code(text: str) -> float:
-    return code_of(text)
+_code = lru_cache(maxsize=2**14)(code_of)
 
 
 def _category(value: Any) -> float | None:

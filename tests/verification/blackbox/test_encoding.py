@@ -143,7 +143,8 @@ def test_rows_of_many_releases():
     releases = [(rng.normal(size=(2, 2)), rng.integers(9)) for _ in range(5)]
     together = tuple(np.stack(part) for part in zip(*releases, strict=True))
     for found in (layout(releases[0]), layout((np.zeros((1, 2)), 3), releases[0])):
-        rows = found.rows(take_apart(together), 5)
+        rows, unexpected = found.rows(take_apart(together), 5)
+        assert unexpected == 0
         assert np.array_equal(rows, np.stack([row_of(found, one) for one in releases]))
 
 
