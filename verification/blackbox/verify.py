@@ -408,7 +408,17 @@ def _named_mistakes(
     """The mistakes that explain a rejection: those whose own evidence reaches their own level."""
     if spending.stop is not Stop.REJECTED:
         return ()
-    found = [] if fresh is None else _of_new_processes(fresh, leader.levels.processes)
+    found = []
+    level = leader.levels.processes
+    if fresh is not None and level * math.exp(min(fresh.log_e_value, 700.0)) >= 1.0:
+        # What repeats in new processes: their beginnings, a part without noise, or a likely value.
+        kind, way = MistakeKind.CATEGORIES_TOO_LIKELY, "processes"
+        if fresh.seeded <= level:
+            kind, way = MistakeKind.SEED_AT_IMPORT, ""
+        elif fresh.constant:
+            kind = MistakeKind.NO_NOISE
+        of_processes = mistake_of(kind, way, seen=fresh.message)
+        found.append(dataclasses.replace(of_processes, log_e_value=fresh.log_e_value))
     found += [
         dataclasses.replace(slot.score.explanation, log_e_value=slot.log_gain)
         for slot in sorted(leader.slots, key=lambda slot: -slot.log_weight)
@@ -416,16 +426,3 @@ def _named_mistakes(
     ]
     # Several scores may see the same mistake; the clearest one speaks.
     return first_of_each_kind(found)
-
-
-def _of_new_processes(fresh: FreshEvidence, level: float) -> list[Mistake]:
-    """What repeats in new processes: their beginnings, a part without noise, or a likely value."""
-    if level * math.exp(min(fresh.log_e_value, 700.0)) < 1.0:
-        return []
-    if fresh.seeded <= level:
-        found = mistake_of(MistakeKind.SEED_AT_IMPORT, seen=fresh.message)
-    elif fresh.constant:
-        found = mistake_of(MistakeKind.NO_NOISE, "processes", seen=fresh.message)
-    else:
-        found = mistake_of(MistakeKind.CATEGORIES_TOO_LIKELY, "processes", seen=fresh.message)
-    return [dataclasses.replace(found, log_e_value=fresh.log_e_value)]

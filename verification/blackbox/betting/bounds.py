@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -120,14 +121,10 @@ class CountedEvent:
         return max(0.0, float(of(low, high)[0]))
 
 
-def epsilon_of(delta: float) -> Bound:
+def epsilon_of(delta: float, low: Array, high: Array, /) -> Array:
     """The bound log((P(E) - delta) / Q(E)) on epsilon."""
-
-    def bound(low: Array, high: Array) -> Array:
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(np.maximum(low - delta, 0.0)) - np.log(high))
-
-    return bound
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.maximum(low - delta, 0.0)) - np.log(high))
 
 
 def mu_of(low: Array, high: Array) -> Array:
@@ -162,7 +159,7 @@ def best_event(
                 threshold=sign * float(cuts[place]), above=above, direction=direction
             )
             found.append((float(bounds[place]), event))
-    return max(found, key=lambda pair: pair[0])
+    return max(found, key=operator.itemgetter(0))
 
 
 def epsilon_bound(
@@ -175,7 +172,8 @@ def epsilon_bound(
     The mechanism is (epsilon', delta)-DP for an epsilon' below it with probability at most
     ``failure``, whenever the counting stopped, on whichever of ``pairs`` pairs of data sets.
     """
-    bound, samples, event = _largest(counted, epsilon_of(delta), failure / pairs)
+    of = functools.partial(epsilon_of, delta)
+    bound, samples, event = _largest(counted, of, failure / pairs)
     return EpsilonLowerBound(
         epsilon=bound, delta=delta, confidence=1.0 - failure, samples=samples, event=event
     )

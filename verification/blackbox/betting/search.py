@@ -51,6 +51,8 @@ _MOST_FIRST, _RUNS_FIRST = 2, 400
 # The capital is looked at this often while the runs on a pair double, and at no fewer new runs than
 # this on each data set.
 _LOOKS_A_DOUBLING, _FEWEST_TO_LOOK = 8, 256
+# A pair is cleared no earlier, because scores that are chosen later may show more.
+_FIRST_CLEARING = 8192
 # How many runs of the clearest pair go with one run of another pair.
 _LEADER_RUNS = 4
 # A pair is worth another look as if its promise were larger by this, over the root of its runs.
@@ -204,7 +206,9 @@ def search(
     while spending.stop is None:
         portion = min(leader.until_lesson, _LARGEST_PORTION)
         spending.portion(leader, portion, "testing")
-        if spending.stop is None and leader.cleared:
+        # Whether no threshold of any score can still refute the claim.
+        cleared = all(slot.test.stop is Stop.CLEARED for slot in leader.slots)
+        if spending.stop is None and leader.runs >= _FIRST_CLEARING and cleared:
             spending.stop = Stop.CLEARED
         behind += portion / _LEADER_RUNS
         while spending.stop is None and len(others) > 1:
@@ -247,9 +251,9 @@ def _where_noise_is_least(
 
 
 def _preference(test: PairTest) -> float:
-    """The promise of a pair, less for one beyond the norm."""
-    less = _BEYOND_NORM * abs(test.promise) if test.pair.beyond_norm else 0.0
-    return test.promise - less
+    """How clearly the clearest score speaks against the claim, less for a pair beyond the norm."""
+    promise = max((slot.test.clarity for slot in test.slots), default=-math.inf)
+    return promise - (_BEYOND_NORM * abs(promise) if test.pair.beyond_norm else 0.0)
 
 
 def _standing(test: PairTest) -> float:

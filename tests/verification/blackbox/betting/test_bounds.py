@@ -1,6 +1,7 @@
 """Bounds that hold whenever a test stops, and what a test would have seen."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -82,7 +83,7 @@ def test_the_event_is_chosen_for_the_bound():
     p, q = rng.normal(1.0, 1.0, 50_000), rng.normal(0.0, 1.0, 50_000)
     bounds = []
     for size in (500, 50_000):
-        bound, event = best_event(p[:size], q[:size], of=epsilon_of(0.0))
+        bound, event = best_event(p[:size], q[:size], of=partial(epsilon_of, 0.0))
         bounds.append(bound)
     assert bounds[0] < bounds[1]
     # The ratio of the tails at the threshold is at least e^(threshold - 1/2).
