@@ -104,6 +104,7 @@ class Standard:
     centre: Array
     scale: Array
     furthest: float = 1e6  # The result is clipped at this distance from 0
+    signs: bool = False  # Whether the result is 1.0, 0.0 or -1.0 instead
 
     def __call__(self, outputs: Array, /) -> Array:
         """Columns in standard units, shape (n, k)."""
@@ -114,16 +115,13 @@ class Standard:
             unit = np.clip(chosen, -_LARGEST, _LARGEST)
             unit -= self.centre
             unit /= self.scale
-        return np.clip(unit, -self.furthest, self.furthest, out=unit)
+        np.clip(unit, -self.furthest, self.furthest, out=unit)
+        return np.sign(unit, out=unit) if self.signs else unit
 
     def of(self, places: NDArray[np.intp]) -> Standard:
         """The same for some of its columns, given by their places among them."""
-        return Standard(
-            columns=self.columns[places],
-            centre=self.centre[places],
-            scale=self.scale[places],
-            furthest=self.furthest,
-        )
+        columns, centre, scale = self.columns[places], self.centre[places], self.scale[places]
+        return replace(self, columns=columns, centre=centre, scale=scale)
 
 
 def standard(
