@@ -103,10 +103,7 @@ class PairTest:
     _taught_rows: int = field(default=0, init=False)
     _fitted_rows: int = field(default=0, init=False)
     _log_gain: float = field(default=0.0, init=False)
-    _next_lesson: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._next_lesson = self.first_lesson
+    _next_lesson: float = field(default=0.0, init=False)
 
     def on(self, pair: Neighbours, place: int) -> PairTest:
         """The same test on another pair, of which no runs have been made."""
@@ -122,7 +119,7 @@ class PairTest:
     @property
     def until_lesson(self) -> int:
         """Runs on each data set until scores are chosen again; a large number if they stay."""
-        return int(min(self._next_lesson - self._kept_rows, _MOST_KEPT))
+        return int(min(max(self._next_lesson, self.first_lesson) - self._kept_rows, _MOST_KEPT))
 
     @property
     def leading(self) -> ScoreBets | None:
@@ -173,7 +170,7 @@ class PairTest:
         if learning:
             self._kept.append((p, q))
             self._kept_rows += count
-            if factor < log_needed and self._kept_rows >= self._next_lesson:
+            if factor < log_needed and self.until_lesson <= 0:
                 self.learn()
         return factor
 
