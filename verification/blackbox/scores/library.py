@@ -31,7 +31,6 @@ from rdpkit.verification.blackbox.scores.named_score import (
     TrainingOutputs,
     clearness,
     clearness_beyond,
-    same_order,
     score_of,
     standard,
 )
@@ -261,12 +260,17 @@ def _explained(scores: list[NamedScore], screen: _Screen) -> list[NamedScore]:
 
 
 def _different(scores: list[NamedScore], training: TrainingOutputs) -> list[NamedScore]:
-    """The scores without those that order outputs as an earlier one does."""
+    """The scores without those that order outputs as an earlier one does, or the other way round.
+
+    Outputs between which one of them makes no difference must be the same for both.
+    """
     some = training.thinned(_COMPARED)
     outputs = np.concatenate([some.p, some.q])
-    kept: list[tuple[NamedScore, NDArray[np.float64]]] = []
+    kept: list[NamedScore] = []
+    orders: list[NDArray[np.intp]] = []
     for one in scores:
-        values = one.of(outputs)
-        if one.family == "given" or not any(same_order(values, other) for _, other in kept):
-            kept.append((one, values))
-    return [one for one, _ in kept]
+        order = np.unique(one.of(outputs), return_inverse=True)[1]
+        if one.family == "given" or not any(np.array_equal(order, other) for other in orders):
+            kept.append(one)
+            orders += [order, order.max() - order]
+    return kept

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -89,16 +90,12 @@ def _pooled(one: _Moments, two: _Moments) -> _Moments:
     return count, one[1] + share * gap, within + share * (1.0 - share) * gap**2
 
 
-class _Sides:
-    """Outputs on both sides, with their means, the gap of these and the variance of each column."""
+class _Sides(NamedTuple):
+    """Outputs on both sides, with their moments."""
 
-    def __init__(self, p: Array, q: Array, moments: list[_Moments] | None = None) -> None:
-        self.p, self.q = p, q
-        self.moments = moments or [_moments_of(p), _moments_of(q)]
-        (_, p_mean, p_variance), (_, q_mean, q_variance) = self.moments
-        self.gap: Array = p_mean - q_mean
-        self.variance: Array = 0.5 * (p_variance + q_variance)
-        self.runs = min(len(p), len(q))
+    p: Array
+    q: Array
+    moments: list[_Moments]
 
 
 def _units(p_outputs: Array, q_outputs: Array) -> Array | None:
@@ -127,8 +124,10 @@ def linear(p_outputs: Array, q_outputs: Array) -> Linear:
     if units is not None:
         p_outputs, q_outputs = p_outputs / units, q_outputs / units
     if min(len(p_outputs), len(q_outputs)) < 4:
-        return Linear(_discriminant(_Sides(p_outputs, q_outputs), "single").weights, units)
-    first, second = (_Sides(p_outputs[half::2], q_outputs[half::2]) for half in (0, 1))
+        moments = [_moments_of(p_outputs), _moments_of(q_outputs)]
+        return Linear(_discriminant(_Sides(p_outputs, q_outputs, moments), "single").weights, units)
+    halves = [(p_outputs[half::2], q_outputs[half::2]) for half in (0, 1)]
+    first, second = (_Sides(p, q, [_moments_of(p), _moments_of(q)]) for p, q in halves)
     pooled = [_pooled(*sides) for sides in zip(first.moments, second.moments, strict=True)]
     together = _Sides(p_outputs, q_outputs, pooled)
     width = p_outputs.shape[1]
@@ -147,17 +146,19 @@ def _separation(score: Linear, sides: _Sides) -> float:
 
 def _discriminant(sides: _Sides, which: str) -> Linear:
     """A proposal. A constant output that differs between the data sets is the clearest score."""
-    gap, variance = sides.gap, sides.variance
+    (_, p_mean, p_variance), (_, q_mean, q_variance) = sides.moments
+    gap, variance = p_mean - q_mean, 0.5 * (p_variance + q_variance)
+    runs = min(len(sides.p), len(sides.q))
     still = variance == 0.0
     if (still & (gap != 0.0)).any():
         return Linear(np.where(still, gap, 0.0))
     weights, chosen = np.zeros(gap.size), np.flatnonzero(variance > 0.0)
     single = which == "single"
     if which == "clearest":
-        clear = np.abs(gap[chosen]) / np.sqrt(variance[chosen] * 2.0 / sides.runs)
+        clear = np.abs(gap[chosen]) / np.sqrt(variance[chosen] * 2.0 / runs)
         clearest = chosen[clear > math.sqrt(2.0 * math.log(max(2, gap.size)))]
         chosen = clearest if len(clearest) else chosen
-        single = len(chosen) * _ROWS_A_COLUMN > sides.runs
+        single = len(chosen) * _ROWS_A_COLUMN > runs
     if single or len(chosen) > _MOST_COLUMNS:
         weights[chosen] = gap[chosen] / variance[chosen]
     elif len(chosen):
@@ -222,8 +223,8 @@ def row_scores(training: TrainingOutputs) -> list[NamedScore]:
     constants, such as labels, are added up together.
     """
     shapes, p_outputs, q_outputs = training.shapes, training.p, training.q
-    alike = len({shape[:1] for shape in shapes}) == 1 and any(len(shape) > 1 for shape in shapes)
-    if not (alike and training.is_number.all()):
+    alike = all(shape[:1] == shapes[0][:1] for shape in shapes)
+    if not (alike and any(len(shape) > 1 for shape in shapes) and training.is_number.all()):
         return []
     rows = shapes[0][0]
     ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]

@@ -282,9 +282,3 @@ def clearness_beyond(
     np.divide(gap, np.sqrt(variance), out=clear, where=variance > 0.0)
     chance = math.sqrt(2.0 * math.log(1.0 + min(len(values), _MOST_DIFFERENT)))
     return float(clear.max()) - 0.5 * chance
-
-
-def same_order(first: Array, second: Array) -> bool:
-    """Whether two scores order outputs in the same way, or in opposite ways, with the same ties."""
-    ranks = [np.unique(scores, return_inverse=True)[1] for scores in (first, second)]
-    return bool((ranks[0] == ranks[1]).all() or (ranks[0] == ranks[1].max() - ranks[1]).all())
