@@ -13,6 +13,7 @@ import functools
 import math
 import time
 from collections.abc import Sequence
+from operator import attrgetter
 
 import numpy as np
 
@@ -439,7 +440,7 @@ def _named_mistakes(
         found.append(dataclasses.replace(of_processes, log_e_value=fresh.log_e_value))
     found += [
         dataclasses.replace(slot.score.explanation, log_e_value=slot.log_gain)
-        for slot in sorted(leader.slots, key=lambda slot: -slot.log_weight)
+        for slot in sorted(leader.slots, key=attrgetter("log_weight"), reverse=True)
         if slot.score.explanation is not None and slot.log_gain >= slot.log_to_name
     ]
     # Several scores may see the same mistake; the clearest one speaks.

@@ -246,14 +246,14 @@ def _explained(scores: list[NamedScore], screen: _Screen) -> list[NamedScore]:
     }
     # A grid explains what the last bits show as well.
     kinds = {MistakeKind.LOW_BITS} if any(one.family == "grid" for one in exact) else set()
-    explaining = {one.name for one in exact}
+    explaining = [one.name for one in exact]
     screens = [screen]
     for one in sorted(scores, key=lambda one: -clear.get(one.name, 0.0)):
         if one.name not in clear or one.explanation is None or one.explanation.kind in kinds:
             continue
         if min(other.clear(one) for other in screens) < _EXPLAINING:
             continue
-        explaining.add(one.name)
+        explaining.append(one.name)
         kinds.add(one.explanation.kind)
         screens.append(_Screen(test=screen.test, known=one))
     return [one if one.name in explaining else replace(one, explanation=None) for one in scores]
