@@ -253,7 +253,11 @@ def _features(
         "point": lambda: np.tile(point, (others, 1)),
         "ball": lambda: from_ball(others, d, norm, rng),
         "duplicates": lambda: np.tile(changed, (others, 1)),
-        "cluster": lambda: _cluster(others, d, norm, rng) - 0.5 * changed * (norm / length),
+        # Their covariance has full rank if there are enough of them.
+        "cluster": lambda: (
+            rng.standard_normal((others, d)) * (0.01 * norm / math.sqrt(d))
+            - 0.5 * changed * (norm / length)
+        ),
         "half-steps": lambda: np.tile(
             np.where(np.arange(d) < steps, _BELOW_HALF / max(others, 1), 0.0), (others, 1)
         ),
@@ -296,23 +300,21 @@ def _labels(recipe: _Recipe, domain: DataDomain, size: int) -> tuple[Labels, int
     others = np.arange(size - 1, dtype=np.int64)
     classes = 2 if domain.classes is None else domain.classes
     last = classes - 1
-    if classes == 1 or recipe.labels == "equal":
+    if classes == 1:
         return 0 * others, 0, 0
-    if recipe.labels == "second":
-        return 0 * others + 1, 1, 1
-    if recipe.labels == "two alike":
-        return np.where(others < 2, last, others % last), last, 0
-    if recipe.labels == "alone":
-        return others % last, last, last
-    if recipe.labels == "alone, other class":
-        return others % last, last, 0
-    if recipe.labels == "categories":
-        if recipe.changed == "first category":
-            return 1 - others % 2, 0, 1
-        return (0 * others if recipe.rest == "one category" else others % 2), 1, 0
-    if recipe.labels == "balanced, other class":
-        return others % classes, last, 0
-    return others % classes, last, last
+    # The category of a record is its class; the others have both, or the first one alone.
+    first = recipe.changed == "first category"
+    categories = 0 * others if recipe.rest == "one category" else (others + first) % 2
+    return {
+        "equal": (0 * others, 0, 0),
+        "second": (0 * others + 1, 1, 1),
+        "alone": (others % last, last, last),
+        "alone, other class": (others % last, last, 0),
+        "two alike": (np.where(others < 2, last, others % last), last, 0),
+        "in turn": (others % classes, last, last),
+        "balanced, other class": (others % classes, last, 0),
+        "categories": (categories, int(not first), int(first)),
+    }[recipe.labels]
 
 
 def _fitted(rows: Array, domain: DataDomain) -> Array:
@@ -361,11 +363,6 @@ def from_ball(count: int, d: int, norm: float, rng: np.random.Generator) -> Arra
     lengths = np.linalg.norm(directions, axis=1, keepdims=True)
     radii = norm * rng.random((count, 1)) ** (1.0 / d)
     return np.asarray(directions / lengths * radii)
-
-
-def _cluster(count: int, d: int, norm: float, rng: np.random.Generator) -> Array:
-    """Records around the origin, whose covariance has full rank if there are enough of them."""
-    return np.asarray(rng.standard_normal((count, d)) * (0.01 * norm / math.sqrt(d)))
 
 
 def _words(

@@ -15,10 +15,12 @@ values outside of the layout, a hash of them, the number of all values, and a ha
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +53,7 @@ _VARYING_COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ReleaseLayout:
     """What each column of an encoded release holds."""
 
@@ -61,16 +63,15 @@ class ReleaseLayout:
     """Records on which a released model is asked for its outputs; shape (n, d)."""
     kinds: str = ""
     """How the kinds of the first releases differ between the data sets; empty if they do not."""
-    # Where each field begins.
-    _starts: dict[tuple[str, bool, int], tuple[int, PartShape]] = field(
-        init=False, repr=False, compare=False, default_factory=dict
-    )
 
-    def __post_init__(self) -> None:
-        start = 0
-        for one in self.fields:
-            self._starts[one.path, one.is_number, len(one.shape)] = (start, one)
-            start += one.columns
+    @cached_property
+    def _places(self) -> dict[tuple[str, bool, int], tuple[int, PartShape]]:
+        """Where each field begins, and the field."""
+        ends = itertools.accumulate(one.columns for one in self.fields)
+        return {
+            (one.path, one.is_number, len(one.shape)): (end - one.columns, one)
+            for one, end in zip(self.fields, ends, strict=True)
+        }
 
     @property
     def size(self) -> int:
@@ -139,12 +140,16 @@ class ReleaseLayout:
             return np.array(parts[0].values.ravel())
         return np.concatenate([one.values.ravel() for one in parts])
 
-    def rows(self, parts: Sequence[ReleasePart], count: int) -> Array:
-        """The rows of ``count`` releases, which are along the first axes of the arrays."""
+    def rows(self, parts: Sequence[ReleasePart], count: int) -> tuple[Array, int]:
+        """The rows of ``count`` releases, which are along the first axes of the arrays.
+
+        Returns also how many of them have another structure than was seen before.
+        """
         if not self.varying and self.fits(parts, batched=True):
             arrays = [one.values.reshape(count, -1) for one in parts]
-            return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=1)
-        return np.stack([self.row(one_of(parts, place)) for place in range(count)])
+            return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=1), 0
+        each = [one_of(parts, place) for place in range(count)]
+        return np.stack([self.row(one) for one in each]), sum(not self.fits(one) for one in each)
 
     def _varying_row(self, parts: Sequence[ReleasePart]) -> Array:
         row = np.zeros(self.size)
@@ -170,7 +175,7 @@ class ReleaseLayout:
 
     def _place(self, part: ReleasePart) -> tuple[int, PartShape | None]:
         key = (part.path, part.is_number, part.values.ndim)
-        return self._starts.get(key, (0, None))
+        return self._places.get(key, (0, None))
 
     def _outside(self, parts: Sequence[ReleasePart]) -> list[ReleasePart]:
         """What has no column in the layout."""
@@ -204,11 +209,6 @@ def kind_in_words(structure: ReleaseStructure) -> str:
     ]
     more = len(structure) - len(shown)
     return " and ".join([*shown, *([f"{more} more"] if more else [])]) or "nothing"
-
-
-def may_vary(structures: Sequence[ReleaseStructure]) -> bool:
-    """Whether more releases should be looked at before their structure is taken for fixed."""
-    return len(set(structures)) > 1 or not structures[0] or any(one.loose for one in structures[0])
 
 
 def layout_of(

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import secrets
 from collections.abc import Mapping
 from typing import Any
@@ -79,8 +80,9 @@ def option(default: Any, kind: ValueKind, meaning: str, **more: str) -> Any:
     )
 
 
-def options_of(record: Any) -> tuple[Option, ...]:
-    """All options that a record declares, in the order in which help lists them."""
+@functools.cache
+def options_of(record: type) -> tuple[Option, ...]:
+    """All options that a kind of record declares, in the order in which help lists them."""
     return tuple(
         Option(
             name=field.name,
@@ -95,7 +97,7 @@ def options_of(record: Any) -> tuple[Option, ...]:
 
 def check_values(record: Any) -> None:
     """Check all values of a record of options when it is made; None stands for none."""
-    for one in options_of(record):
+    for one in options_of(record.__class__):
         value = getattr(record, one.name)
         if value is not None:
             object.__setattr__(record, one.name, one.checked(value, one.name))

@@ -239,34 +239,23 @@ def _takes(subject: TargetReference, data: LabelledData) -> None:
 
     An error with one of the two alone tells them apart, and is for the test to find.
     """
-    try:
-        _run_once(subject, data)
-    except ValueError:
-        if len(data) < 2:
-            raise
-        less = LabelledData(features=data.features[:-1], labels=data.labels[:-1])
+    mechanism: Any = subject.mechanism()
+    less = LabelledData(features=data.features[:-1], labels=data.labels[:-1])
+    errors: list[BaseException] = []
+    for tried in (data, less):
+        rng = np.random.default_rng(0)
         try:
-            _run_once(subject, less)
-        except ValueError:
-            pass
+            with contextlib.redirect_stdout(sys.stderr):
+                if hasattr(mechanism, "many"):
+                    mechanism.many(tried, rng, 1)
+                else:
+                    mechanism(tried, rng)
+        except (Exception, SystemExit) as error:
+            errors.append(error)
         else:
             return
-        raise
-
-
-def _run_once(subject: TargetReference, data: LabelledData) -> None:
-    """Run the mechanism once, and raise if it does not take such data."""
-    mechanism: Any = subject.mechanism()
-    rng = np.random.default_rng(0)
-    try:
-        with contextlib.redirect_stdout(sys.stderr):
-            if hasattr(mechanism, "many"):
-                mechanism.many(data, rng, 1)
-            else:
-                mechanism(data, rng)
-    except (Exception, SystemExit) as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        raise ValueError(
-            f"{subject.name} raised {type(error).__name__}: {error} (at {frame.filename}:"
-            f"{frame.lineno})"
-        ) from error
+    frame = traceback.extract_tb(errors[0].__traceback__)[-1]
+    raise ValueError(
+        f"{subject.name} raised {type(errors[0]).__name__}: {errors[0]} (at {frame.filename}:"
+        f"{frame.lineno})"
+    ) from errors[0]

@@ -14,6 +14,7 @@ import math
 import numbers
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -160,9 +161,7 @@ def code_of(text: str) -> float:
     return float(int.from_bytes(found, "big") >> 11)
 
 
-@lru_cache(maxsize=2**14)
-def _code(text: str) -> float:
-    return code_of(text)
+_code = lru_cache(maxsize=2**14)(code_of)
 
 
 def _category(value: Any) -> float | None:
@@ -313,23 +312,16 @@ def _of_list(release: Any, points: Array | None, path: str) -> Iterator[ReleaseP
         array[:] = release
         yield dataclasses.replace(_codes(path, array), loose=True)
         return
-    together = _array_of_numbers(release)
-    if together is not None:
+    together = np.array("")
+    # Numbers, arrays of one shape, or lists of such.
+    if all(isinstance(item, _REAL | np.ndarray | list | tuple) for item in release):
+        with suppress(ValueError, TypeError, RuntimeError):
+            together = np.asarray(release)
+    if together.dtype.kind in _NUMBERS:
         yield from _numbers(path, together)
         return
     for part in _of_tuple(release, points, path):
         yield dataclasses.replace(part, loose=True)
-
-
-def _array_of_numbers(release: list[Any]) -> np.ndarray[Any, Any] | None:
-    """A list of numbers, of arrays of one shape, or of such lists, as an array."""
-    if not all(isinstance(item, _REAL | np.ndarray | list | tuple) for item in release):
-        return None
-    try:
-        array = np.asarray(release)
-    except (ValueError, TypeError, RuntimeError):
-        return None
-    return array if array.dtype.kind in _NUMBERS else None
 
 
 def _of_model(release: Any, points: Array | None, path: str) -> Iterator[ReleasePart]:

@@ -26,7 +26,6 @@ from rdpkit.verification.blackbox.encoding import (
     ReleaseStructure,
     kind_in_words,
     layout_of,
-    may_vary,
     points_of,
 )
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
@@ -90,34 +89,31 @@ def generator(seed: int, *key: int) -> np.random.Generator:
 
 
 class RaisedError(MechanismError):
-    """The code raised an error: an output like any other, if it does not always do so."""
+    """The error, as its cause, that the code raised: an output, if it does not always do so."""
 
 
-class _PrintsRedirected:
+_LOCK = threading.Lock()
+# What standard output was when each run began that has not ended.
+_KEPT: list[TextIO] = []
+
+
+@contextmanager
+def _prints_redirected() -> Iterator[None]:
     """Redirect what mechanisms print to standard error, because standard output is for results.
 
     Unlike ``contextlib.redirect_stdout``, this works for threads that overlap in any order.
     """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._kept: TextIO | None = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._inside == 0:
-                self._kept, sys.stdout = sys.stdout, sys.stderr
-            self._inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0 and self._kept is not None:
-                sys.stdout = self._kept
-
-
-_PRINTS_REDIRECTED = _PrintsRedirected()
+    with _LOCK:
+        _KEPT.append(sys.stdout)
+        sys.stdout = sys.stderr
+    try:
+        yield
+    finally:
+        with _LOCK:
+            kept = _KEPT.pop()
+            # The run that ends last finds what was there before all of them.
+            if not _KEPT:
+                sys.stdout = kept
 
 
 def run_part(part: Part) -> tuple[Array, int, int]:
@@ -128,13 +124,12 @@ def run_part(part: Part) -> tuple[Array, int, int]:
     not know; in how many runs the code raised an error.
     """
     found, unexpected, raised_here = [], 0, 0
-    with _PRINTS_REDIRECTED:
+    with _prints_redirected():
         for place, count, parts in _batches(part):
             with _naming_run(part, place):
-                found.append(part.layout.rows(parts, count))
-                if not part.layout.fits(parts, batched=True):
-                    each = (one_of(parts, at) for at in range(count))
-                    unexpected += sum(not part.layout.fits(one) for one in each)
+                batch, others = part.layout.rows(parts, count)
+            found.append(batch)
+            unexpected += others
             raised_here += count * (parts[:1] != [] and parts[0].path == RAISED)
     rows = np.concatenate(found)
     if part.scores is not None:
@@ -148,7 +143,7 @@ def digests_of(part: Part) -> list[tuple[str, ...]]:
     Raises MechanismError if a run fails.
     """
     found = []
-    with _PRINTS_REDIRECTED:
+    with _prints_redirected():
         for _, count, parts in _batches(part):
             for place in range(count):
                 of_one = one_of(parts, place)
@@ -169,36 +164,25 @@ def _batches(
     for place in range(part.start, end, size):
         count = min(size, end - place)
         rng = generator(part.seed, *part.key, part.side, place)
-        try:
-            if not part.at_once:
-                found = _called(part, place, mechanism, part.dataset, rng)
-                yield place, 1, _batch_of_one(part, place, found, summary)
-                continue
-            found = _called(part, place, mechanism.many, part.dataset, rng, count)
-        except RaisedError as error:
-            if errors:
-                raise
-            what = raised(error.__cause__ or error)
-            yield place, count, [replace(one, values=np.tile(one.values, count)) for one in what]
-            continue
-        releases = _listed(found, count, split=summary is not None)
-        if releases is None:
-            with _naming_run(part, place):
-                parts = _batch_of_many(part.layout, found, count)
-            yield place, count, parts
+        if not part.at_once:
+            releases: list[Any] | None = [_called(part, place, mechanism, part.dataset, rng)]
         else:
-            for at, release in enumerate(releases, place):
-                yield at, 1, _batch_of_one(part, at, release, summary)
-
-
-def _batch_of_one(
-    part: Part, place: int, release: Any, summary: Mechanism | None
-) -> list[ReleasePart]:
-    if summary is not None:
-        release = _called(part, place, summary, release)
-    with _naming_run(part, place):
-        parts = take_apart(release, part.layout.points)
-    return [replace(one, values=one.values[None]) for one in parts]
+            found = _called(part, place, mechanism.many, part.dataset, rng, count)
+            releases = _listed(found, count, split=summary is not None)
+            if releases is None:
+                yield place, count, _batch_of_many(part, place, found, count)
+        for at, release in enumerate(releases or (), place):
+            if summary is not None and not isinstance(release, RaisedError):
+                release = _called(part, at, summary, release)  # noqa: PLW2901
+            if isinstance(release, RaisedError) and errors:
+                raise release
+            with _naming_run(part, at):
+                parts = (
+                    raised(release.__cause__ or release)
+                    if isinstance(release, RaisedError)
+                    else take_apart(release, part.layout.points)
+                )
+            yield at, 1, [replace(one, values=one.values[None]) for one in parts]
 
 
 def _listed(
@@ -208,6 +192,8 @@ def _listed(
     split: bool,  # Whether releases in arrays are to be taken out of them
 ) -> list[Any] | None:
     """The releases that a method many() returned, one by one; None if they are in arrays."""
+    if isinstance(found, RaisedError):
+        return [found] * count
     if isinstance(found, list) and len(found) == count:
         plain = not split and all(isinstance(one, float | int | np.ndarray | list) for one in found)
         if not plain:
@@ -225,22 +211,24 @@ def _listed(
     return [found[place] for place in range(count)]
 
 
-def _batch_of_many(layout: ReleaseLayout, found: Any, count: int) -> list[ReleasePart]:
-    parts = [
-        replace(one, values=np.zeros((count, 0))) if one.is_order else one
-        for one in take_apart(found, layout.points)
-    ]
-    shapes = [one.values.shape for one in parts]
-    if not shapes or any(shape[:1] != (count,) for shape in shapes):
-        shown = " and ".join(map(str, shapes[:6])) or "nothing"
-        raise MechanismError(
-            f"returned arrays of shape {shown} from many(dataset, rng, {count}); expected {count} "
-            "releases along the first axis, or a list of them"
-        )
+def _batch_of_many(part: Part, place: int, found: Any, count: int) -> list[ReleasePart]:
+    with _naming_run(part, place):
+        parts = [
+            replace(one, values=np.zeros((count, 0))) if one.is_order else one
+            for one in take_apart(found, part.layout.points)
+        ]
+        shapes = [one.values.shape for one in parts]
+        if not shapes or any(shape[:1] != (count,) for shape in shapes):
+            shown = " and ".join(map(str, shapes[:6])) or "nothing"
+            raise MechanismError(
+                f"returned arrays of shape {shown} from many(dataset, rng, {count}); expected "
+                f"{count} releases along the first axis, or a list of them"
+            )
     return parts
 
 
 def _called(part: Part, place: int, function: Mechanism, *arguments: Any) -> Any:
+    """What a function of the target returns, or the error that stands for what it raised."""
     try:
         return function(*arguments)
     except (Exception, SystemExit) as error:
@@ -250,10 +238,12 @@ def _called(part: Part, place: int, function: Mechanism, *arguments: Any) -> Any
             if "read-only" in str(error)
             else ""
         )
-        raise RaisedError(
+        found = RaisedError(
             f"{_where(part, place)} raised {type(error).__name__}: {error} (at {frame.filename}:"
             f"{frame.lineno}){hint}"
-        ) from error
+        )
+        found.__cause__ = error
+        return found
 
 
 @contextmanager
@@ -285,7 +275,7 @@ class MechanismRunner:
         self.seed = seed
         self._jobs = jobs
         self._seconds_a_run = 0.0
-        self._layouts: list[tuple[Neighbours, ReleaseLayout]] = []
+        self._layouts: dict[Neighbours, ReleaseLayout] = {}
         self.at_once = hasattr(target.mechanism(), "many")
         """Whether the mechanism is asked for many releases at once."""
         self.runs = 0
@@ -313,27 +303,28 @@ class MechanismRunner:
         are not counted in ``runs``. Raises MechanismError if a run fails, or releases hold no
         value.
         """
-        for known, layout in self._layouts:
-            if known is pair:
-                return layout
+        if pair in self._layouts:
+            return self._layouts[pair]
         blank = ReleaseLayout(fields=(), points=points_of(pair))
         seen = self._structures(pair, blank, start=0, count=_PROBES)
         first = self._parts(pair, blank, key=(_LAYOUT_KEY,), start=0, count=1)[0]
         if all(one[:1] and one[0].path == RAISED for _, one in seen):
             # Code that raises in every run has no outputs: its error is that of the test.
-            with _PRINTS_REDIRECTED:
+            with _prints_redirected():
                 next(_batches(first, errors=True))
         if all(any(part.path.endswith(NOT_FINITE) for part in one) for _, one in seen):
             raise MechanismError(
                 f"{self.target.name} returned NaN or infinities in every run; such a release has "
                 "no verdict."
             )
-        if may_vary([one for _, one in seen]):
+        structures = [one for _, one in seen]
+        # More releases are looked at before their structure is taken for fixed, if it may vary.
+        if len(set(structures)) > 1 or not structures[0] or any(one.loose for one in structures[0]):
             seen += self._structures(pair, blank, start=_PROBES, count=_MORE_PROBES)
         with _naming_run(first, 0):
             layout = layout_of([one for _, one in seen], points=blank.points)
-        self._layouts.append((pair, replace(layout, kinds=_difference(seen))))
-        return self._layouts[-1][1]
+        self._layouts[pair] = replace(layout, kinds=_difference(seen))
+        return self._layouts[pair]
 
     def compare_many(
         self,
@@ -358,40 +349,34 @@ class MechanismRunner:
         singly = MechanismRunner(self.target, seed=self.seed, jobs=self._jobs)
         singly.at_once = False
         layout, own = self.layout_for(pair), singly.layout_for(pair)
+        seen = ""
         if layout.varying:
             # The structures of a few releases may differ by chance, so rows are compared.
-            singly._layouts = [(pair, layout)]
+            singly._layouts = {pair: layout}
         elif own.varying or not np.array_equal(layout.is_number, own.is_number):
-            return self._without_many(
-                singly,
+            seen = (
                 f"many() returns releases of shape {layout.describe()}, and a single call one of "
-                f"shape {own.describe()}.",
+                f"shape {own.describe()}."
             )
         count = min(_COMPARED, singly.affordable(seconds) // 2)
-        if count < _FEWEST_COMPARED:
-            return None
-        runs = self.runs
-        sides = zip(
-            self.draw(pair, key=(_COMPARISON_KEY, 0), start=0, count=count),
-            singly.draw(pair, key=(_COMPARISON_KEY, 1), start=0, count=count),
-            ("D", "D'"),
-            strict=True,
-        )
-        self.runs = runs
-        for many, single, side in sides:
-            found, what = two_sample_p_value(many, single, layout.is_number, name=layout.name)
-            if 2.0 * found <= MANY_FALSE_ALARM_RATE:
-                return self._without_many(
-                    singly,
-                    f"{count} releases on {side} that many() returned, and {count} single calls, "
-                    f"differ in {what} (p-value {2.0 * found:.2g}, Kolmogorov's test).",
+        if not seen and count >= _FEWEST_COMPARED:
+            runs = self.runs
+            many = self.draw(pair, key=(_COMPARISON_KEY, 0), start=0, count=count)
+            single = singly.draw(pair, key=(_COMPARISON_KEY, 1), start=0, count=count)
+            self.runs = runs
+            for side, data in enumerate(("D", "D'")):
+                found, what = two_sample_p_value(
+                    many[side], single[side], layout.is_number, name=layout.name
                 )
-        return None
-
-    def _without_many(self, singly: MechanismRunner, seen: str) -> Diagnostic:
-        """Go on with single calls."""
+                if 2.0 * found <= MANY_FALSE_ALARM_RATE and not seen:
+                    seen = (
+                        f"{count} releases on {data} that many() returned, and {count} single "
+                        f"calls, differ in {what} (p-value {2.0 * found:.2g}, Kolmogorov's test)."
+                    )
+        if not seen:
+            return None
         self.at_once = False
-        self._layouts = []
+        self._layouts = {}
         self._seconds_a_run = singly._seconds_a_run
         return Diagnostic(
             kind=DiagnosticKind.MANY_DIFFERS,
@@ -407,7 +392,7 @@ class MechanismRunner:
         parts = self._parts(pair, blank, key=(_LAYOUT_KEY,), start=start, count=count)
         began = time.perf_counter()
         found: list[tuple[int, ReleaseStructure]] = []
-        with _PRINTS_REDIRECTED:
+        with _prints_redirected():
             for part in parts:
                 for _, made, release in _batches(part):
                     # Releases in arrays have one structure, but for numbers that are none.
@@ -442,10 +427,24 @@ class MechanismRunner:
                 f"to keep: expected at most {most} training runs, or smaller releases."
             )
         parts = self._parts(pair, layout, key=key, start=start, count=count, scores=scores)
-        found = self._run(parts, 2 * count)
+        if (
+            self._seconds_a_run * 2 * count > _WORTH_SHARING
+            and supervisor.processes(self._jobs) > 1
+        ):
+            found = dict(enumerate(supervisor.in_order(run_part, parts, jobs=self._jobs)))
+        else:
+            began = time.perf_counter()
+            # The order of runs on D and D' is drawn, so that what changes with time, or from one
+            # run to the next, is not taken for a difference between the data sets.
+            order = generator(self.seed, _ORDER_KEY, self.runs).permutation(len(parts)).tolist()
+            found = dict(zip(order, map(run_part, [parts[at] for at in order]), strict=True))
+            # First runs import modules and fill caches, so the fastest pace seen is kept.
+            pace = (time.perf_counter() - began) / (2 * count)
+            self._seconds_a_run = min(pace, self._seconds_a_run or pace)
         self.runs += 2 * count
         rows: list[list[Array]] = [[], []]
-        for part, (of_part, unexpected, raised_here) in zip(parts, found, strict=True):
+        for place, part in enumerate(parts):
+            of_part, unexpected, raised_here = found[place]
             rows[part.side].append(of_part)
             self.unexpected += unexpected
             self.raised[part.side] += raised_here
@@ -484,20 +483,6 @@ class MechanismRunner:
             for side, dataset in enumerate((pair.first, pair.second))
             for place in range(start, end, size)
         ]
-
-    def _run(self, parts: list[Part], runs: int) -> list[tuple[Array, int, int]]:
-        """Run the parts, in several processes where that saves time."""
-        if self._seconds_a_run * runs > _WORTH_SHARING and supervisor.processes(self._jobs) > 1:
-            return list(supervisor.in_order(run_part, parts, jobs=self._jobs))
-        began = time.perf_counter()
-        # The order of runs on D and D' is drawn, so that what changes with time, or from one run
-        # to the next, is not taken for a difference between the data sets.
-        order = generator(self.seed, _ORDER_KEY, self.runs).permutation(len(parts))
-        found = {place: run_part(parts[place]) for place in order.tolist()}
-        # First runs import modules and fill caches, so the fastest pace seen is kept.
-        pace = (time.perf_counter() - began) / runs
-        self._seconds_a_run = min(pace, self._seconds_a_run or pace)
-        return [found[place] for place in range(len(parts))]
 
 
 def _difference(seen: list[tuple[int, ReleaseStructure]]) -> str:

@@ -35,7 +35,7 @@ from rdpkit.verification.blackbox.candidate_pairs import LEAST_DELTA, worst_neig
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.options import VIEWS
 from rdpkit.verification.blackbox.scores.named_score import NamedScore
-from rdpkit.verification.blackbox.zoo import ENTRIES, FIXED, ZooEntry, names
+from rdpkit.verification.blackbox.zoo import ENTRIES, FIXED, NAMES, ZooEntry
 from rdpkit.verification.estimators.privacy_claims import (
     DpClaim,
     PrivacyClaim,
@@ -303,7 +303,7 @@ def target(
         return what
     if isinstance(what, str):
         dashed = what.replace("_", "-")
-        name = dashed if dashed in names() or dashed in mechanism_names() else what
+        name = dashed if dashed in NAMES or dashed in mechanism_names() else what
         found = TargetReference(name=name, directory=None if ":" not in what else os.getcwd())
         found.mechanism()
         return found
@@ -349,7 +349,7 @@ def imported(
 def _of_library(name: str) -> Mechanism:
     """The small instance of a mechanism of this library that its specification offers for tests."""
     if name not in mechanism_names():
-        accepted = (*names(), *mechanism_names())
+        accepted = (*NAMES, *mechanism_names())
         raise ValueError(
             f"Expected TARGET to be module:callable, or one of {', '.join(accepted)}, got {name!r}."
             f"{did_you_mean(name, accepted)}"

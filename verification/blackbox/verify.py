@@ -13,6 +13,7 @@ import functools
 import math
 import time
 from collections.abc import Sequence
+from operator import attrgetter
 
 import numpy as np
 
@@ -21,9 +22,11 @@ from rdpkit.formats.numbers import how_many
 from rdpkit.verification.blackbox.adversarial_pairs import MOST_QUIET_PAIRS
 from rdpkit.verification.blackbox.betting.bounds import (
     DetectableViolation,
+    MuLowerBound,
     detectable_violation,
-    epsilon_bound,
-    mu_bound,
+    epsilon_of,
+    largest_bound,
+    mu_of,
 )
 from rdpkit.verification.blackbox.betting.pair_test import FIRST_LESSON, PairTest, main_line
 from rdpkit.verification.blackbox.betting.search import (
@@ -63,7 +66,13 @@ from rdpkit.verification.blackbox.targets import (
 )
 from rdpkit.verification.blackbox.targets import target as find_target
 from rdpkit.verification.blackbox.verification_result import VerificationResult
-from rdpkit.verification.estimators.base import Diagnostic, OutputScore, Stop, Verdict
+from rdpkit.verification.estimators.base import (
+    Diagnostic,
+    EpsilonLowerBound,
+    OutputScore,
+    Stop,
+    Verdict,
+)
 
 # Runs that only show how the mechanism behaves have random generators of their own.
 _PROBE = 0
@@ -185,6 +194,9 @@ def verify(
     # The search may add some to several pairs.
     most = len(tests) + MOST_QUIET_PAIRS if len(tests) > 1 else 1
     leader, errors = search(tests, spending, first=telling)
+    mu, counted, event = largest_bound(
+        leader.mu_events, mu_of, failure=chosen.false_alarm_rate, pairs=most
+    )
     depend = None if leader.leading is None else dependence(*leader.leading.test.scores)
     result = VerificationResult(
         target=subject.name,
@@ -192,7 +204,9 @@ def verify(
         outcome=_outcome(tested, leader, spending, rate=chosen.false_alarm_rate, pairs=most),
         checks=tuple(checks),
         mistakes=_named_mistakes(leader, spending, fresh),
-        mu=mu_bound(leader.mu_events, failure=chosen.false_alarm_rate, pairs=most),
+        mu=MuLowerBound(
+            mu=mu, confidence=1.0 - chosen.false_alarm_rate, samples=counted, event=event
+        ),
         detectable=None
         if spending.stop is Stop.REJECTED
         else _detectable(tested, leader, spending, pairs=len(tests)),
@@ -304,6 +318,9 @@ def _outcome(
     stop = spending.stop or Stop.EXHAUSTED
     leading = leader.leading
     delta = main_line(claim.part)[1]
+    epsilon, counted, event = largest_bound(
+        leader.epsilon_events, functools.partial(epsilon_of, delta), failure=rate, pairs=pairs
+    )
     return Verdict(
         rejected=stop is Stop.REJECTED,
         false_alarm_rate=rate,
@@ -313,7 +330,9 @@ def _outcome(
         stop=stop,
         log_e_value=spending.log_highest,
         witness="" if leading is None else leading.test.outcome().witness,
-        bound=epsilon_bound(leader.epsilon_events, delta=delta, failure=rate, pairs=pairs),
+        bound=EpsilonLowerBound(
+            epsilon=epsilon, delta=delta, confidence=1.0 - rate, samples=counted, event=event
+        ),
         diagnostics=leader.diagnostics() if stop is Stop.EXHAUSTED else (),
     )
 
@@ -408,24 +427,21 @@ def _named_mistakes(
     """The mistakes that explain a rejection: those whose own evidence reaches their own level."""
     if spending.stop is not Stop.REJECTED:
         return ()
-    found = [] if fresh is None else _of_new_processes(fresh, leader.levels.processes)
+    found = []
+    level = leader.levels.processes
+    if fresh is not None and level * math.exp(min(fresh.log_e_value, 700.0)) >= 1.0:
+        # What repeats in new processes: their beginnings, a part without noise, or a likely value.
+        kind, way = MistakeKind.CATEGORIES_TOO_LIKELY, "processes"
+        if fresh.seeded <= level:
+            kind, way = MistakeKind.SEED_AT_IMPORT, ""
+        elif fresh.constant:
+            kind = MistakeKind.NO_NOISE
+        of_processes = mistake_of(kind, way, seen=fresh.message)
+        found.append(dataclasses.replace(of_processes, log_e_value=fresh.log_e_value))
     found += [
         dataclasses.replace(slot.score.explanation, log_e_value=slot.log_gain)
-        for slot in sorted(leader.slots, key=lambda slot: -slot.log_weight)
+        for slot in sorted(leader.slots, key=attrgetter("log_weight"), reverse=True)
         if slot.score.explanation is not None and slot.log_gain >= slot.log_to_name
     ]
     # Several scores may see the same mistake; the clearest one speaks.
     return first_of_each_kind(found)
-
-
-def _of_new_processes(fresh: FreshEvidence, level: float) -> list[Mistake]:
-    """What repeats in new processes: their beginnings, a part without noise, or a likely value."""
-    if level * math.exp(min(fresh.log_e_value, 700.0)) < 1.0:
-        return []
-    if fresh.seeded <= level:
-        found = mistake_of(MistakeKind.SEED_AT_IMPORT, seen=fresh.message)
-    elif fresh.constant:
-        found = mistake_of(MistakeKind.NO_NOISE, "processes", seen=fresh.message)
-    else:
-        found = mistake_of(MistakeKind.CATEGORIES_TOO_LIKELY, "processes", seen=fresh.message)
-    return [dataclasses.replace(found, log_e_value=fresh.log_e_value)]

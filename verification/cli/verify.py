@@ -54,9 +54,9 @@ _FOR_THE_ZOO = ("false_alarm_rate", "samples", "training", "seed")
 def _targets(ctx: click.Context) -> list[str]:
     """The mechanisms of the library and of the zoo."""
     from rdpkit.mechanisms.algorithms import mechanism_names  # noqa: PLC0415 - only for shells
-    from rdpkit.verification.blackbox.zoo import names  # noqa: PLC0415
+    from rdpkit.verification.blackbox.zoo import NAMES  # noqa: PLC0415
 
-    return [*mechanism_names(), *names()]
+    return [*mechanism_names(), *NAMES]
 
 
 @click.command()
@@ -340,11 +340,10 @@ def _verify_zoo(
     for option, flag in flags.items():
         if given[option] not in (None, False, ()) and option not in _FOR_THE_ZOO:
             raise ValueError(f"Expected no {flag} with --zoo: its mechanisms have their own.")
-    names = zoo.names()
     found = []
     with work_shown() as work:
-        for place, name in enumerate(names):
-            work.show("zoo", place, len(names), name)
+        for place, name in enumerate(zoo.NAMES):
+            work.show("zoo", place, len(zoo.NAMES), name)
             found.append(measure(name, options=options, repeats=repeats, jobs=jobs))
     words = ["rdpkit", "verify", "--zoo", "--repeats", str(repeats), "--seed", str(options.seed)]
     kept = [one for one in OPTIONS if one.name != "seed" and given[one.name]]

@@ -139,7 +139,11 @@ def accumulated_test(
     seeded = request.options.seeded()
     assert seeded.seed is not None
     before = store.begin(claim, code, seed=seeded.seed)
-    skipped = _why_not(before, options)
+    skipped = ""
+    if before.rejected and not options.again:
+        skipped = "rejected before, and the code has not changed since; --again tests it again"
+    elif before.tests and options.skip_unchanged:
+        skipped = "the code has not changed since it was tested"
     if skipped:
         return TargetOutcome(target=request.target, position=before, skipped=skipped)
     made = dataclasses.replace(
@@ -180,12 +184,3 @@ def identity(request: VerificationRequest, subject: TargetReference) -> dict[str
         if value is not None
     }
     return found
-
-
-def _why_not(position: Position, options: EvidenceOptions) -> str:
-    """Why no test is made; empty if it is."""
-    if position.rejected and not options.again:
-        return "rejected before, and the code has not changed since; --again tests it again"
-    if position.tests and options.skip_unchanged:
-        return "the code has not changed since it was tested"
-    return ""

@@ -120,11 +120,7 @@ def verifies(
     check_keywords(options)
     if event is None and (epsilon is None or delta is None):
         raise ValueError("Expected an event, or epsilon and delta, as the claim.")
-
-    def decorate(function: Callable[..., Any]) -> VerifiedTest:
-        return _test_of(function, claim, options)
-
-    return decorate
+    return functools.partial(_test_of, claim=claim, options=options)
 
 
 def check_keywords(options: Mapping[str, Any]) -> None:

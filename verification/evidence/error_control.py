@@ -113,44 +113,38 @@ def standings(
         # The product may have been large enough while the test ran. Others that were rejected
         # meanwhile do not count for that.
         highest = standing.log_product + max(one.highest, one.log_e_value)
-        then = _log_needed(standing, one.rejections, rate, control)
+        then = log_needed(standing, one.rejections, rate=rate, control=control)
         standing.log_product += one.log_e_value
         standing.tests += 1
         standing.rejected = standing.rejected or highest >= then
-        _reject(found, rate=rate, control=control)
+        # Rejections may raise other levels. A level that rises after a test has ended is compared
+        # with the product as it is now, not with the largest value that it had.
+        again = True
+        while again:
+            again = False
+            for place, other in enumerate(found):
+                beside = rejections_beside(place, found)
+                needed = log_needed(other, beside, rate=rate, control=control)
+                if not other.rejected and other.tests and other.log_product >= needed:
+                    other.rejected = again = True
     return found
 
 
 def log_needed(
-    place: int, found: Sequence[Standing], *, rate: float, control: ErrorControl
+    standing: Standing,
+    rejections: int,  # How many other hypotheses are rejected
+    *,
+    rate: float,
+    control: ErrorControl,
 ) -> float:
     """The logarithm of the product with which a hypothesis is rejected: of 1 / level."""
-    return _log_needed(found[place], rejections_beside(place, found), rate, control)
+    helped = rejections if control is ErrorControl.FALSE_DISCOVERY else 0
+    return -math.log(rate) - standing.log_weight - math.log(helped + 1)
 
 
 def rejections_beside(place: int, found: Sequence[Standing]) -> int:
     """How many hypotheses are rejected besides one."""
     return sum(one.rejected for index, one in enumerate(found) if index != place)
-
-
-def _log_needed(standing: Standing, rejections: int, rate: float, control: ErrorControl) -> float:
-    helped = rejections if control is ErrorControl.FALSE_DISCOVERY else 0
-    return -math.log(rate) - standing.log_weight - math.log(helped + 1)
-
-
-def _reject(found: list[Standing], *, rate: float, control: ErrorControl) -> None:
-    """Reject whatever reaches its level, until nothing does: rejections may raise other levels.
-
-    A level that rises after a test has ended is compared with the product as it is now, not with
-    the largest value that it had.
-    """
-    again = True
-    while again:
-        again = False
-        for place, standing in enumerate(found):
-            needed = log_needed(place, found, rate=rate, control=control)
-            if not standing.rejected and standing.tests and standing.log_product >= needed:
-                standing.rejected = again = True
 
 
 def share_of_test(

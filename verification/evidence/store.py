@@ -376,17 +376,18 @@ class _Ledger:
         place = places[about]
         standing: Standing = found[place]
         number, version = self._numbers[about]
+        rejections = rejections_beside(place, found)
         return Position(
             claim=number,
             version=version,
             tests=standing.tests,
             log_e_value=standing.log_product,
-            needed=log_needed(place, found, rate=self.rate, control=self.control),
+            needed=log_needed(standing, rejections, rate=self.rate, control=self.control),
             rejected=standing.rejected,
             false_alarm_rate=self.rate,
             error_control=self.control,
             on_record=on_record,
-            rejections=rejections_beside(place, found),
+            rejections=rejections,
         )
 
 

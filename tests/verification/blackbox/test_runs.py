@@ -1,5 +1,6 @@
 """Running mechanisms: what they may return, what goes wrong, and processes."""
 
+import math
 import re
 
 import numpy as np
@@ -303,6 +304,17 @@ def test_a_summary_of_many_releases(listed):
     p, _ = draw(Summed())
     assert p.shape == (40, 1)
     assert np.allclose(p[:, 0], draw(Vectorised())[0].sum(axis=1))
+
+
+def test_a_summary_that_raises_for_some_of_many_releases():
+    class Rooted(Vectorised):
+        def summary(self, release):
+            return math.sqrt(release[0])
+
+    runner = MechanismRunner(target(Rooted()), seed=5, jobs=1)
+    p, q = runner.draw(PAIR, key=(9,), start=0, count=40)
+    assert len(p) == len(q) == 40
+    assert all(0 < raised < 40 for raised in runner.raised)
 
 
 def test_each_pair_has_a_layout_of_its_own():

@@ -12,6 +12,7 @@ from rdpkit.verification.evidence.error_control import (
     Evidence,
     log_needed,
     log_weight,
+    rejections_beside,
     share_of_test,
     standings,
 )
@@ -84,16 +85,20 @@ def test_a_capital_of_zero_ends_the_evidence_for_good():
     assert (found.log_product, found.rejected) == (-math.inf, False)
 
 
+def needed(place, found, control):
+    return log_needed(found[place], rejections_beside(place, found), rate=0.05, control=control)
+
+
 def test_family_wise_levels_do_not_depend_on_rejections():
     found = standings([0.0, 0.0], [evidence(0, 10.0)], rate=0.05, control=FWER)
-    assert log_needed(1, found, rate=0.05, control=FWER) == pytest.approx(math.log(20))
+    assert needed(1, found, FWER) == pytest.approx(math.log(20))
 
 
 def test_rejections_raise_the_levels_of_others_with_e_lond():
     found = standings([0.0] * 3, [evidence(0, 10.0)], rate=0.05, control=FDR)
-    assert log_needed(1, found, rate=0.05, control=FDR) == pytest.approx(math.log(10))
+    assert needed(1, found, FDR) == pytest.approx(math.log(10))
     # A rejected hypothesis does not count for itself.
-    assert log_needed(0, found, rate=0.05, control=FDR) == pytest.approx(math.log(20))
+    assert needed(0, found, FDR) == pytest.approx(math.log(20))
 
 
 def test_a_later_rejection_rejects_what_has_enough_evidence_now():

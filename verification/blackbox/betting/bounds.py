@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,7 +36,7 @@ from scipy.special import betaln, xlog1py, xlogy
 from scipy.stats import norm
 
 from rdpkit.formats.records import as_plain
-from rdpkit.verification.estimators.base import Array, Direction, EpsilonLowerBound, ThresholdEvent
+from rdpkit.verification.estimators.base import Array, Direction, ThresholdEvent
 from rdpkit.verification.estimators.bets import BOLDNESS, KEPT, UNSEEN
 from rdpkit.verification.estimators.clopper_pearson import lower_bound
 from rdpkit.verification.estimators.event_search import thresholds_of
@@ -120,14 +121,10 @@ class CountedEvent:
         return max(0.0, float(of(low, high)[0]))
 
 
-def epsilon_of(delta: float) -> Bound:
+def epsilon_of(delta: float, low: Array, high: Array, /) -> Array:
     """The bound log((P(E) - delta) / Q(E)) on epsilon."""
-
-    def bound(low: Array, high: Array) -> Array:
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(np.maximum(low - delta, 0.0)) - np.log(high))
-
-    return bound
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.maximum(low - delta, 0.0)) - np.log(high))
 
 
 def mu_of(low: Array, high: Array) -> Array:
@@ -162,41 +159,24 @@ def best_event(
                 threshold=sign * float(cuts[place]), above=above, direction=direction
             )
             found.append((float(bounds[place]), event))
-    return max(found, key=lambda pair: pair[0])
+    return max(found, key=operator.itemgetter(0))
 
 
-def epsilon_bound(
-    counted: list[CountedEvent], *, delta: float, failure: float, pairs: int = 1
-) -> EpsilonLowerBound:
-    """The largest lower bound on epsilon of all events that were counted on one pair.
-
-    Guarantee
-    ---------
-    The mechanism is (epsilon', delta)-DP for an epsilon' below it with probability at most
-    ``failure``, whenever the counting stopped, on whichever of ``pairs`` pairs of data sets.
-    """
-    bound, samples, event = _largest(counted, epsilon_of(delta), failure / pairs)
-    return EpsilonLowerBound(
-        epsilon=bound, delta=delta, confidence=1.0 - failure, samples=samples, event=event
-    )
-
-
-def mu_bound(counted: list[CountedEvent], *, failure: float, pairs: int = 1) -> MuLowerBound:
-    """The largest lower bound on mu of all events that were counted on one pair.
-
-    Guarantee
-    ---------
-    The mechanism is mu'-GDP for a mu' below it with probability at most ``failure``, whenever the
-    counting stopped, on whichever of ``pairs`` pairs of data sets.
-    """
-    bound, samples, event = _largest(counted, mu_of, failure / pairs)
-    return MuLowerBound(mu=bound, confidence=1.0 - failure, samples=samples, event=event)
-
-
-def _largest(
-    counted: list[CountedEvent], of: Bound, failure: float
+def largest_bound(
+    counted: list[CountedEvent],  # On one pair of data sets
+    of: Bound,  # ``mu_of``, or a part of ``epsilon_of``
+    *,
+    failure: float,  # In (0, 1)
+    pairs: int = 1,  # How many pairs of data sets this one was chosen from
 ) -> tuple[float, tuple[int, int], ThresholdEvent | None]:
-    bounds = [one.bound(of, failure) for one in counted]
+    """The largest lower bound of all events, the samples on D and on D', and its event.
+
+    Guarantee
+    ---------
+    The mechanism is mu-GDP for a mu below it, or (epsilon, delta)-DP for an epsilon below it, with
+    probability at most ``failure``, whenever the counting stopped, on whichever of the pairs.
+    """
+    bounds = [one.bound(of, failure / pairs) for one in counted]
     best = max(bounds, default=0.0)
     if best == 0.0:
         return 0.0, (0, 0), None

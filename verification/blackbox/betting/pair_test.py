@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from scipy.special import logsumexp
@@ -20,7 +21,7 @@ from rdpkit.verification.blackbox.neighbours import Neighbours
 from rdpkit.verification.blackbox.runs import MechanismRunner, generator
 from rdpkit.verification.blackbox.scores.library import candidate_scores
 from rdpkit.verification.blackbox.scores.named_score import NamedScore, TrainingOutputs
-from rdpkit.verification.estimators.base import Array, Diagnostic, DiagnosticKind, Stop
+from rdpkit.verification.estimators.base import Array, Diagnostic, DiagnosticKind
 from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
 from rdpkit.verification.estimators.sequential import SequentialTest
 
@@ -43,8 +44,6 @@ _FIRST_FIT = 1024
 _FIT_AGAIN = 4
 # The largest number of values that are kept of the outputs on one data set.
 _MOST_KEPT = 2**25
-# A pair is cleared no earlier, because scores that are chosen later may show more.
-_FIRST_CLEARING = 8192
 # Events for lower bounds are looked for among this many of the clearest scores.
 _SCORES_FOR_BOUNDS = 3
 # The pair (epsilon, delta) of a claim whose delta is nearest to this one is spoken of.
@@ -104,10 +103,7 @@ class PairTest:
     _taught_rows: int = field(default=0, init=False)
     _fitted_rows: int = field(default=0, init=False)
     _log_gain: float = field(default=0.0, init=False)
-    _next_lesson: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._next_lesson = self.first_lesson
+    _next_lesson: float = field(default=0.0, init=False)
 
     def on(self, pair: Neighbours, place: int) -> PairTest:
         """The same test on another pair, of which no runs have been made."""
@@ -121,26 +117,14 @@ class PairTest:
         return np.concatenate([p - p.mean(axis=0), q - q.mean(axis=0)])
 
     @property
-    def promise(self) -> float:
-        """How clearly the clearest score speaks against the claim, for one run on either side."""
-        return max((slot.test.clarity for slot in self.slots), default=-math.inf)
-
-    @property
     def until_lesson(self) -> int:
         """Runs on each data set until scores are chosen again; a large number if they stay."""
-        return int(min(self._next_lesson - self._kept_rows, _MOST_KEPT))
+        return int(min(max(self._next_lesson, self.first_lesson) - self._kept_rows, _MOST_KEPT))
 
     @property
     def leading(self) -> ScoreBets | None:
         """The bets with the largest capital."""
         return max(self.slots, key=lambda slot: slot.log_weight, default=None)
-
-    @property
-    def cleared(self) -> bool:
-        """Whether no threshold of any score can still refute the claim."""
-        return self.runs >= _FIRST_CLEARING and all(
-            slot.test.stop is Stop.CLEARED for slot in self.slots
-        )
 
     def bet(
         self,
@@ -168,11 +152,25 @@ class PairTest:
                 else side
                 for side in (p, q)
             )
-            factor = self._bet_on(p_scores, q_scores, log_needed)
+            for counted in (self.epsilon_events, self.mu_events):
+                counted[-1].count(p_scores, q_scores)
+            gains = []
+            for column, slot in enumerate(self.slots):
+                before = slot.test.log_e_value
+                # A score that may name a mistake goes on until the evidence is enough for that.
+                slot.test.aim(max(before + log_needed - slot.log_weight, slot.log_to_name))
+                slot.test.update(p_scores[:, column], q_scores[:, column])
+                gains.append(slot.test.log_e_value - before)
+                slot.log_gain += gains[-1]
+            weights = np.array([slot.log_weight for slot in self.slots]) + np.array(gains)
+            factor = float(logsumexp(weights))
+            self._log_gain += factor
+            for slot, weight in zip(self.slots, weights, strict=True):
+                slot.log_weight = float(weight) - factor
         if learning:
             self._kept.append((p, q))
             self._kept_rows += count
-            if factor < log_needed and self._kept_rows >= self._next_lesson:
+            if factor < log_needed and self.until_lesson <= 0:
                 self.learn()
         return factor
 
@@ -256,18 +254,16 @@ class PairTest:
     def _choose_events(self, p: Array, q: Array) -> None:
         """Choose the events whose hits in the outputs to come give the lower bounds."""
         clearest = sorted(self.slots, key=lambda slot: -slot.test.clarity)[:_SCORES_FOR_BOUNDS]
-        columns = [self.slots.index(slot) for slot in clearest]
-        scores = {
-            column: [self.slots[column].score.of(side) for side in (p, q)] for column in columns
-        }
+        scores = [[slot.score.of(side) for side in (p, q)] for slot in clearest]
         choice = len(self.epsilon_events) + 1
         for counted, bound in (
-            (self.epsilon_events, epsilon_of(main_line(self.claim)[1])),
+            (self.epsilon_events, partial(epsilon_of, main_line(self.claim)[1])),
             (self.mu_events, mu_of),
         ):
-            found = {column: best_event(*sides, of=bound) for column, sides in scores.items()}
-            column = max(columns, key=lambda column: found[column][0])
-            counted.append(CountedEvent(column=column, event=found[column][1], choice=choice))
+            found = [best_event(*sides, of=bound) for sides in scores]
+            best = max(range(len(found)), key=lambda place: found[place][0])
+            column = self.slots.index(clearest[best])
+            counted.append(CountedEvent(column=column, event=found[best][1], choice=choice))
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Diagnostics of the leading score; that nothing is seen must be so of all scores."""
@@ -279,24 +275,6 @@ class PairTest:
         )
         found = self.leading.test.outcome().diagnostics
         return tuple(one for one in found if blind or one.kind is not unseen)
-
-    def _bet_on(self, p_scores: Array, q_scores: Array, log_needed: float) -> float:
-        for counted in (self.epsilon_events, self.mu_events):
-            counted[-1].count(p_scores, q_scores)
-        gains = []
-        for column, slot in enumerate(self.slots):
-            before = slot.test.log_e_value
-            # A score that may name a mistake goes on until the evidence is enough for that, too.
-            slot.test.aim(max(before + log_needed - slot.log_weight, slot.log_to_name))
-            slot.test.update(p_scores[:, column], q_scores[:, column])
-            gains.append(slot.test.log_e_value - before)
-        weights = np.array([slot.log_weight for slot in self.slots]) + np.array(gains)
-        factor = float(logsumexp(weights))
-        self._log_gain += factor
-        for slot, weight, gain in zip(self.slots, weights, gains, strict=True):
-            slot.log_weight = float(weight) - factor
-            slot.log_gain += gain
-        return factor
 
 
 def _correlation(one: Array, other: Array) -> float:

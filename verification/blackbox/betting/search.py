@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -51,6 +52,8 @@ _MOST_FIRST, _RUNS_FIRST = 2, 400
 # The capital is looked at this often while the runs on a pair double, and at no fewer new runs than
 # this on each data set.
 _LOOKS_A_DOUBLING, _FEWEST_TO_LOOK = 8, 256
+# A pair is cleared no earlier, because scores that are chosen later may show more.
+_FIRST_CLEARING = 8192
 # How many runs of the clearest pair go with one run of another pair.
 _LEADER_RUNS = 4
 # A pair is worth another look as if its promise were larger by this, over the root of its runs.
@@ -197,18 +200,23 @@ def search(
         if stage == 0:
             others = alive
         alive = alive[: math.ceil(kept * min(1.0, len(tests) / MOST_PAIRS))]
-    leader = max(alive, key=_standing)
+    # A pair on which few runs were made may have its promise by chance.
+    standing = partial(_preference, deviations=-_CAUTION)
+    leader = max(alive, key=standing)
     if len(tests) == 1:
         others = alive
     behind = 0.0
     while spending.stop is None:
         portion = min(leader.until_lesson, _LARGEST_PORTION)
         spending.portion(leader, portion, "testing")
-        if spending.stop is None and leader.cleared:
+        # Whether no threshold of any score can still refute the claim.
+        cleared = all(slot.test.stop is Stop.CLEARED for slot in leader.slots)
+        if spending.stop is None and leader.runs >= _FIRST_CLEARING and cleared:
             spending.stop = Stop.CLEARED
         behind += portion / _LEADER_RUNS
         while spending.stop is None and len(others) > 1:
-            other = max((test for test in others if test is not leader), key=_interest)
+            rest = (test for test in others if test is not leader)
+            other = max(rest, key=partial(_preference, deviations=_CURIOSITY))
             portion = min(other.until_lesson, _LARGEST_PORTION)
             if portion > behind:
                 break
@@ -216,7 +224,7 @@ def search(
             spending.portion(other, portion, "testing", caution=OF_OTHERS)
         leader = max(
             (test for test in others if test.runs >= _STAGES[-1][0] or test is leader),
-            key=_standing,
+            key=standing,
         )
     return leader, errors
 
@@ -246,16 +254,11 @@ def _where_noise_is_least(
     return found
 
 
-def _preference(test: PairTest) -> float:
-    """The promise of a pair, less for one beyond the norm."""
-    less = _BEYOND_NORM * abs(test.promise) if test.pair.beyond_norm else 0.0
-    return test.promise - less
+def _preference(test: PairTest, *, deviations: float = 0.0) -> float:
+    """How clearly the clearest score speaks against the claim, less for a pair beyond the norm.
 
-
-def _standing(test: PairTest) -> float:
-    """The preference for a pair, less what few runs may have added to it by chance."""
-    return _preference(test) - _CAUTION / math.sqrt(max(1, test.runs))
-
-
-def _interest(test: PairTest) -> float:
-    return _preference(test) + _CURIOSITY / math.sqrt(test.runs)
+    The deviations are added, each of them one over the root of the runs on the pair.
+    """
+    promise = max((slot.test.clarity for slot in test.slots), default=-math.inf)
+    less = _BEYOND_NORM * abs(promise) if test.pair.beyond_norm else 0.0
+    return promise - less + deviations / math.sqrt(max(1, test.runs))

@@ -50,16 +50,11 @@ _SHARE = 2.0
 Atoms = tuple[Array | Hashes, Array]
 
 
-def _of_column(column: int, atoms: Atoms, outputs: Array, /) -> Array:
-    """The logarithm of the ratio for each value of a column, 0 for values that are not known."""
-    return _looked_up(outputs[:, column], *atoms)
-
-
 def _of_columns(tables: tuple[tuple[int, Atoms], ...], outputs: Array, /) -> Array:
-    """The sum of the logarithms for several columns."""
+    """The sum over columns of the logarithms of ratios, 0 for values that are not known."""
     found = np.zeros(len(outputs))
     for column, atoms in tables:
-        found += _of_column(column, atoms, outputs)
+        found += _looked_up(outputs[:, column], *atoms)
     return found
 
 
@@ -159,7 +154,7 @@ def atom_scores(training: TrainingOutputs) -> list[NamedScore]:
     tables = {column: (column, _table(counted[column])) for column in order}
     first = order[0]
     why = _explained(counted[first], f"Output {training.name(first)}")
-    alone = partial(_of_column, *tables[first])
+    alone = partial(_of_columns, (tables[first],))
     scores = [_named("repeated values of a column", alone, explanation=why)]
     clear = [column for column in order if counted[column].clearness > _CLEAR]
     if len(clear) > 1:
@@ -226,7 +221,7 @@ def kind_scores(
     if counted is None:
         return []
     why = mistake_of(MistakeKind.KIND_OF_RELEASE, kinds=kinds)
-    score = partial(_of_column, column, _table(counted))
+    score = partial(_of_columns, ((column, _table(counted)),))
     return [_named("the kind of a release", score, explanation=why)]
 
 

@@ -9,6 +9,7 @@ their difference on the other half, so that pairs which differ by chance get no 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -179,7 +180,6 @@ _LEVELS = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0)
 
 def _products(
     units: Standard,
-    signs: bool,  # Whether to multiply the signs of the columns
     # What is subtracted from a column, or from its sign, before it is multiplied, shape (k,); and a
     # weight for each pair of columns, shape (k, k).
     centre: Array,
@@ -188,13 +188,8 @@ def _products(
     /,
 ) -> Array:
     """A weighted sum of products of columns."""
-    unit = _unit(units, outputs, signs=signs) - centre
+    unit = units(outputs) - centre
     return np.asarray(np.einsum("ij,ij->i", unit @ weights, unit))
-
-
-def _unit(units: Standard, outputs: Array, *, signs: bool) -> Array:
-    unit = units(outputs)
-    return np.asarray(np.sign(unit, out=unit) if signs else unit)
 
 
 def pair_scores(training: TrainingOutputs) -> list[NamedScore]:
@@ -206,31 +201,26 @@ def pair_scores(training: TrainingOutputs) -> list[NamedScore]:
     units = standard(some, furthest=_FURTHEST_IN_PAIRS)
     if len(units.columns) < 2:
         return []
-    found = [
-        _of_products(some, units, name, signs=signs)
-        for signs, name in ((False, "products of columns"), (True, "products of signs of columns"))
-    ]
+    found = [_of_products(some, replace(units, signs=signs)) for signs in (False, True)]
     return [one for one in found if one is not None]
 
 
-def _of_products(
-    training: TrainingOutputs, units: Standard, name: str, *, signs: bool
-) -> NamedScore | None:
-    p, q = (_unit(units, side, signs=signs).astype(np.float32) for side in (training.p, training.q))
+def _of_products(training: TrainingOutputs, units: Standard) -> NamedScore | None:
+    p, q = (units(side).astype(np.float32) for side in (training.p, training.q))
     centre = 0.5 * (p.mean(axis=0) + q.mean(axis=0))
     p -= centre
     q -= centre
     one, two = (_mean_products(p[h::2]) - _mean_products(q[h::2]) for h in (0, 1))
     # About the variance of each product, or more.
     variances: Singles = np.ones((p.shape[1], p.shape[1]), dtype=np.float32)
-    if not signs:
+    if not units.signs:
         squares = _mean_products(p[::2] ** 2) + _mean_products(q[::2] ** 2)
         variances = np.asarray(0.5 * squares + np.float32(1e-3))
     error = np.sqrt(variances * 2.0 * (1.0 / len(p) + 1.0 / len(q)))
     one, two = one / error, two / error
     for matrix in (one, two):
         np.fill_diagonal(matrix, 0.0)
-    best = max(_LEVELS, key=lambda level: _seen(one, two, level))
+    best = _LEVELS[np.argmax([_seen(one, two, level) for level in _LEVELS])]
     weights = np.where(np.abs(one) > best, two, 0.0) + np.where(np.abs(two) > best, one, 0.0)
     weights /= error
     strength = np.sqrt((weights**2).sum(axis=0))
@@ -242,23 +232,24 @@ def _of_products(
     if largest == 0.0:
         return None
     kept, chosen = units.of(used), chosen / largest
-    score = partial(_products, kept, signs, centre[used].astype(np.float64), chosen)
+    score = partial(_products, kept, centre[used].astype(np.float64), chosen)
     upper = np.abs(np.triu(chosen, 1))
     pair = np.array(np.unravel_index(int(np.argmax(upper)), upper.shape), dtype=np.intp)
     columns = [training.name(int(column)) for column in kept.columns[pair]]
     means = [
-        float(np.prod(_unit(kept.of(pair), side, signs=signs), axis=1).mean())
-        for side in (training.p, training.q)
+        float(np.prod(kept.of(pair)(side), axis=1).mean()) for side in (training.p, training.q)
     ]
+    signs = "signs of " if units.signs else ""
     why = mistake_of(
         MistakeKind.COVARIANCE_OF_THE_DATA,
         "products",
-        signs="the signs of " if signs else "",
+        signs=f"the {signs}" if signs else "",
         one=columns[0],
         other=columns[1],
         p=means[0],
         q=means[1],
     )
+    name = f"products of {signs}columns"
     return NamedScore(name, score, family="covariance", explanation=why)
 
 

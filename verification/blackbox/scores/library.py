@@ -11,12 +11,13 @@ capital, and the time to compute it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,19 +25,17 @@ from numpy.typing import NDArray
 from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.blackbox.scores.atoms import atom_scores, kind_scores, last_bits_scores
 from rdpkit.verification.blackbox.scores.covariance import covariance_scores, pair_scores
-from rdpkit.verification.blackbox.scores.linear import linear_scores, row_scores
+from rdpkit.verification.blackbox.scores.linear import Linear, linear_scores, row_scores
 from rdpkit.verification.blackbox.scores.named_score import (
     NamedScore,
     TrainingOutputs,
     clearness,
     clearness_beyond,
-    same_order,
     score_of,
     standard,
 )
 from rdpkit.verification.blackbox.scores.record import difference_scores, record_scores
 from rdpkit.verification.blackbox.scores.structure import count_scores, structure_scores
-from rdpkit.verification.estimators.base import Array
 
 _LEAST_LEARNT = 200
 # At most this many columns and outputs of each side, so that a classifier is learnt in two seconds.
@@ -70,17 +69,12 @@ def learned_scores(
     for model in models:
         from rdpkit.verification.estimators.learned_score import learned_score  # noqa: PLC0415
 
-        part = partial(_part, np.sort(order[: _MOST_COLUMNS.get(model, len(order))]))
+        part = itemgetter((slice(None), np.sort(order[: _MOST_COLUMNS.get(model, len(order))])))
         some = training.thinned(_MOST_ROWS)
         learned = learned_score(part(some.p), part(some.q), model=model, rng=rng)
         score = partial(score_of, part, learned)
         found.append(NamedScore(f"learned ({model})", score, family="learned", share=_SHARE))
     return found
-
-
-def _part(columns: NDArray[np.intp], outputs: Array, /) -> Array:
-    """Some columns of outputs."""
-    return outputs[:, columns]
 
 
 def _clearest_columns(training: TrainingOutputs) -> NDArray[np.intp]:
@@ -151,7 +145,11 @@ def candidate_scores(
 
     Their shares sum to 1. The same training outputs and the same generator give the same scores.
     """
-    with _one_thread():
+    # With one thread, sums of linear algebra have one order on any number of cores.
+    limits: AbstractContextManager[object] = nullcontext()
+    if find_spec("threadpoolctl") is not None:
+        limits = import_module("threadpoolctl").threadpool_limits(1)
+    with limits:
         found = [] if own is None else [own]
         of_kinds = kind_scores(training, kinds) if kinds else []
         found += of_kinds
@@ -188,14 +186,10 @@ def candidate_scores(
         rest = [replace(one, explanation=None) for one in found if one.name != of_kinds[0].name]
         found = [*of_kinds, *rest]
     if not found:
-        found = [NamedScore("nothing varies", _nothing, family="linear")]
+        nothing = Linear(np.zeros(training.p.shape[1]))
+        found = [NamedScore("nothing varies", nothing, family="linear")]
     total = math.fsum(one.share for one in found)
     return [replace(one, share=one.share / total) for one in found]
-
-
-def _nothing(outputs: Array, /) -> Array:
-    """A score that is always 0, for outputs of which nothing can be said."""
-    return np.zeros(len(outputs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -224,7 +218,7 @@ def _screened(
     They are then learnt from all outputs, unless that was done already.
     """
     room = MOST_SCORES - len(found)
-    known = {one.name for one in found}
+    known = [one.name for one in found]
     clear: list[tuple[float, Family, str]] = []
     for family, most in _SCREENED if room > 0 else ():
         measured = [
@@ -232,14 +226,10 @@ def _screened(
             for one in of_half(family)
             if one.name not in known
         ]
-        clear += sorted(measured, key=lambda entry: -entry[0])[:most]
+        clear += sorted(measured, key=itemgetter(0), reverse=True)[:most]
     chosen = [entry for entry in clear if entry[0] >= _LEAST_CLEAR]
-    chosen = sorted(chosen, key=lambda entry: -entry[0])[:room]
-    whole = [
-        next((one for one in learnt(family) if one.name == name), None)
-        for _, family, name in chosen
-    ]
-    return [one for one in whole if one is not None]
+    chosen = sorted(chosen, key=itemgetter(0), reverse=True)[:room]
+    return [one for _, family, name in chosen for one in learnt(family) if one.name == name]
 
 
 def _explained(scores: list[NamedScore], screen: _Screen) -> list[NamedScore]:
@@ -256,36 +246,31 @@ def _explained(scores: list[NamedScore], screen: _Screen) -> list[NamedScore]:
     }
     # A grid explains what the last bits show as well.
     kinds = {MistakeKind.LOW_BITS} if any(one.family == "grid" for one in exact) else set()
-    explaining = {one.name for one in exact}
+    explaining = [one.name for one in exact]
     screens = [screen]
     for one in sorted(scores, key=lambda one: -clear.get(one.name, 0.0)):
         if one.name not in clear or one.explanation is None or one.explanation.kind in kinds:
             continue
         if min(other.clear(one) for other in screens) < _EXPLAINING:
             continue
-        explaining.add(one.name)
+        explaining.append(one.name)
         kinds.add(one.explanation.kind)
         screens.append(_Screen(test=screen.test, known=one))
     return [one if one.name in explaining else replace(one, explanation=None) for one in scores]
 
 
 def _different(scores: list[NamedScore], training: TrainingOutputs) -> list[NamedScore]:
-    """The scores without those that order outputs as an earlier one does."""
+    """The scores without those that order outputs as an earlier one does, or the other way round.
+
+    Outputs between which one of them makes no difference must be the same for both.
+    """
     some = training.thinned(_COMPARED)
     outputs = np.concatenate([some.p, some.q])
-    kept: list[tuple[NamedScore, NDArray[np.float64]]] = []
+    kept: list[NamedScore] = []
+    orders: list[NDArray[np.intp]] = []
     for one in scores:
-        values = one.of(outputs)
-        if one.family == "given" or not any(same_order(values, other) for _, other in kept):
-            kept.append((one, values))
-    return [one for one, _ in kept]
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Limit linear algebra to one thread, so that sums have one order on any number of cores."""
-    if find_spec("threadpoolctl") is None:
-        yield
-        return
-    with import_module("threadpoolctl").threadpool_limits(1):
-        yield
+        order = np.unique(one.of(outputs), return_inverse=True)[1]
+        if one.family == "given" or not any(np.array_equal(order, other) for other in orders):
+            kept.append(one)
+            orders += [order, order.max() - order]
+    return kept

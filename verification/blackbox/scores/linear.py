@@ -6,9 +6,9 @@ Of a release with rows, it is also learnt from the sums of the rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,11 +20,14 @@ from rdpkit.verification.blackbox.scores.named_score import (
     standard,
     thinned,
 )
-from rdpkit.verification.estimators.base import Array, OutputScore
+from rdpkit.verification.estimators.base import Array
 
 # A covariance is inverted as it is only if there are at least this many rows for each column, and
 # otherwise mixed with the variances. One of more columns than the second number is not estimated.
 _ROWS_A_COLUMN, _MOST_COLUMNS = 10, 1024
+# Columns that differ clearly; all, each weighted by itself; all, with a covariance that is mixed
+# with the variances.
+_PROPOSALS = ("clearest", "single", "all")
 # Rows times the square of columns, at most, for the estimate of a covariance.
 _MOST_PRODUCTS = 1e9
 # Outputs beyond these sizes are brought to another unit before they are squared.
@@ -87,16 +90,12 @@ def _pooled(one: _Moments, two: _Moments) -> _Moments:
     return count, one[1] + share * gap, within + share * (1.0 - share) * gap**2
 
 
-class _Sides:
-    """Outputs on both sides, with their means, the gap of these and the variance of each column."""
+class _Sides(NamedTuple):
+    """Outputs on both sides, with their moments."""
 
-    def __init__(self, p: Array, q: Array, moments: list[_Moments] | None = None) -> None:
-        self.p, self.q = p, q
-        self.moments = moments or [_moments_of(p), _moments_of(q)]
-        (_, p_mean, p_variance), (_, q_mean, q_variance) = self.moments
-        self.gap: Array = p_mean - q_mean
-        self.variance: Array = 0.5 * (p_variance + q_variance)
-        self.runs = min(len(p), len(q))
+    p: Array
+    q: Array
+    moments: list[_Moments]
 
 
 def _units(p_outputs: Array, q_outputs: Array) -> Array | None:
@@ -116,29 +115,25 @@ def _units(p_outputs: Array, q_outputs: Array) -> Array | None:
 def linear(p_outputs: Array, q_outputs: Array) -> Linear:
     """A linear score that separates the outputs.
 
-    There are several proposals: Fisher's discriminant of all columns, or of the columns that differ
-    most clearly, and all columns, each weighted by itself. The second suits a large difference in a
-    few columns, the third many small differences that are visible only in their sum. They are made
-    on one half of the outputs, and the other half decides between them.
+    There are several proposals: Fisher's discriminant of the columns that differ most clearly, all
+    columns, each weighted by itself, and Fisher's discriminant of all columns. The first suits a
+    large difference in a few columns, the second many small differences that are visible only in
+    their sum. They are made on one half of the outputs, and the other half decides between them.
     """
     units = _units(p_outputs, q_outputs)
     if units is not None:
         p_outputs, q_outputs = p_outputs / units, q_outputs / units
     if min(len(p_outputs), len(q_outputs)) < 4:
-        return Linear(_discriminant(_Sides(p_outputs, q_outputs), None).weights, units)
-    first, second = (_Sides(p_outputs[half::2], q_outputs[half::2]) for half in (0, 1))
+        moments = [_moments_of(p_outputs), _moments_of(q_outputs)]
+        return Linear(_discriminant(_Sides(p_outputs, q_outputs, moments), "single").weights, units)
+    halves = [(p_outputs[half::2], q_outputs[half::2]) for half in (0, 1)]
+    first, second = (_Sides(p, q, [_moments_of(p), _moments_of(q)]) for p, q in halves)
     pooled = [_pooled(*sides) for sides in zip(first.moments, second.moments, strict=True)]
     together = _Sides(p_outputs, q_outputs, pooled)
-    proposals: list[Callable[[_Sides], Linear]] = [_of_clearest]
-    if p_outputs.shape[1] > 1:
-        # All columns, each weighted by itself, so that small differences add up.
-        proposals.append(lambda sides: _discriminant(sides, None))
-    separations = [_separation(propose(first), second) for propose in proposals]
-    if 1 < p_outputs.shape[1] <= _MOST_COLUMNS:
-        # All columns, with a covariance that is mixed with the variances, which can be estimated.
-        proposals.append(lambda sides: _discriminant(sides, np.arange(sides.gap.size)))
-        separations.append(_separation(proposals[-1](first), second))
-    return Linear(proposals[int(np.argmax(separations))](together).weights, units)
+    width = p_outputs.shape[1]
+    proposals = _PROPOSALS if 1 < width <= _MOST_COLUMNS else _PROPOSALS[: min(width, 2)]
+    separations = [_separation(_discriminant(first, which), second) for which in proposals]
+    return Linear(_discriminant(together, proposals[np.argmax(separations)]).weights, units)
 
 
 def _separation(score: Linear, sides: _Sides) -> float:
@@ -149,39 +144,27 @@ def _separation(score: Linear, sides: _Sides) -> float:
     return gap / spread if spread > 0.0 else math.copysign(math.inf, gap) if gap else 0.0
 
 
-def _of_clearest(sides: _Sides) -> Linear:
-    """Fisher's discriminant of the columns that differ clearly, or of all if none does."""
-    gap = sides.gap
-    clear = np.zeros(gap.size)
-    error = np.sqrt(sides.variance * 2.0 / sides.runs)
-    np.divide(np.abs(gap), error, out=clear, where=error > 0.0)
-    chosen = np.flatnonzero(clear > math.sqrt(2.0 * math.log(max(2, gap.size))))
-    return _discriminant(sides, chosen if len(chosen) else np.arange(gap.size), _ROWS_A_COLUMN)
-
-
-def _discriminant(sides: _Sides, chosen: NDArray[np.intp] | None, least: int = 0) -> Linear:
-    """Fisher's discriminant of these columns; each is weighted by itself if they are too many.
-
-    Without any chosen, all are weighted by themselves. A constant output that differs between the
-    data sets is the clearest score.
-    """
-    gap, variance = sides.gap, sides.variance
+def _discriminant(sides: _Sides, which: str) -> Linear:
+    """A proposal. A constant output that differs between the data sets is the clearest score."""
+    (_, p_mean, p_variance), (_, q_mean, q_variance) = sides.moments
+    gap, variance = p_mean - q_mean, 0.5 * (p_variance + q_variance)
+    runs = min(len(sides.p), len(sides.q))
     still = variance == 0.0
     if (still & (gap != 0.0)).any():
         return Linear(np.where(still, gap, 0.0))
-    weights = np.zeros(gap.size)
-    if chosen is None:
-        np.divide(gap, variance, out=weights, where=variance > 0.0)
-    else:
-        chosen = chosen[variance[chosen] > 0.0]
-        if not len(chosen):
-            return Linear(np.ones(gap.size))
+    weights, chosen = np.zeros(gap.size), np.flatnonzero(variance > 0.0)
+    single = which == "single"
+    if which == "clearest":
+        clear = np.abs(gap[chosen]) / np.sqrt(variance[chosen] * 2.0 / runs)
+        clearest = chosen[clear > math.sqrt(2.0 * math.log(max(2, gap.size)))]
+        chosen = clearest if len(clearest) else chosen
+        single = len(chosen) * _ROWS_A_COLUMN > runs
+    if single or len(chosen) > _MOST_COLUMNS:
+        weights[chosen] = gap[chosen] / variance[chosen]
+    elif len(chosen):
         scale = np.sqrt(variance[chosen])
-        if len(chosen) > _MOST_COLUMNS or len(chosen) * least > sides.runs:
-            weights[chosen] = gap[chosen] / variance[chosen]
-        else:
-            correlation = _correlation(sides, chosen, scale)
-            weights[chosen] = np.linalg.solve(correlation, gap[chosen] / scale) / scale
+        correlation = _correlation(sides, chosen, scale)
+        weights[chosen] = np.linalg.solve(correlation, gap[chosen] / scale) / scale
     # A largest weight of 1, so that nothing overflows in any unit.
     largest = np.abs(weights).max()
     return Linear(weights / largest if 0.0 < largest < math.inf else np.ones(weights.size))
@@ -232,23 +215,17 @@ def _sums_of_rows(places: NDArray[np.intp], starts: NDArray[np.intp], outputs: A
     return np.asarray(sums.reshape(len(outputs), -1))
 
 
-def row_sums(
-    # Training outputs; shape (n, d) and (m, d)
-    p_outputs: Array,
-    q_outputs: Array,
-    *,
-    # The shapes of the arrays of a release, in the order in which they are flattened. There are
-    # rows if all of them begin with the same number.
-    shapes: tuple[tuple[int, ...], ...],
-) -> OutputScore | None:
-    """A linear score of sums of rows; None if a release has no rows to add up.
+def row_scores(training: TrainingOutputs) -> list[NamedScore]:
+    """A linear score of sums of rows, if all arrays of a release have equally many rows of numbers.
 
     Rows are synthetic records, gradients of several steps or the like. The effect of a changed
     record on each row may be too small to be seen, and yet visible in their sum. Rows with the same
     constants, such as labels, are added up together.
     """
-    if len({shape[:1] for shape in shapes}) != 1 or all(len(shape) < 2 for shape in shapes):
-        return None
+    shapes, p_outputs, q_outputs = training.shapes, training.p, training.q
+    alike = all(shape[:1] == shapes[0][:1] for shape in shapes)
+    if not (alike and any(len(shape) > 1 for shape in shapes) and training.is_number.all()):
+        return []
     rows = shapes[0][0]
     ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
     parts = np.split(np.arange(p_outputs.shape[1]), ends)
@@ -261,17 +238,8 @@ def row_sums(
     order = np.argsort(group.ravel(), kind="stable")
     starts = np.flatnonzero(np.diff(group.ravel()[order], prepend=-1))
     if constant.all() or len(starts) == rows:
-        return None
+        return []
     varying = places[np.ix_(order, np.flatnonzero(~constant))]
     sums = partial(_sums_of_rows, varying, starts)
-    return partial(score_of, sums, linear(sums(p_outputs), sums(q_outputs)))
-
-
-def row_scores(training: TrainingOutputs) -> list[NamedScore]:
-    """A linear score of sums of rows, if there are rows of numbers to add up."""
-    if not training.is_number.all():
-        return []
-    score = row_sums(training.p, training.q, shapes=training.shapes)
-    if score is None:
-        return []
+    score = partial(score_of, sums, linear(sums(p_outputs), sums(q_outputs)))
     return [NamedScore("linear, of rows added up", score, family="rows", share=2.0)]

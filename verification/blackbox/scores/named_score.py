@@ -104,6 +104,7 @@ class Standard:
     centre: Array
     scale: Array
     furthest: float = 1e6  # The result is clipped at this distance from 0
+    signs: bool = False  # Whether the result is 1.0, 0.0 or -1.0 instead
 
     def __call__(self, outputs: Array, /) -> Array:
         """Columns in standard units, shape (n, k)."""
@@ -114,16 +115,13 @@ class Standard:
             unit = np.clip(chosen, -_LARGEST, _LARGEST)
             unit -= self.centre
             unit /= self.scale
-        return np.clip(unit, -self.furthest, self.furthest, out=unit)
+        np.clip(unit, -self.furthest, self.furthest, out=unit)
+        return np.sign(unit, out=unit) if self.signs else unit
 
     def of(self, places: NDArray[np.intp]) -> Standard:
         """The same for some of its columns, given by their places among them."""
-        return Standard(
-            columns=self.columns[places],
-            centre=self.centre[places],
-            scale=self.scale[places],
-            furthest=self.furthest,
-        )
+        columns, centre, scale = self.columns[places], self.centre[places], self.scale[places]
+        return replace(self, columns=columns, centre=centre, scale=scale)
 
 
 def standard(
@@ -284,9 +282,3 @@ def clearness_beyond(
     np.divide(gap, np.sqrt(variance), out=clear, where=variance > 0.0)
     chance = math.sqrt(2.0 * math.log(1.0 + min(len(values), _MOST_DIFFERENT)))
     return float(clear.max()) - 0.5 * chance
-
-
-def same_order(first: Array, second: Array) -> bool:
-    """Whether two scores order outputs in the same way, or in opposite ways, with the same ties."""
-    ranks = [np.unique(scores, return_inverse=True)[1] for scores in (first, second)]
-    return bool((ranks[0] == ranks[1]).all() or (ranks[0] == ranks[1].max() - ranks[1]).all())

@@ -206,28 +206,25 @@ def record_distance(
     """
     found = np.zeros(len(outputs))
     for sign, record in zip((-1.0, 1.0), records, strict=True):
-        if record is not None:
-            found += sign * np.log(_nearest(places, record, angle, outputs) + _NEAREST)
+        if record is None:
+            continue
+        size = float(np.abs(record).max()) or 1.0
+        target = record / size
+        nearest = np.full(len(outputs), np.inf)
+        for row in places:
+            with np.errstate(over="ignore"):
+                unit = np.clip(outputs[:, row] / size, -_FURTHEST, _FURTHEST)
+            if angle:
+                largest = np.abs(unit).max(axis=1, keepdims=True)
+                unit /= np.where(largest > 0.0, largest, 1.0)
+                length = np.sqrt(np.einsum("ij,ij->i", unit, unit))
+                unit /= np.where(length > 0.0, length, 1.0)[:, None]
+                distance = np.abs(unit - target / np.linalg.norm(target)).max(axis=1)
+            else:
+                distance = np.abs(unit - target).mean(axis=1)
+            nearest = np.minimum(nearest, distance)
+        found += sign * np.log(nearest + _NEAREST)
     return found
-
-
-def _nearest(places: NDArray[np.intp], record: Array, angle: bool, outputs: Array) -> Array:
-    size = float(np.abs(record).max()) or 1.0
-    target = record / size
-    nearest = np.full(len(outputs), np.inf)
-    for row in places:
-        with np.errstate(over="ignore"):
-            unit = np.clip(outputs[:, row] / size, -_FURTHEST, _FURTHEST)
-        if angle:
-            largest = np.abs(unit).max(axis=1, keepdims=True)
-            unit /= np.where(largest > 0.0, largest, 1.0)
-            length = np.sqrt(np.einsum("ij,ij->i", unit, unit))
-            unit /= np.where(length > 0.0, length, 1.0)[:, None]
-            distance = np.abs(unit - target / np.linalg.norm(target)).max(axis=1)
-        else:
-            distance = np.abs(unit - target).mean(axis=1)
-        nearest = np.minimum(nearest, distance)
-    return nearest
 
 
 def coincidences(
@@ -240,23 +237,19 @@ def coincidences(
     /,
 ) -> Array:
     """How many numbers of a release are coordinates of D's record, less those of D' alone."""
-    values = outputs[:, places]
-    one, two = (_equal(values, its, everywhere) for its in coordinates)
-    return np.asarray(one - two)
-
-
-def _equal(values: Array, coordinates: Array, everywhere: bool) -> Array:
-    if everywhere and not len(coordinates):
-        return np.zeros(len(values))
-    compared = [coordinates]
-    if everywhere:
-        above = np.searchsorted(coordinates, values)
-        last = len(coordinates) - 1
-        compared = [coordinates[np.clip(near, 0, last)] for near in (above - 1, above)]
-    found = np.zeros(values.shape, dtype=np.bool_)
-    for near in compared:
-        found |= np.abs(values / 2.0 - near / 2.0) <= 0.5 * _EQUAL * np.abs(near)
-    return np.asarray(found.sum(axis=1), dtype=np.float64)
+    values, found = outputs[:, places], np.zeros(len(outputs))
+    for sign, own in zip((1.0, -1.0), coordinates, strict=True):
+        compared = [own]
+        if everywhere:
+            # The coordinates next to a value, if there are any.
+            above, last = np.searchsorted(own, values), len(own) - 1
+            beside = (above - 1, above) if len(own) else ()
+            compared = [own[np.clip(place, 0, last)] for place in beside]
+        equal = np.zeros(values.shape, dtype=np.bool_)
+        for near in compared:
+            equal |= np.abs(values / 2.0 - near / 2.0) <= 0.5 * _EQUAL * np.abs(near)
+        found += sign * equal.sum(axis=1)
+    return found
 
 
 def record_scores(training: TrainingOutputs) -> list[NamedScore]:
@@ -275,7 +268,12 @@ def record_scores(training: TrainingOutputs) -> list[NamedScore]:
             # A record of zeros has no direction.
             one, two = (None if its is None or not its.any() else its for its in records)
             found.append(("angle to the record", partial(record_distance, rows, (one, two), True)))
-        first, second = (np.tile(own, len(rows)) for own in _own_coordinates(*records))
+        # A coordinate that is 0, or the same in both records, says nothing.
+        given = [np.full(rows.shape[1], np.nan) if its is None else its for its in records]
+        alike = given[0] == given[1]
+        first, second = (
+            np.tile(np.where(alike | (its == 0.0), np.nan, its), len(rows)) for its in given
+        )
         own_places = partial(coincidences, rows.ravel(), (first, second), False)
         found.append(("coordinates of the record", own_places))
     elif len(columns):
@@ -292,15 +290,3 @@ def record_scores(training: TrainingOutputs) -> list[NamedScore]:
         NamedScore(*found[place], family="record", share=_SHARE, explanation=exact)
         for place in np.argsort(-np.array(clear), kind="stable")
     ]
-
-
-def _own_coordinates(first: Array | None, second: Array | None) -> tuple[Array, Array]:
-    """Each record's coordinates, NaN where they are 0 or the same in both."""
-    width = len(first if first is not None else second if second is not None else ())
-    nothing = np.full(width, np.nan)
-    one, two = (
-        nothing if record is None else np.where(record == 0.0, np.nan, record)
-        for record in (first, second)
-    )
-    same = one == two
-    return np.where(same, np.nan, one), np.where(same, np.nan, two)

@@ -10,11 +10,12 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
+from rdpkit.verification.blackbox.mistakes import MistakeKind, mistake_of
 from rdpkit.verification.blackbox.scores.named_score import NamedScore, TrainingOutputs, clearness
 from rdpkit.verification.estimators.base import Array
 
@@ -69,19 +70,8 @@ class NoiseGrid:
 def noiseless_direction(p_outputs: Array, q_outputs: Array) -> Noiseless | None:
     """A weighted sum that does not vary and tells the data sets apart, if there is one."""
     columns = _columns(p_outputs, q_outputs)
-    for side, other in ((p_outputs, q_outputs), (q_outputs, p_outputs)):
-        rows, others = side[:, columns], other[:, columns]
-        found = _in_columns(rows, others)
-        if found is not None:
-            weights, spread, gap = found
-            used = np.abs(weights) > _DIFFERENT * np.abs(weights).max()
-            return Noiseless(
-                columns=tuple(int(column) for column in columns[used]),
-                weights=tuple(float(weight) for weight in weights[used]),
-                spread=spread,
-                gap=gap,
-            )
-    return None
+    p, q = p_outputs[:, columns], q_outputs[:, columns]
+    return _in_columns(columns, p, q) or _in_columns(columns, q, p)
 
 
 def _columns(p_outputs: Array, q_outputs: Array) -> NDArray[np.intp]:
@@ -99,7 +89,7 @@ def _columns(p_outputs: Array, q_outputs: Array) -> NDArray[np.intp]:
     return np.sort(np.argsort(-clear, kind="stable")[:room])
 
 
-def _in_columns(rows: Array, others: Array) -> tuple[Array, float, float] | None:
+def _in_columns(columns: NDArray[np.intp], rows: Array, others: Array) -> Noiseless | None:
     size = np.abs(rows).max(axis=0)
     # Constant columns become exactly 0 if one row is subtracted.
     rows, others = rows - rows[0], others - rows[0]
@@ -129,25 +119,24 @@ def _in_columns(rows: Array, others: Array) -> tuple[Array, float, float] | None
     gap = float(abs(other_values.mean() - values.mean()))
     if varies > math.sqrt(_NOISELESS * _DIFFERENT) or gap <= 1e3 * float(values.std()):
         return None
-    return weights, varies, gap
+    used = np.abs(weights) > _DIFFERENT * np.abs(weights).max()
+    kept, chosen = columns[used].tolist(), weights[used].tolist()
+    return Noiseless(columns=tuple(kept), weights=tuple(chosen), spread=varies, gap=gap)
 
 
 def grid_of(p_outputs: Array, q_outputs: Array) -> NoiseGrid | None:
     """The grid in which the data sets differ most clearly, if there is one."""
-    best: NoiseGrid | None = None
-    for column in _columns(p_outputs, q_outputs):
-        for side, other in ((p_outputs, q_outputs), (q_outputs, p_outputs)):
-            found = _grid_of_column(side[:, column], other[:, column])
-            if found is None:
-                continue
-            grid = NoiseGrid(column=int(column), origin=found[0], step=found[1], shift=found[2])
-            if best is None or grid.shift > best.shift:
-                best = grid
-    return best
+    grids = [
+        _grid_of_column(column, side[:, column], other[:, column])
+        for column in _columns(p_outputs, q_outputs).tolist()
+        for side, other in ((p_outputs, q_outputs), (q_outputs, p_outputs))
+    ]
+    found = [grid for grid in grids if grid is not None]
+    return max(found, key=attrgetter("shift"), default=None)
 
 
-def _grid_of_column(values: Array, others: Array) -> tuple[float, float, float] | None:
-    """Origin, largest step and shift; None if there is no grid or both data sets are on it."""
+def _grid_of_column(column: int, values: Array, others: Array) -> NoiseGrid | None:
+    """The grid with the largest step; None if there is none or both data sets are on it."""
     if len(np.unique(values)) < _FEWEST:
         return None
     size = max(float(np.abs(values).max()), float(np.abs(others).max()))
@@ -162,9 +151,9 @@ def _grid_of_column(values: Array, others: Array) -> tuple[float, float, float] 
         shift = float(np.median(_distance(others, origin, step)))
         same = float((_distance(others, origin, step) < _NEAR).mean())
         if shift > 2.0 * _NEAR and same < 1.0 - _SHARE:
-            found = (step, shift)
+            found = NoiseGrid(column=column, origin=origin, step=step, shift=shift)
         step *= 2.0
-    return None if found is None else (origin, *found)
+    return found
 
 
 def _distance(values: Array, origin: float, step: float) -> Array:
@@ -189,16 +178,15 @@ def structure_scores(training: TrainingOutputs) -> list[NamedScore]:
     if noiseless is not None:
         places = tuple(int(columns[column]) for column in noiseless.columns)
         noiseless = replace(noiseless, columns=places)
-        why = _of_noiseless(noiseless, some)
-        scores.append(
-            NamedScore(
-                "a combination without noise",
-                noiseless,
-                family="noiseless",
-                share=2.0,
-                explanation=why,
-            )
-        )
+        names, gap, spread = training.names(places), noiseless.gap, noiseless.spread
+        if all((side == side[0]).all() for side in (some.p, some.q)):
+            why = mistake_of(MistakeKind.FIXED_SEED, runs=len(some.p), others=len(some.q))
+        elif len(places) == 1:
+            why = mistake_of(MistakeKind.NO_NOISE, "column", columns=names, gap=gap)
+        else:
+            why = mistake_of(MistakeKind.NOISE_REUSED, columns=names, spread=spread, gap=gap)
+        name, family = "a combination without noise", "noiseless"
+        scores.append(NamedScore(name, noiseless, family=family, share=2.0, explanation=why))
     if grid is not None:
         grid = replace(grid, column=int(columns[grid.column]))
         column = training.name(grid.column)
@@ -207,17 +195,6 @@ def structure_scores(training: TrainingOutputs) -> list[NamedScore]:
         )
         scores.append(NamedScore("distance to a grid", grid, family="grid", explanation=why))
     return scores
-
-
-def _of_noiseless(noiseless: Noiseless, training: TrainingOutputs) -> Mistake:
-    p, q = training.p, training.q
-    if all((side == side[0]).all() for side in (p, q)):
-        return mistake_of(MistakeKind.FIXED_SEED, runs=len(p), others=len(q))
-    columns, gap = training.names(noiseless.columns), noiseless.gap
-    if len(noiseless.columns) == 1:
-        return mistake_of(MistakeKind.NO_NOISE, "column", columns=columns, gap=gap)
-    spread = noiseless.spread
-    return mistake_of(MistakeKind.NOISE_REUSED, columns=columns, spread=spread, gap=gap)
 
 
 # Order statistics and numbers of different values are taken of at most this many columns.

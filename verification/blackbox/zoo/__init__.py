@@ -19,10 +19,7 @@ _CODE = {entry.name: entry for entry in entries.ENTRIES}
 ENTRIES: Mapping[str, ZooEntry] = MappingProxyType({name: _CODE[name] for name in PLACES})
 """All entries by their names."""
 
+NAMES = tuple(name + suffix for name in ENTRIES for suffix in ("", FIXED))
+"""Names of all mechanisms; each broken one comes before the fixed one."""
 
-def names() -> tuple[str, ...]:
-    """Names of all mechanisms; each broken one comes before the fixed one."""
-    return tuple(name + suffix for name in ENTRIES for suffix in ("", FIXED))
-
-
-__all__ = ["ENTRIES", "FIXED", "ZooEntry", "ZooMechanism", "names"]
+__all__ = ["ENTRIES", "FIXED", "NAMES", "ZooEntry", "ZooMechanism"]

@@ -1,6 +1,7 @@
 """Bounds that hold whenever a test stops, and what a test would have seen."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,11 +12,10 @@ from rdpkit.verification.blackbox.betting.bounds import (
     _rejected,
     best_event,
     detectable_violation,
-    epsilon_bound,
     epsilon_of,
     highest_rate,
+    largest_bound,
     lowest_rate,
-    mu_bound,
     mu_of,
 )
 from rdpkit.verification.estimators.base import Direction, ThresholdEvent
@@ -24,6 +24,7 @@ from rdpkit.verification.estimators.privacy_claims import DpClaim
 from rdpkit.verification.estimators.sequential import SequentialTest
 from rdpkit.verification.estimators.witness import event_witness
 
+EPSILON = partial(epsilon_of, 0.0)
 EVENT = ThresholdEvent(threshold=0.5, above=True, direction=Direction.P_OVER_Q)
 
 
@@ -34,7 +35,7 @@ def counted(share, other, trials, event=EVENT, choice=1):
 
 def test_they_approach_the_truth_from_below():
     found = [
-        epsilon_bound([counted(0.6, 0.2, n)], delta=0.1, failure=0.05).epsilon
+        largest_bound([counted(0.6, 0.2, n)], partial(epsilon_of, 0.1), failure=0.05)[0]
         for n in (100, 10_000, 1_000_000)
     ]
     assert found == sorted(found)
@@ -45,21 +46,21 @@ def test_they_approach_the_truth_from_below():
 def test_the_best_of_several_events_and_its_direction():
     back = ThresholdEvent(threshold=0.5, above=False, direction=Direction.Q_OVER_P)
     events = [counted(0.3, 0.2, 10_000), counted(0.1, 0.7, 10_000, event=back, choice=2)]
-    found = epsilon_bound(events, delta=0.0, failure=0.05)
-    assert found.event is back
-    assert 1.5 < found.epsilon < math.log(7.0)
-    assert mu_bound(events, failure=0.05).event is back
+    epsilon, _, event = largest_bound(events, EPSILON, failure=0.05)
+    assert event is back
+    assert 1.5 < epsilon < math.log(7.0)
+    assert largest_bound(events, mu_of, failure=0.05)[2] is back
 
 
 def test_nothing_seen_gives_zero():
-    assert epsilon_bound([], delta=0.0, failure=0.05).epsilon == 0.0
-    assert mu_bound([counted(0.5, 0.5, 0)], failure=0.05).mu == 0.0
-    assert mu_bound([counted(0.5, 0.5, 1000)], failure=0.05).event is None
+    for events in ([], [counted(0.5, 0.5, 0)], [counted(0.5, 0.5, 1000)]):
+        for of in (EPSILON, mu_of):
+            assert largest_bound(events, of, failure=0.05) == (0.0, (0, 0), None)
 
 
 def test_later_choices_get_smaller_parts_of_the_failure():
     bounds = [
-        epsilon_bound([counted(0.6, 0.2, 500, choice=k)], delta=0.0, failure=0.05).epsilon
+        largest_bound([counted(0.6, 0.2, 500, choice=k)], EPSILON, failure=0.05)[0]
         for k in (1, 2, 5)
     ]
     assert bounds == sorted(bounds, reverse=True)
@@ -73,7 +74,7 @@ def test_mu_of_a_gaussian_mechanism():
     _, event = best_event(p[:1000], q[:1000], of=mu_of)
     found = CountedEvent(column=0, event=event, choice=1)
     found.count(p[1000:, None], q[1000:, None])
-    assert 0.9 < mu_bound([found], failure=0.05).mu <= 1.0
+    assert 0.9 < largest_bound([found], mu_of, failure=0.05)[0] <= 1.0
 
 
 def test_the_event_is_chosen_for_the_bound():
@@ -82,7 +83,7 @@ def test_the_event_is_chosen_for_the_bound():
     p, q = rng.normal(1.0, 1.0, 50_000), rng.normal(0.0, 1.0, 50_000)
     bounds = []
     for size in (500, 50_000):
-        bound, event = best_event(p[:size], q[:size], of=epsilon_of(0.0))
+        bound, event = best_event(p[:size], q[:size], of=EPSILON)
         bounds.append(bound)
     assert bounds[0] < bounds[1]
     # The ratio of the tails at the threshold is at least e^(threshold - 1/2).

@@ -57,7 +57,7 @@ def test_the_pair_of_columns_that_matters_has_the_largest_weight():
     p, q = noise(1, 2000, 50), noise(2, 2000, 50)
     p[:, 30] = 0.6 * p[:, 30] + 0.8 * p[:, 4]
     score = by_name(pair_scores, p, q)["products of columns"]
-    upper = np.abs(np.triu(score.score.args[3], 1))
+    upper = np.abs(np.triu(score.score.args[2], 1))
     first, second = np.unravel_index(np.argmax(upper), upper.shape)
     assert score.score.args[0].columns[[first, second]].tolist() == [4, 30]
     assert "outputs 4 and 30" in score.explanation.message
