@@ -128,7 +128,7 @@ def test_a_release_with_other_noise_is_charged_though_its_numbers_are_the_same(l
         ledger.add(tmp_path / f"{name}.json", dataset="people")
     charged = Ledger(ledger.path).account("people").releases
     assert [one.event for one in charged] == [gaussian(8.0), gaussian(6.0)]
-    with pytest.raises(LedgerRefusalError, match="another draw .* --record-anyway"):
+    with pytest.raises(LedgerRefusalError, match=r"another draw .* --record-anyway"):
         ledger.add(tmp_path / "b.json", dataset="people")
     # Nothing in a manifest tells a second draw of the same event from a copy of the first.
     before = ledger.account("people").fixed.epsilon
