@@ -32,14 +32,14 @@ def matching(node):
     kind, *rest = node.args
     owner, _, name = ast.unparse(kind).rpartition(".")
     named = MistakeKind[name].value if owner == "MistakeKind" else None
-    way = rest[0].value if rest else ""
+    # A way that is a name, like a kind that is a starred one, may be any that has these values.
+    named_way = rest[0].value if rest and isinstance(rest[0], ast.Constant) else ""
+    any_way = isinstance(kind, ast.Starred) or (rest and isinstance(rest[0], ast.Name))
     measured = {one.arg for one in node.keywords}
     return {
         row
         for row, wanted in TABLE.items()
-        if (isinstance(kind, ast.Starred) or row[1] == way)
-        and named in (None, row[0])
-        and wanted == measured
+        if (any_way or row[1] == named_way) and named in (None, row[0]) and wanted == measured
     }
 
 
