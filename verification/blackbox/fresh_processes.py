@@ -17,6 +17,7 @@ import importlib
 import json
 import math
 import os
+import queue
 import random
 import select
 import signal
@@ -26,10 +27,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -326,7 +327,7 @@ def _between_and_within(
     return p_value, one + other == 2 * _COMPARED
 
 
-class NewProcesses(AbstractContextManager["NewProcesses"]):
+class NewProcesses:
     """Processes that import the target anew for each release."""
 
     def __init__(
@@ -340,8 +341,7 @@ class NewProcesses(AbstractContextManager["NewProcesses"]):
         self._target = target
         self._deadline = deadline
         self._process: subprocess.Popen[str] | None = None
-        # Waits for the answers.
-        self._reader = ThreadPoolExecutor(max_workers=1)
+        self._answers: queue.Queue[str] = queue.Queue()
         self._folder = tempfile.TemporaryDirectory()
         folder = Path(self._folder.name)
         self._errors = folder / "errors.txt"
@@ -360,9 +360,16 @@ class NewProcesses(AbstractContextManager["NewProcesses"]):
             "seed": seed,
         }
 
-    def __exit__(self, *_: object) -> None:
+    def __enter__(self) -> NewProcesses:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._stop()
-        self._reader.shutdown()
         self._folder.cleanup()
 
     def releases(self, side: int, number: int, count: int) -> list[Digests] | None:
@@ -374,31 +381,42 @@ class NewProcesses(AbstractContextManager["NewProcesses"]):
             return None
         process = self._process or self._start()
         assert process.stdin is not None
-        assert process.stdout is not None
         request = {**self._common, "side": side, "number": number, "count": count}
         try:
             process.stdin.write(json.dumps(request) + "\n")
             process.stdin.flush()
-            left = max(0.0, min(self._deadline - time.perf_counter(), threading.TIMEOUT_MAX))
-            answer = self._reader.submit(process.stdout.readline).result(left)
-        except TimeoutError:
-            return None
         except OSError:
-            answer = ""
-        if not (answer and can_fork()):
+            raise self._failed() from None
+        answer = self._answer()
+        if not can_fork():
             self._stop()
-        if not answer:
-            last = self._errors.read_text(errors="replace").strip().splitlines()[-1:]
-            raise MechanismError(f"{self._target.name} failed in a new process: {' '.join(last)}")
+        if answer is None:
+            return None
         found = json.loads(answer)
         if "error" in found:
             raise MechanismError(f"In a new process, {found['error']}")
         return [tuple(one) for one in found["digests"]]
 
+    def _answer(self) -> str | None:
+        left = self._deadline - time.perf_counter()
+        try:
+            answer = self._answers.get(timeout=max(0.0, min(left, threading.TIMEOUT_MAX)))
+        except queue.Empty:
+            return None
+        if not answer:
+            raise self._failed()
+        return answer
+
+    def _failed(self) -> MechanismError:
+        self._stop()
+        last = self._errors.read_text(errors="replace").strip().splitlines()[-1:]
+        return MechanismError(f"{self._target.name} failed in a new process: {' '.join(last)}")
+
     def _start(self) -> subprocess.Popen[str]:
+        answers: queue.Queue[str] = queue.Queue()
         with open(self._errors, "w", encoding="utf-8") as errors:
             # Python itself, this module, and later the target that the user asked to run.
-            self._process = subprocess.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-m", "rdpkit.verification.blackbox.fresh_processes"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -410,7 +428,17 @@ class NewProcesses(AbstractContextManager["NewProcesses"]):
                 # Its children end with it.
                 start_new_session=True,
             )
-        return self._process
+
+        def listen() -> None:
+            assert process.stdout is not None
+            with process.stdout:
+                for line in process.stdout:
+                    answers.put(line)
+            answers.put("")
+
+        threading.Thread(target=listen, daemon=True).start()
+        self._process, self._answers = process, answers
+        return process
 
     def _stop(self) -> None:
         process, self._process = self._process, None
@@ -422,11 +450,9 @@ class NewProcesses(AbstractContextManager["NewProcesses"]):
         else:
             process.kill()
         process.wait()
-        # Whoever waits for an answer has read its end before the pipe is closed.
-        self._reader.submit(int).result()
-        # What was not sent is lost with the process.
-        with suppress(OSError), process:
-            pass
+        if process.stdin is not None:
+            with suppress(OSError):
+                process.stdin.close()
 
 
 def can_fork() -> bool:
@@ -460,12 +486,14 @@ def answer_of(request: dict[str, Any]) -> dict[str, Any]:
             at_once=False,
             scores=None,
         )
-        found = digests_of(part)
-        # In the order of their import.
-        slow = [name for name in sys.modules if name.partition(".")[0] in _SLOW_PACKAGES]
-        return {"digests": found, "modules": slow}
+        return {"digests": digests_of(part), "modules": _slow_modules()}
     except Exception as error:
         return {"error": str(error) or type(error).__name__}
+
+
+def _slow_modules() -> list[str]:
+    """The modules of slow packages that are imported here, in the order of their import."""
+    return [name for name in sys.modules if name.partition(".")[0] in _SLOW_PACKAGES]
 
 
 def main() -> None:
@@ -476,12 +504,16 @@ def main() -> None:
     os.dup2(2, 1)
     for line in sys.stdin:
         request = json.loads(line)
-        found = _in_a_copy(request, parent) if can_fork() else json.dumps(answer_of(request))
+        if not can_fork():
+            found: str | None = json.dumps(answer_of(request))
+        else:
+            found = _in_a_copy(request, parent)
         if found is None:
             return
-        for name in json.loads(found).get("modules", ()):
-            with suppress(Exception):
-                importlib.import_module(name)
+        if can_fork():
+            for name in json.loads(found).get("modules", ()):
+                with suppress(Exception):
+                    importlib.import_module(name)
         answers.write(found + "\n")
         answers.flush()
         if not can_fork():

@@ -78,10 +78,11 @@ def _put_together(*columns: Any) -> Any:
     if isinstance(first, list | tuple):
         return type(first)(value for column in columns for value in column)
     if hasattr(first, "detach"):
-        # A tensor of torch; other libraries' arrays have a function of the same name.
         import torch  # noqa: PLC0415 - trainings without torch are verified, too
 
-        return torch.cat(columns)
+        # Arrays of other libraries have a function of that name, too.
+        if isinstance(first, torch.Tensor):
+            return torch.cat(columns)
     return np.concatenate([np.asarray(column) for column in columns])
 
 
