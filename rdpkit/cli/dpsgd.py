@@ -142,7 +142,10 @@ def dpsgd(
         judged = _judged(report, verdict, claim)
     table = {**report.as_dict(), "assumed": assumed, "found": found or None, "verdict": verdict}
     table["warnings"] = _warnings(event, delta)
-    lines = _text(report, found, assumed, judged, said)
+    beside_it = math.nan if said is None else said
+    if verdict == "sound":
+        beside_it = max(beside_it, report.upper.epsilon)  # Proven to within a rounding, maybe.
+    lines = _text(report, found, assumed, judged, beside_it)
     if comparing:
         # Under zero-out nothing but one gradient changes, so that all ways can be compared.
         relation = Adjacency(adjacency or Adjacency.ZERO_OUT)
@@ -265,12 +268,9 @@ _VERDICTS = {
 
 
 def _text(
-    report: TrainingReport, found: str, assumed: list[str], judged: str, said: float | None
+    report: TrainingReport, found: str, assumed: list[str], judged: str, said: float
 ) -> list[str]:
     event, upper = report.event, report.upper
-    said = math.nan if said is None else said
-    if judged.endswith(_VERDICTS["sound"]):
-        said = max(said, upper.epsilon)  # A claim may be proven to within a rounding.
     attained = "no lower bound is known"
     if report.lower is not None:
         attained = f">= {_shown(report.lower, said)} by two neighbouring data sets (lower bound)"

@@ -323,8 +323,8 @@ def calibrate(
 def _check_question(question: dict[str, Any], attacks: dict[str, Any]) -> None:
     """Either an epsilon and a delta, or a target of attacks, which neither goes with."""
     needed = ("target_epsilon", "delta")
-    for name in (*needed, "conversion", "prefer"):
-        if attacks and question[name] is not None:
+    for name in (*needed, "bound", "conversion", "prefer"):
+        if attacks and question[name] not in (None, "best"):
             why = ": an attack has neither" if name in needed else ""
             one = dashed(next(iter(attacks)))
             raise click.UsageError(f"Expected --{one} without --{dashed(name)}{why}.")

@@ -436,5 +436,7 @@ class TestCalibrate:
         both = run(*words, "--target-mu", "1", "--delta", "1e-5")
         assert both.exit_code == 2
         assert "Expected --target-mu without --delta" in both.output
+        bound = run(*words, "--target-mu", "1", "--bound", "pld-upper")
+        assert "Expected --target-mu without --bound." in bound.output
         two = run(*words, "--target-mu", "1", "--target-advantage", "0.1")
         assert "exactly one of" in two.output
