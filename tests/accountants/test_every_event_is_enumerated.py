@@ -166,6 +166,12 @@ EXAMPLES = (
     (events.ShuffledGaussian(**ONE, batch_size=21, dataset_size=21), REPLACED),
     (rdpkit.TreeAggregation(**ONE, steps=5), REPLACED),
     (rdpkit.MatrixFactorization(**ONE, steps=4, coefficients=[1.0, 0.5], min_separation=2), ZEROED),
+    (
+        rdpkit.MatrixFactorization(
+            **ONE, steps=2, matrix=[1.0, 0.0, 1.0], min_separation=1, sampling_probability=0.5
+        ),
+        ZEROED,
+    ),
     (events.RandomAllocationGaussian(**ONE, batches=2), ADDED),
     (events.RandomAllocationGaussian(**ONE, batches=1), ADDED),
     (events.RandomAllocationGaussian(**ONE, batches=3, batches_per_record=2), ADDED),

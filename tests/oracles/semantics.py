@@ -639,7 +639,18 @@ def tree(event, relation):
 
 def factorized(event, relation):
     """The same record in every step it may be in, from the first one on, of a Toeplitz strategy."""
-    if event.sampling_probability is not None or event.coefficients is None:
+    if event.sampling_probability is not None:
+        # The identity does not correlate steps: each has a sample and noise of its own.
+        identity = tuple(float(k == j) for k in range(event.steps) for j in range(k + 1))
+        if event.min_separation > 1 or event.matrix is None or tuple(event.matrix) != identity:
+            raise NotEnumeratedError(event)
+        step = rdpkit.PoissonSampledGaussian(
+            noise_std=event.noise_std,
+            record_norm=event.record_norm,
+            sampling_probability=event.sampling_probability,
+        )
+        return ways(event.steps * step, relation)
+    if event.coefficients is None:
         raise NotEnumeratedError(event)
     rows = [0.0] * event.steps
     turns = range(0, event.steps, event.min_separation)[: event.participations]
