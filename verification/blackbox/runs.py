@@ -92,6 +92,10 @@ class RaisedError(MechanismError):
     """The error, as its cause, that the code raised: an output, if it does not always do so."""
 
 
+class ManyRaisedError(MechanismError):
+    """The error of a method many(): it is no output, because all releases of the call have it."""
+
+
 _LOCK = threading.Lock()
 # What standard output was when each run began that has not ended.
 _KEPT: list[TextIO] = []
@@ -168,6 +172,11 @@ def _batches(
             releases: list[Any] | None = [_called(part, place, mechanism, part.dataset, rng)]
         else:
             found = _called(part, place, mechanism.many, part.dataset, rng, count)
+            if isinstance(found, RaisedError):
+                raise ManyRaisedError(
+                    f"{found}. An error of many() ends all releases of its call, and says nothing "
+                    "of each: remove many(), so that single calls are tested, which may raise."
+                ) from found.__cause__
             releases = _listed(found, count, split=summary is not None)
             if releases is None:
                 yield place, count, _batch_of_many(part, place, found, count)
@@ -192,8 +201,6 @@ def _listed(
     split: bool,  # Whether releases in arrays are to be taken out of them
 ) -> list[Any] | None:
     """The releases that a method many() returned, one by one; None if they are in arrays."""
-    if isinstance(found, RaisedError):
-        return [found] * count
     if isinstance(found, list) and len(found) == count:
         plain = not split and all(isinstance(one, float | int | np.ndarray | list) for one in found)
         if not plain:
@@ -276,6 +283,7 @@ class MechanismRunner:
         self._jobs = jobs
         self._seconds_a_run = 0.0
         self._layouts: dict[Neighbours, ReleaseLayout] = {}
+        self._many_raised = ""
         self.at_once = hasattr(target.mechanism(), "many")
         """Whether the mechanism is asked for many releases at once."""
         self.runs = 0
@@ -303,8 +311,22 @@ class MechanismRunner:
         are not counted in ``runs``. Raises MechanismError if a run fails, or releases hold no
         value.
         """
-        if pair in self._layouts:
-            return self._layouts[pair]
+        if pair not in self._layouts:
+            try:
+                self._layouts[pair] = self._layout_of(pair)
+            except ManyRaisedError as error:
+                self._go_on_singly()
+                self._many_raised = str(error)
+                self._layouts[pair] = self._layout_of(pair)
+        return self._layouts[pair]
+
+    def _go_on_singly(self, seconds: float = 0.0) -> None:
+        """Make single calls from now on; ``seconds`` is what one takes, if that is known."""
+        self.at_once = False
+        self._layouts = {}
+        self._seconds_a_run = seconds
+
+    def _layout_of(self, pair: Neighbours) -> ReleaseLayout:
         blank = ReleaseLayout(fields=(), points=points_of(pair))
         seen = self._structures(pair, blank, start=0, count=_PROBES)
         first = self._parts(pair, blank, key=(_LAYOUT_KEY,), start=0, count=1)[0]
@@ -323,8 +345,7 @@ class MechanismRunner:
             seen += self._structures(pair, blank, start=_PROBES, count=_MORE_PROBES)
         with _naming_run(first, 0):
             layout = layout_of([one for _, one in seen], points=blank.points)
-        self._layouts[pair] = replace(layout, kinds=_difference(seen))
-        return self._layouts[pair]
+        return replace(layout, kinds=_difference(seen))
 
     def compare_many(
         self,
@@ -349,7 +370,7 @@ class MechanismRunner:
         singly = MechanismRunner(self.target, seed=self.seed, jobs=self._jobs)
         singly.at_once = False
         layout, own = self.layout_for(pair), singly.layout_for(pair)
-        seen = ""
+        seen = self._many_raised
         if layout.varying:
             # The structures of a few releases may differ by chance, so rows are compared.
             singly._layouts = {pair: layout}
@@ -361,10 +382,14 @@ class MechanismRunner:
         count = min(_COMPARED, singly.affordable(seconds) // 2)
         if not seen and count >= _FEWEST_COMPARED:
             runs = self.runs
-            many = self.draw(pair, key=(_COMPARISON_KEY, 0), start=0, count=count)
+            many: list[Array] = []
+            try:
+                many += self.draw(pair, key=(_COMPARISON_KEY, 0), start=0, count=count)
+            except ManyRaisedError as error:
+                seen = str(error)
             single = singly.draw(pair, key=(_COMPARISON_KEY, 1), start=0, count=count)
             self.runs = runs
-            for side, data in enumerate(("D", "D'")):
+            for side, data in enumerate(("D", "D'") if many else ()):
                 found, what = two_sample_p_value(
                     many[side], single[side], layout.is_number, name=layout.name
                 )
@@ -375,9 +400,7 @@ class MechanismRunner:
                     )
         if not seen:
             return None
-        self.at_once = False
-        self._layouts = {}
-        self._seconds_a_run = singly._seconds_a_run
+        self._go_on_singly(singly._seconds_a_run)
         return Diagnostic(
             kind=DiagnosticKind.MANY_DIFFERS,
             message=f"{seen} The test was made with single calls.",

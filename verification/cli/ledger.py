@@ -256,18 +256,21 @@ def add(
 
     found = Ledger(path)
     told: list[dict[str, Any]] = []
-    for manifest in manifests:
-        try:
-            one = found.add(manifest, dataset=dataset, record_anyway=record_anyway)
-        except (LedgerRefusalError, BudgetExceededError) as error:
-            told.append({"manifest": str(manifest), "refused": str(error)})
-            continue
-        told.append({"manifest": str(manifest), "refused": None, **_release_table(one)})
-    if asked_format() == "json":
-        click.echo(as_json({"releases": told}))
-    else:
-        for entry in told:
-            click.echo(printable(_added(entry)), err=entry["refused"] is not None)
+    try:
+        for manifest in manifests:
+            try:
+                one = found.add(manifest, dataset=dataset, record_anyway=record_anyway)
+            except (LedgerRefusalError, BudgetExceededError) as error:
+                told.append({"manifest": str(manifest), "refused": str(error)})
+                continue
+            told.append({"manifest": str(manifest), "refused": None, **_release_table(one)})
+    finally:
+        # What was charged is said also where a later file cannot be read.
+        if told and asked_format() == "json":
+            click.echo(as_json({"releases": told}))
+        elif asked_format() == "text":
+            for entry in told:
+                click.echo(printable(_added(entry)), err=entry["refused"] is not None)
     if any(entry["refused"] is not None for entry in told):
         sys.exit(OUT_OF_REACH)
 

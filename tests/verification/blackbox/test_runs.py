@@ -9,7 +9,7 @@ import pytest
 from rdpkit.verification.blackbox import runs
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.release_parts import MechanismError
-from rdpkit.verification.blackbox.runs import MechanismRunner, generator
+from rdpkit.verification.blackbox.runs import ManyRaisedError, MechanismRunner, generator
 from rdpkit.verification.blackbox.scores.named_score import NamedScore
 from rdpkit.verification.blackbox.targets import target
 from rdpkit.verification.estimators.base import DiagnosticKind
@@ -345,6 +345,35 @@ def test_rows_do_not_depend_on_the_number_of_processes(mechanism, monkeypatch):
     alone, shared = (draw(mechanism, jobs=jobs) for jobs in (1, 2))
     for one, two in zip(alone, shared, strict=True):
         assert np.array_equal(one, two)
+
+
+class Limited:
+    """A count that raises an error where it is too large, which ends all releases of a call."""
+
+    def __init__(self, most):
+        self.most = most
+
+    def __call__(self, dataset, rng):
+        found = len(dataset) + rng.laplace()
+        if found > self.most:
+            raise ValueError("too large")
+        return found
+
+    def many(self, dataset, rng, count):
+        return np.array([self(dataset, rng) for _ in range(count)])
+
+
+def test_an_error_of_many_is_not_taken_for_an_output_of_each():
+    often = MechanismRunner(target(Limited(2.0)), seed=5, jobs=1)
+    differs = often.compare_many(PAIR)
+    assert not often.at_once
+    assert "raised ValueError: too large" in differs.message
+    often.draw(PAIR, key=(9,), start=0, count=40)
+    assert all(0 < raised < 40 for raised in often.raised)
+    rarely = MechanismRunner(target(Limited(8.0)), seed=5, jobs=1)
+    assert rarely.compare_many(PAIR) is None
+    with pytest.raises(ManyRaisedError, match=r"too large .*: remove many\(\)"):
+        rarely.draw(PAIR, key=(9,), start=0, count=10_000)
 
 
 class Compared:

@@ -73,6 +73,14 @@ def test_refusals_have_status_1_and_the_others_are_charged(path, tmp_path):
 
 
 @pytest.mark.thorough
+def test_what_was_charged_before_a_file_that_is_none_is_said(path, tmp_path):
+    quiet, none = saved(tmp_path, "quiet"), tmp_path / "none.json"
+    done = run("ledger", "add", path, quiet, none, "--dataset", "people")
+    assert done.exit_code == 2
+    assert str(none) in done.stderr
+    assert done.stdout.startswith("charged: ")
+
+
 def test_a_data_set_that_is_not_private_any_more(path, tmp_path):
     seeded = saved(tmp_path, "seeded", seed=1)
     anyway = ["--dataset", "people", "--record-anyway"]
