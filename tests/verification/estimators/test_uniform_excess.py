@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import beta, norm
 
 from rdpkit.verification.estimators.privacy_claims import DpClaim
 from rdpkit.verification.estimators.uniform_excess import largest_excess
@@ -45,6 +45,36 @@ def test_of_few_scores_the_bound_is_known(size):
     found = largest_excess(claim, scores, scores, confidence=0.9)
     least = (0.1 / 8.0 / size) ** (1.0 / size)
     assert found == pytest.approx(1.0 - least - 0.1, rel=1e-9)
+
+
+def at_each_threshold(scores, thresholds, failure, *, upper):
+    """Bounds on P(score > t): for each t the best of those of the order statistics beside it."""
+    n, found = len(scores), []
+    ranks = set(np.round(np.geomspace(1.0, n, n)))
+    for t in thresholds:
+        best = 1.0 if upper else 0.0
+        for place, score in enumerate(sorted(scores)):
+            rank, each = n - place, failure / len(ranks)
+            if rank in ranks and upper and score <= t:
+                best = min(best, beta.isf(each, rank, n - rank + 1))
+            if rank in ranks and not upper and score > t:
+                best = max(best, beta.ppf(each, rank, n - rank + 1))
+        found.append(best)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_between_scores_the_bound_is_that_of_the_scores_beside(seed):
+    rng = np.random.default_rng(seed)
+    p, q = rng.integers(0, 6, 12), rng.integers(0, 5, 9)
+    thresholds, wanted = np.arange(-6.5, 7.0, 0.5), -math.inf
+    for sign in (1, -1):
+        for first, second in ((sign * p, sign * q), (sign * q, sign * p)):
+            above = at_each_threshold(first, thresholds, 0.5 / 8.0, upper=True)
+            below = at_each_threshold(second, thresholds, 0.5 / 8.0, upper=False)
+            wanted = max(wanted, float((above - math.exp(0.5) * below).max()) - 0.05)
+    found = largest_excess(DpClaim(epsilon=0.5, delta=0.05), p, q, confidence=0.5)
+    assert found == pytest.approx(wanted, rel=1e-9)
 
 
 def test_nan_raises():
