@@ -85,7 +85,7 @@ def test_the_divergence_is_that_of_the_data_sets_and_below_every_upper_bound(
     pair = attained_pair(event, order, adjacency)
     (p, s), (q, r) = pair.first.moments(), pair.second.moments()
     found = gaussian_renyi_divergence(order, mean_p=p, cov_p=s, mean_q=q, cov_q=r)
-    assert pair.divergence == pytest.approx(found, rel=1e-12 + 3e-18 * n * n + 1e-16 * n)
+    assert pair.divergence == pytest.approx(found, rel=1e-12 + 1e-16 * n)
     for bound in BOUNDS:
         if bound.applies(event, adjacency) and bound.kind == "upper":
             assert pair.divergence <= bound.values(event, np.array([order]), adjacency)[0]
