@@ -15,7 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit.formats.numbers import how_many
-from rdpkit.verification.training.batches import Key, keys_of_batch, keys_of_records, parts_of, size
+from rdpkit.verification.training.batches import (
+    Key,
+    count_of,
+    keys_of_batch,
+    keys_of_records,
+    parts_of,
+    size,
+)
 from rdpkit.verification.training.events import Told, told
 from rdpkit.verification.training.trainer import PrivateTraining
 from rdpkit.verification.training.updates import splits_batches
@@ -116,11 +123,7 @@ def see_draws(
 
 
 def _drawn(training: PrivateTraining, account: Told, until: float, batches: int) -> Draws | None:
-    try:
-        there = len(training.records)
-    except TypeError:
-        there = None
-    sampler = _sampler(training.loader)
+    there, sampler = count_of(training.records), _sampler(training.loader)
     if training.indices is not None:
         epochs, whole = _epochs(training.indices, until, batches)
         return _of_positions(epochs, there, "the positions that the training gives", whole=whole)

@@ -192,6 +192,17 @@ def test_batches_without_positions_are_recognised_by_their_content() -> None:
     assert kinds(checked(poisson, indices=None, loader=Loader())) == {Kind.SHUFFLED}
 
 
+def test_columns_whose_batches_are_changed_on_their_way_are_counted() -> None:
+    class Loader:
+        def __iter__(self) -> Iterator[Any]:
+            return ((RNG.rand(len(places), 3), np.zeros(len(places))) for places in poisson())
+
+    columns = (np.zeros((N, 3)), np.zeros(N))
+    result = checked(poisson, indices=None, loader=Loader(), records=columns)
+    assert result.verdict == "not rejected"
+    assert "told 0.1" in dict(result.measured)["sampling rate"]
+
+
 @pytest.mark.thorough
 def test_a_sampler_with_a_constant_seed_is_known() -> None:
     class Once:
