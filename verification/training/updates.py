@@ -69,14 +69,15 @@ def optimizer_hooks(
 
 
 @contextlib.contextmanager
-def gradients_handed(
+def _gradients_handed(
     training: PrivateTraining,  # Whose parameters are looked for
-    see: Callable[[dict[str, Any]], None],
+    # Called with the gradients that each torch optimiser is handed, by their names.
+    see: Callable[[dict[str, Any]], None] | None = None,
     after: Callable[[Any, Any, Any], None] | None = None,
-) -> Iterator[None]:
-    """Call a function with the gradients that each torch optimiser is handed, by their names."""
+) -> Iterator[list[dict[str, Vector]]]:  # Copies of them, if no function looks at them
+    kept: list[dict[str, Vector]] = []
     if training.model is None:
-        yield
+        yield kept
         return
     names = {id(one): name for name, one in training.model.named_parameters()}
 
@@ -90,22 +91,13 @@ def gradients_handed(
             for one in group["params"]
             if one.grad is not None and id(one) in names
         }
-        if found:
+        if found and see is not None:
             see(found)
+        elif found:
+            kept.append({name: _vector(gradient) for name, gradient in found.items()})
 
     with optimizer_hooks(before, after):
-        yield
-
-
-@contextlib.contextmanager
-def gradients_kept(
-    training: PrivateTraining, after: Callable[[Any, Any, Any], None] | None = None
-) -> Iterator[list[dict[str, Vector]]]:
-    """Keep the gradients that each step of an optimiser is handed, by their names."""
-    found: list[dict[str, Vector]] = []
-    keep = lambda given: found.append({n: _vector(one) for n, one in given.items()})  # noqa: E731
-    with gradients_handed(training, keep, after):
-        yield found
+        yield kept
 
 
 def _vector(values: Any) -> Vector:
@@ -116,12 +108,10 @@ def _vector(values: Any) -> Vector:
 def observe(
     training: PrivateTraining,  # Whose step is called
     *batches: Batch,  # What it is called with
-    # Which updates of a call do not use the batch, by their places; they are left out.
-    public: frozenset[int] = frozenset(),
-    # Whether the first noisy sum that the step asks ``noisy_sum`` for takes the update's place.
-    sums: bool = False,
+    rhythm: Rhythm | None = None,  # Which updates, or noisy sums, are looked at
 ) -> Update:
     """Call ``step`` with each batch, one after the other, and return the updates that it made."""
+    public, sums = (rhythm.public, rhythm.sums) if rhythm else (frozenset[int](), False)
     before = parameters_of(training)
     released: list[Vector] = []
 
@@ -133,28 +123,27 @@ def observe(
 
     with (
         _validate.ErrorsOf(f"{training.name}: step(batch)"),
-        gradients_kept(training) as found,
+        _gradients_handed(training) as found,
         _noisy_sums(training, collected if sums else None),
     ):
         for batch in batches:
             training.step(batch)
     steps = [one for place, one in enumerate(_rounds(found)) if place not in public]
-    seen = steps
     handed = bool(steps)
-    if not steps:
+    if handed:
+        seen = steps[0]
+    else:
         after = parameters_of(training)
         steps = [{name: before[name] - after[name] for name in before}]
         # A small difference of large numbers has the rounding errors of these.
-        seen = [before]
-    ends = itertools.accumulate(values.size for values in before.values())
-    places = {
-        name: slice(end - before[name].size, end) for name, end in zip(before, ends, strict=True)
-    }
-    vector = np.zeros(sum(values.size for values in before.values()))
+        seen = before
+    ends = [0, *itertools.accumulate(values.size for values in before.values())]
+    places = dict(zip(before, itertools.starmap(slice, itertools.pairwise(ends)), strict=True))
+    vector = np.zeros(ends[-1])
     for name, values in steps[0].items():
         vector[places[name]] = values
     if released and released[0].size == vector.size:
-        vector, seen, handed = released[0], [{"noisy sum": released[0]}], True
+        vector, seen, handed = released[0], {"noisy sum": released[0]}, True
     buffers = [] if training.model is None else training.model.buffers()
     floats = [_vector(buffer) for buffer in buffers if buffer.is_floating_point()]
     return Update(
@@ -162,7 +151,7 @@ def observe(
         places=places,
         count=len(steps),
         buffers=np.concatenate([*floats, np.zeros(0)]),
-        rounding=math.sqrt(sum(_unit(v) ** 2 * float(v @ v) for v in seen[0].values())),
+        rounding=math.sqrt(sum(_unit(v) ** 2 * float(v @ v) for v in seen.values())),
         seen=handed,
     )
 
@@ -222,16 +211,15 @@ def public_updates(training: PrivateTraining, one: Batch, other: Batch) -> froze
 
     for batch in (one, other):
         state.reseed(_SEED)
-        with gradients_kept(training, put_back) as seen:
+        with _gradients_handed(training, after=put_back) as seen:
             training.step(batch)
         state.restore()
         found.append(_rounds(seen))
-    first, second = found
-    if len(first) != len(second):
+    if len({len(rounds) for rounds in found}) > 1:
         return frozenset()
     return frozenset(
         place
-        for place, (mine, its) in enumerate(zip(first, second, strict=True))
+        for place, (mine, its) in enumerate(zip(*found, strict=True))
         if mine.keys() == its.keys() and all(np.array_equal(mine[name], its[name]) for name in mine)
     )
 
@@ -325,12 +313,11 @@ def rhythm_of(
             break
     state.restore()
     gaps = {later - earlier for earlier, later in itertools.pairwise(made)}
-    if not gaps:
-        found = Rhythm(calls=made[0] if made else 1)
-    elif len(gaps) > 1 or made[0] < min(gaps):
-        found = Rhythm(calls=1, before=0, regular=False)
-    else:
-        found = Rhythm(calls=min(gaps), before=made[0] - min(gaps))
+    # One update alone comes after as many calls as it is made from.
+    calls = min(gaps or made, default=1)
+    found = Rhythm(calls=calls, before=made[0] - calls if made else 0)
+    if len(gaps) > 1 or found.before < 0:
+        found = Rhythm(regular=False)
     others = sorted(filter(size, taken), key=size)[-2:]
     if found.calls > 1 or len(rounds) != 1 or rounds == {1} or len(others) < 2:
         return found
@@ -387,7 +374,7 @@ class Counted:
         try:
             with (
                 _validate.ErrorsOf(f"{self.training.name}: {call}"),
-                gradients_handed(self.training, self._see),
+                _gradients_handed(self.training, self._see),
             ):
                 yield
         except _EnoughError:

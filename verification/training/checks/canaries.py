@@ -30,8 +30,7 @@ from rdpkit.verification.training.batches import (
     size,
 )
 from rdpkit.verification.training.checks.checking import Checking
-from rdpkit.verification.training.checks.noise import measure_noise
-from rdpkit.verification.training.checks.trials import Trials
+from rdpkit.verification.training.checks.noise import Trials, measure_noise
 from rdpkit.verification.training.events import ALLOCATED, FULL, SHUFFLE, Told
 from rdpkit.verification.training.opacus import HUGE, Coordinates, canaries_join
 from rdpkit.verification.training.state import TrainingState, seed_everything

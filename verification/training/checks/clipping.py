@@ -12,8 +12,15 @@ import numpy as np
 from rdpkit.formats.numbers import how_many
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.training.batches import joined
-from rdpkit.verification.training.checks.moment import Moment, total
-from rdpkit.verification.training.checks.trials import CLEAR, FACTORS, MOVED, ROUNDED, Effect
+from rdpkit.verification.training.checks.moment import (
+    CLEAR,
+    FACTORS,
+    MOVED,
+    ROUNDED,
+    Effect,
+    Moment,
+    total,
+)
 
 # Two differences are the same up to this part of them. Clipped gradients of one record are, but for
 # the small constants that libraries add to norms; mistakes change them by a half and more.

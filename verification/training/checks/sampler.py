@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 import rdpkit
-from rdpkit import Event
 from rdpkit.formats.numbers import how_many, rounded_down
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.training import events
@@ -112,7 +111,7 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
     return work.result(
         mistakes=mistakes,
         measured=[*_measured(draws, seen), *contents["measured"]],
-        bounds=_bounds(training, seen, kinds, options.confidence, known=known_start),
+        bounds=[_bound(training, seen, kinds, options.confidence, known=known_start)],
         notes=notes,
         inconclusive="" if compared else _NOT_COMPARED,
     )
@@ -208,60 +207,39 @@ def _contents(
     }
 
 
-def _bounds(
+def _bound(
     training: PrivateTraining,  # Its noise and its number of updates are taken from its event
     seen: DrawEvidence,
     kinds: set[MistakeKind],  # Of mistakes that change how batches are drawn
     confidence: float,
     *,
     known: bool,  # Whether every start draws the same batches
-) -> Iterator[TrainingLowerBound]:
-    """A lower bound for the event that the draws show, if the steps are what was told."""
-    account = seen.account
-    said = account.noise_multiplier is not None and account.updates
-    if not said or account.parts > 1 or account.sampling == UNKNOWN:
-        return
-    really, given = _really(training, seen, kinds, confidence, known=known)
-    if really is not None:
-        given = f"{given}, and each update adds noise as told"
-        bound = events.at_least(training, really, confidence=confidence, given=given)
-        yield from filter(None, [bound])
+) -> TrainingLowerBound | None:
+    """A lower bound for the event that the draws show, if the steps are what was told.
 
-
-def _really(
-    training: PrivateTraining,
-    seen: DrawEvidence,
-    kinds: set[MistakeKind],
-    confidence: float,
-    *,
-    known: bool,
-) -> tuple[Event | None, str]:
-    """The event that the draws show, and what it takes for granted; None if it has no name."""
+    None if the event has no name.
+    """
     account, size = seen.account, seen.same[1]
     noise, updates = account.noise_multiplier, account.updates
-    assert noise is not None
-    assert updates is not None
+    if noise is None or not updates or account.parts > 1 or account.sampling == UNKNOWN:
+        return None
     batches = max(1, round(len(seen.draws.sizes) / max(1, len(seen.draws.epochs))))
     epochs = max(1, updates // batches)
     poisson, rate = account.sampling == POISSON, seen.least_rate(confidence)
     if not kinds and not poisson:
-        return training.event, "batches are drawn as told"
-    if kinds and (known or (seen.in_order_of_data and seen.once)):
-        return events.known(noise, times=epochs), "who attacks knows the batches"
-    if MistakeKind.REPEATED_BATCHES in kinds:
+        event, given = training.event, "batches are drawn as told"
+    elif kinds and (known or (seen.in_order_of_data and seen.once)):
+        event, given = events.known(noise, times=epochs), "who attacks knows the batches"
+    elif MistakeKind.REPEATED_BATCHES in kinds:
         # Equal batches with fresh noise are one batch with the mean of the noise.
-        less = noise / math.sqrt(epochs)
-        event = (
-            events.shuffled(less, batch=size, records=size * batches, epochs=1)
-            if seen.once
-            else events.poisson(less, rate=rate, updates=batches)
-        )
-        return event, f"all {epochs} epochs have the same batches"
-    if MistakeKind.SHUFFLED in kinds:
+        less, given = noise / math.sqrt(epochs), f"all {epochs} epochs have the same batches"
+        if seen.once:
+            event = events.shuffled(less, batch=size, records=size * batches, epochs=1)
+        else:
+            event = events.poisson(less, rate=rate, updates=batches)
+    elif MistakeKind.SHUFFLED in kinds:
         event = events.shuffled(noise, batch=size, records=size * batches, epochs=epochs)
-        return event, f"every epoch is a shuffled order in {batches} batches"
-    if poisson and MistakeKind.UNEQUAL_RATES in kinds:
-        rate = max(one.least_rate(confidence) for one in seen.favoured)
+        given = f"every epoch is a shuffled order in {batches} batches"
     elif kinds == {MistakeKind.FIXED_SIZE}:
         event = rdpkit.DPSGD(
             noise_multiplier=noise,
@@ -270,10 +248,14 @@ def _really(
             steps=updates,
             sampling="fixed-size",
         )
-        return event, f"batches are fresh samples of {size} records"
-    elif not poisson or not kinds <= {MistakeKind.SAMPLING_RATE}:
-        return None, ""
-    if rate <= 0.0:
-        return None, ""
-    event = events.poisson(noise, rate=rate, updates=updates)
-    return event, f"batches are Poisson samples at a rate of at least {rounded_down(rate)}"
+        given = f"batches are fresh samples of {size} records"
+    else:
+        uneven = poisson and MistakeKind.UNEQUAL_RATES in kinds
+        if uneven:
+            rate = max(one.least_rate(confidence) for one in seen.favoured)
+        if rate <= 0.0 or not (uneven or (poisson and kinds <= {MistakeKind.SAMPLING_RATE})):
+            return None
+        event = events.poisson(noise, rate=rate, updates=updates)
+        given = f"batches are Poisson samples at a rate of at least {rounded_down(rate)}"
+    given = f"{given}, and each update adds noise as told"
+    return events.at_least(training, event, confidence=confidence, given=given)
