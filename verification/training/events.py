@@ -170,11 +170,7 @@ def with_noise(event: Event, factor: float) -> Event:
     raise _validate.fail("event", "to describe DP-SGD", event)
 
 
-def of_updates(
-    event: Event,  # An event that :func:`told` reads
-    account: Told,  # What it reads
-    updates: int,  # How many updates were made
-) -> Event:
+def of_updates(event: Event, account: Told, updates: int) -> Event:
     """The same event with as many updates as were made; whole epochs where batches are of one."""
     inner = event.expand() if isinstance(event, DPSGD) else event
     while isinstance(inner, Repeated):

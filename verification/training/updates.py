@@ -105,12 +105,11 @@ def _vector(values: Any) -> Vector:
     return np.array(array_of(values), dtype=np.float64).ravel()
 
 
-def observe(
-    training: PrivateTraining,  # Whose step is called
-    *batches: Batch,  # What it is called with
-    rhythm: Rhythm | None = None,  # Which updates, or noisy sums, are looked at
-) -> Update:
-    """Call ``step`` with each batch, one after the other, and return the updates that it made."""
+def observe(training: PrivateTraining, *batches: Batch, rhythm: Rhythm | None = None) -> Update:
+    """Call ``step`` with each batch, one after the other, and return the updates that it made.
+
+    The rhythm says which of a call's updates, or whether noisy sums, are looked at.
+    """
     public, sums = (rhythm.public, rhythm.sums) if rhythm else (frozenset[int](), False)
     before = parameters_of(training)
     released: list[Vector] = []
@@ -287,14 +286,10 @@ class Rhythm:
         return min(set(range(self.rounds)) - self.public)
 
 
-def rhythm_of(
-    training: PrivateTraining,  # Which makes its first steps
-    *,
-    until: float,  # When to stop, by the clock of ``time.perf_counter``
-) -> Rhythm:
+def rhythm_of(training: PrivateTraining, *, until: float) -> Rhythm:
     """Hand batches of the loader to the step, and see which calls make an update.
 
-    The training is put back afterwards.
+    That takes until a time of ``time.perf_counter`` at most, and the training is put back.
     """
     state = TrainingState(training)
     made: list[int] = []

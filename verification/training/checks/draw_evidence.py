@@ -129,13 +129,9 @@ class DrawEvidence:
 
 
 def evidence_of(
-    draws: Draws,  # What was drawn
-    account: Told,  # What the accountant was told
-    *,
-    level: float,  # The error rate of each of them
-    rng: np.random.Generator,  # For tests by simulation
+    draws: Draws, account: Told, *, level: float, rng: np.random.Generator
 ) -> DrawEvidence:
-    """Make all tests.
+    """Make all tests, each at this level.
 
     Records may be drawn at different rates, and at other rates in each batch, as long as none is
     above the told one; so the tests for independent draws are valid for that.

@@ -205,14 +205,12 @@ class NoiseMeasured:
 
 
 def measure_noise(
-    trials: Trials,  # Makes the updates
-    batch: Batch,  # The same for all
-    *,
-    pairs: int,  # How many differences to make, at most
-    seed: int,  # Of the first update; the others follow
-    until: float,  # By ``time.perf_counter()``, when to stop
+    trials: Trials, batch: Batch, *, pairs: int, seed: int, until: float
 ) -> NoiseMeasured:
-    """Estimate the noise from differences of updates with different seeds."""
+    """Estimate the noise from differences of updates with different seeds.
+
+    So many pairs of them are made, or as many as there is time for, with this seed and the next.
+    """
     squares: dict[str, float] = {}
     kept: list[Vector] = []
     lengths: list[float] = []

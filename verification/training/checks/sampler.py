@@ -161,12 +161,7 @@ def _measured(draws: Draws, seen: DrawEvidence) -> Iterator[tuple[str, str]]:
         yield "sampling rate", f"{seen.rate:.4g} (estimate); told {rate:.4g}"
 
 
-def _contents(
-    work: Checking,  # Which is told what could not be read
-    training: PrivateTraining,  # Its ``records``, ``held_out`` and ``loader`` are read
-    *,
-    until: float,  # When to stop, by the clock of ``time.perf_counter``
-) -> dict[str, list[Any]]:
+def _contents(work: Checking, training: PrivateTraining, *, until: float) -> dict[str, list[Any]]:
     """Compare held-out records with training records and with the batches, by their bytes.
 
     Returns mistakes, and what was measured.
