@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -49,12 +50,10 @@ def array_of(leaf: Any) -> Any:
 
 def size(batch: Batch) -> int:
     """The number of records of a batch."""
-    lengths = {len(leaf) for leaf in leaves(batch) if hasattr(leaf, "__len__")}
+    lengths = sorted({len(leaf) for leaf in leaves(batch) if hasattr(leaf, "__len__")})
     if len(lengths) > 1:
-        raise _validate.fail(
-            "batch", "to hold arrays whose first axis counts records", sorted(lengths)
-        )
-    return lengths.pop() if lengths else 0
+        raise _validate.fail("batch", "to hold arrays whose first axis counts records", lengths)
+    return lengths[0] if lengths else 0
 
 
 def rows(batch: Batch, which: Sequence[int]) -> Batch:
@@ -76,24 +75,19 @@ def joined(batches: Sequence[Batch]) -> Batch:
 
 def _put_together(*columns: Any) -> Any:
     """Columns of batches as one."""
-    first = columns[0]
+    first, torch = columns[0], sys.modules.get("torch")
     if isinstance(first, list | tuple):
         return type(first)(value for column in columns for value in column)
-    if hasattr(first, "detach"):
-        import torch  # noqa: PLC0415 - trainings without torch are verified, too
-
-        # Arrays of other libraries have a function of that name, too.
-        if isinstance(first, torch.Tensor):
-            return torch.cat(columns)
+    if torch is not None and isinstance(first, torch.Tensor):
+        return torch.cat(columns)
     return np.concatenate([np.asarray(column) for column in columns])
 
 
 def scaled(batch: Batch, factor: float) -> Batch | None:
     """A batch whose first array of floating-point features is multiplied, or None without any."""
-    found = [leaf for leaf in leaves(batch) if _is_float(leaf)]
-    if not found:
+    first = next(filter(_is_float, leaves(batch)), None)
+    if first is None:
         return None
-    first = found[0]
     return mapped(lambda leaf: _times(leaf, factor) if leaf is first else leaf, batch)
 
 

@@ -365,9 +365,8 @@ def _generator(thing: Any) -> _Generator | None:  # None if it is none, or canno
     if isinstance(thing, random.Random) and not isinstance(thing, random.SystemRandom):
         return _Generator(thing.getstate, thing.setstate, thing.seed)
     torch = _torch()
-    if torch is not None and isinstance(thing, torch.Generator):
-        return _Generator(thing.get_state, thing.set_state, thing.manual_seed)
-    return None
+    own = torch is not None and isinstance(thing, torch.Generator)
+    return _Generator(thing.get_state, thing.set_state, thing.manual_seed) if own else None
 
 
 def _torch() -> Any:

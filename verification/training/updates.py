@@ -440,10 +440,10 @@ def count_training(training: PrivateTraining, **limits: Any) -> Counted:
 
 def _since(before: History | None, after: History | None) -> History:
     """What was added to a history, whose last entry may have grown."""
-    old, found = before or [], []
-    for place, (noise, rate, steps) in enumerate(after or []):
-        grown = place < len(old) and old[place][:2] == (noise, rate)
-        more = steps - old[place][2] if grown else steps
+    found = []
+    told_before = itertools.chain(before or [], itertools.repeat(None))
+    for old, (noise, rate, steps) in zip(told_before, after or [], strict=False):
+        more = steps - old[2] if old is not None and old[:2] == (noise, rate) else steps
         if more > 0:
             found.append((noise, rate, more))
     return found

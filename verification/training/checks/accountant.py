@@ -245,15 +245,12 @@ def _batch_mistakes(seen: _Seen, level: float) -> Iterator[Mistake]:
         else steps.records > trials * rate * (1.0 + _TOLERANCE)
     )
     if above:
-        yield mistake_of(
+        batches, records = (one / steps.updates for one in (steps.batches, steps.records))
+        kind, told = (
             MistakeKind.STEPS_MISCOUNTED,
-            "accumulated",
-            batches=steps.batches / steps.updates,
-            records=steps.records / steps.updates,
-            all=count,
-            rate=rate,
-            told=rate * count,
+            {"all": count, "rate": rate, "told": rate * count},
         )
+        yield mistake_of(kind, "accumulated", batches=batches, records=records, **told)
 
 
 def _noise_mistakes(training: PrivateTraining, steps: Counted, account: Told) -> Iterator[Mistake]:
@@ -340,16 +337,9 @@ def _printed_mistakes(seen: _Seen, notes: list[str]) -> Iterator[Mistake]:
         return
     least = events.at_least(training, events.poisson(noise, rate=rate, updates=updates))
     if least is not None and printed < least.epsilon * (1.0 - 1e-4):
-        yield mistake_of(
-            MistakeKind.CLAIM_TOO_SMALL,
-            "printed",
-            printed=printed,
-            at=training.at,
-            updates=updates,
-            noise=noise,
-            rate=rate,
-            lower=rounded_down(least.epsilon),
-        )
+        kind, lower = MistakeKind.CLAIM_TOO_SMALL, rounded_down(least.epsilon)
+        told = {"updates": updates, "noise": noise, "rate": rate}
+        yield mistake_of(kind, "printed", printed=printed, at=training.at, lower=lower, **told)
 
 
 def _measured(seen: _Seen) -> Iterator[tuple[str, str]]:

@@ -144,9 +144,9 @@ def tail(seen: float, draws: float, mean: float) -> float:
     """
     if draws <= 0.0 or seen <= draws * mean:
         return 1.0
-    share = min(1.0, seen / draws)
     if mean <= 0.0:
         return 0.0
+    share = min(1.0, seen / draws)
     distance = share * math.log(share / mean)
     if share < 1.0:
         distance += (1.0 - share) * math.log((1.0 - share) / (1.0 - mean))
@@ -162,6 +162,11 @@ def _at_rate(seen: int, trials: int, most: float, together: int = 1) -> float:
     return float(stats.binom.sf(seen - 1, trials, most**together)) if most < 1.0 else 0.0
 
 
+def least_rate(seen: int, trials: int, failure: float) -> float:
+    """A lower confidence limit of the rate of independent trials (Clopper and Pearson)."""
+    return float(stats.beta.ppf(failure, seen, trials - seen + 1)) if seen else 0.0
+
+
 def windows(epochs: Epochs, rate: float) -> list[Epochs]:
     """Epochs as they are or as long as the rate says they should be, in one or two ways.
 
@@ -170,15 +175,14 @@ def windows(epochs: Epochs, rate: float) -> list[Epochs]:
     if not 0.0 < rate < 1.0:
         return [epochs]
     lengths = {max(1, math.floor(1.0 / rate + 1e-9)), max(1, math.ceil(1.0 / rate - 1e-9))}
-    ways: list[Epochs] = []
-    for length in sorted(lengths):
-        cut: list[Sequence[Positions]] = []
-        for epoch in epochs:
-            whole = len(epoch) <= 1.5 * length
-            starts = [0] if whole else range(0, len(epoch) // length * length, length)
-            cut += [epoch[begin : None if whole else begin + length] for begin in starts]
-        ways.append(cut)
-    return ways
+
+    def cut(epoch: Sequence[Positions], length: int) -> list[Sequence[Positions]]:
+        if len(epoch) <= 1.5 * length:
+            return [epoch]
+        starts = range(0, len(epoch) // length * length, length)
+        return [epoch[begin : begin + length] for begin in starts]
+
+    return [[part for epoch in epochs for part in cut(epoch, n)] for n in sorted(lengths)]
 
 
 class Distinct(NamedTuple):
@@ -358,10 +362,8 @@ class Favoured(NamedTuple):
 
     def least_rate(self, confidence: float) -> float:
         """A lower confidence limit of the rate, for all sets together."""
-        if self.inclusions == 0:
-            return 0.0
-        others = self.records * self.batches - self.inclusions + 1
-        return float(stats.beta.ppf((1.0 - confidence) / len(_SHARES), self.inclusions, others))
+        failure = (1.0 - confidence) / len(_SHARES)
+        return least_rate(self.inclusions, self.records * self.batches, failure)
 
 
 def favoured(draws: Draws, *, by_batch: bool) -> Iterator[Favoured]:

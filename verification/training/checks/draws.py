@@ -96,21 +96,18 @@ def see_draws(
     *,
     until: float,  # When to stop, by the clock of ``time.perf_counter``
     batches: int = _ENOUGH,  # How many are enough
-    account: Told | None = None,  # What the accountant was told of the records
-    calls: int = 1,  # How many batches of the loader one update is made from
-    level: float = 1e-4,  # How often a record that is drawn may be taken for one that never is
+    calls: int,  # How many batches of the loader one update is made from
+    level: float,  # How often a record that is drawn may be taken for one that never is
 ) -> Draws | None:  # None if the loader yields nothing
     """Draw batches as the training does, and see which records are in them."""
-    account = told(training.event) if account is None else account
+    account = told(training.event)
     found = _drawn(training, account, until, calls * batches)
     if found is None or calls == 1:
         return found and _units_of(found, account, level)
     # One update is made from several batches.
-    epochs = [list(epoch) for epoch in found.epochs]
-    whole = found.whole and all(len(epoch) % calls == 0 for epoch in epochs)
-    if not whole:
-        # Updates go on from one epoch into the next, so there is one long epoch.
-        epochs = [found.batches]
+    whole = found.whole and all(len(epoch) % calls == 0 for epoch in found.epochs)
+    # Otherwise updates go on from one epoch into the next, so there is one long epoch.
+    epochs = found.epochs if whole else [found.batches]
     made = tuple(
         tuple(
             np.concatenate(epoch[begin : begin + calls])
@@ -212,9 +209,7 @@ def _sampler(loader: Any) -> Iterable[Any] | None:
     if not isinstance(loader, DataLoader) or type(loader).__iter__ is not DataLoader.__iter__:
         return None
     # Opacus cuts a batch into parts that fit the memory; the optimiser puts them together again.
-    if splits_batches(loader):
-        sampler = sampler.sampler
-    found: Iterable[Any] = sampler
+    found: Iterable[Any] = sampler.sampler if splits_batches(loader) else sampler
     return found
 
 
@@ -247,8 +242,8 @@ def _of_positions(
     found = [[np.asarray(batch, dtype=np.int64).reshape(-1) for batch in one] for one in epochs]
     # Negative positions fill a batch up to its shape.
     made = tuple(tuple(batch[batch >= 0] for batch in epoch) for epoch in found)
-    largest = max((int(batch.max()) for epoch in made for batch in epoch if len(batch)), default=-1)
-    records = max(there or 0, largest + 1, 1)
+    largest = max((int(batch.max()) for epoch in made for batch in epoch if len(batch)), default=0)
+    records = max(there or 0, largest + 1)
     return Draws(epochs=made, records=records, known=True, source=source, whole=whole)
 
 
@@ -306,18 +301,6 @@ def _without_padding(content: list[list[list[Key]]]) -> list[list[list[Key]]]:
     return content if elsewhere else found
 
 
-def _come_again(epochs: list[tuple[Positions, ...]]) -> bool:
-    """Whether all epochs are the same, batch for batch, and hold enough different records."""
-    first, *others = epochs
-    different = len({place for batch in first for place in batch.tolist()})
-    return (
-        len(others) > 0
-        and different >= _FEWEST_DIFFERENT
-        and all(len(one) == len(first) for one in others)
-        and all(np.array_equal(*pair) for one in others for pair in zip(one, first, strict=True))
-    )
-
-
 def _numbered(
     content: list[list[list[Key]]],
     keys: list[Key] | None,
@@ -349,7 +332,11 @@ def _numbered(
     else:
         # More contents than records, which come again: there are more records than were told.
         more = there is not None and there < len(numbers) and recurring
-        fresh = len(numbers) != there and not more and not _come_again(made)
+        # So there are if all epochs are the same, batch for batch, with enough different contents.
+        first_epoch = set(itertools.chain.from_iterable(content[0]))
+        again = len(content) > 1 and all(epoch == content[0] for epoch in content)
+        come_again = again and len(first_epoch) >= _FEWEST_DIFFERENT
+        fresh = len(numbers) != there and not more and not come_again
         why = "not told: give the loader a `dataset`, or the training `records`"
     if fresh:
         notes.append(

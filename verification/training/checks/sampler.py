@@ -81,7 +81,7 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
     seed_everything(work.seed)
     level = work.rates.equally(*TESTS, NEVER_DRAWN, ANOTHER_START)
     until = work.until(_SHARE_OF_TIME)
-    draws = see_draws(training, until=until, account=account, calls=rhythm.calls, level=level)
+    draws = see_draws(training, until=until, calls=rhythm.calls, level=level)
     state.restore()
     contents = _contents(work, training, until=work.until(0.5 * _SHARE_OF_TIME))
     state.restore()
@@ -224,7 +224,7 @@ def _bound(
     if not kinds and not poisson:
         event, given = training.event, "batches are drawn as told"
     elif kinds and (known or (seen.in_order_of_data and seen.once)):
-        event, given = events.known(noise, times=epochs), "who attacks knows the batches"
+        event, given = events.with_noise_of(noise, count=epochs), "who attacks knows the batches"
     elif MistakeKind.REPEATED_BATCHES in kinds:
         # Equal batches with fresh noise are one batch with the mean of the noise.
         less, given = noise / math.sqrt(epochs), f"all {epochs} epochs have the same batches"
