@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -40,6 +41,9 @@ _BATCHES_OF_A_START = 60
 _MOST = 0.5
 # For a note, and no mistake: where eight draws of a record are expected, e^-8 of them have none.
 _NEVER, _EXPECTED = 0.02, 8.0
+# Held-out records with the content of training records: so many more of these may be alike, and no
+# data that are split at random go beyond that with a probability that matters.
+_MORE_ALIKE, _NO_CHANCE = 20, 1e-9
 ANOTHER_START, NEVER_DRAWN = "batches of another start", "records that are never drawn"
 _SHOWN = 5
 _NO_BATCHES = "the loader yielded no batches that could be looked at"
@@ -190,12 +194,23 @@ def _contents(work: Checking, training: PrivateTraining, *, until: float) -> dic
         drawn |= set(keys_of_batch(batch, parts=parts))
         if time.perf_counter() > until:
             break
-    both = among & (set(trained or ()) | drawn)
+    seen = drawn.union(trained or ())
+    both, count = among & seen, how_many(len(kept), "held-out record")
+    # Whoever is like others is so by chance where that is as frequent among training records.
+    alike = sum(times for times in Counter(trained).values() if times > 1)
+    share = min(1.0, (alike + _MORE_ALIKE) / max(1, len(trained or ())))
+    by_chance = draw_tests.tail(sum(key in seen for key in kept), len(kept), share) > _NO_CHANCE
+    if both and alike and by_chance:
+        notes.append(
+            f"{len(both)} of {count} have the content of training records, as these have of each "
+            "other: nothing shows that they are the same records"
+        )
+        return {"mistakes": [], "measured": []}
     where = "in the batches of the loader"
     if places:
         shown = ", ".join(map(str, places[:_SHOWN])) + (", ..." if len(places) > _SHOWN else "")
         where = f"among the {len(trained or ())} training records, at position {shown}"
-    count, kind = how_many(len(kept), "held-out record"), MistakeKind.HELD_OUT_IN_TRAINING
+    kind = MistakeKind.HELD_OUT_IN_TRAINING
     return {
         "mistakes": [mistake_of(kind, both=len(both), kept=count, where=where)] if both else [],
         "measured": [("held-out records", f"{len(both)} of {len(kept)} are trained on")],

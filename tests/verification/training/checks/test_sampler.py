@@ -182,6 +182,17 @@ def test_held_out_records_are_found_by_their_content() -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("leak", [0, 60])
+def test_records_of_few_values_are_alike_by_chance(leak: int) -> None:
+    made = np.random.default_rng(0).integers(0, 2, (N + 60, 10)).astype(float)
+    # Copies of training records are more than chance makes, where one in five has a namesake.
+    kept = np.concatenate([made[:leak], made[N + leak :]])
+    result = checked(poisson, records=made[:N], held_out=kept)
+    assert kinds(result) == ({Kind.HELD_OUT_IN_TRAINING} if leak else set())
+    assert any("nothing shows that they are" in note for note in result.notes) is not bool(leak)
+
+
+@pytest.mark.thorough
 def test_batches_without_positions_are_recognised_by_their_content() -> None:
     records = np.arange(N, dtype=float)[:, None]
 
