@@ -309,14 +309,17 @@ def repeats(draws: Draws, *, level: float, most: float = 1.0) -> Repeats:
         for number, epoch in enumerate(draws.epochs[:COMPARED_EPOCHS])
         for place in range(min(len(epoch), each))
     ]
-    chosen = [np.unique(draws.epochs[number][place]) for number, place in places]
+    # Which of several records with one content is drawn is not known.
+    several = sorted(draws.several)
+    chosen = [np.setdiff1d(draws.epochs[number][place], several) for number, place in places]
+    records = draws.records - len(several)
     matrix = _matrix(chosen, draws.records)
     common = np.asarray((matrix @ matrix.T).todense(), dtype=np.float64)
     sizes = np.array([len(batch) for batch in chosen], dtype=np.float64)
     limit = math.log(level) - math.log(max(1, len(places) * (len(places) - 1) / 2))
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(sizes[:, None] > 0, common / np.maximum(sizes[:, None], 1.0), 0.0)
-        mean = np.broadcast_to(sizes[None, :] / draws.records, share.shape)
+        mean = np.broadcast_to(sizes[None, :] / records, share.shape)
         mean = np.maximum(mean, most) if most < 1.0 else mean
         left = np.where(share > 0, share * np.log(share / mean), 0.0)
         right = np.where(share < 1, (1 - share) * np.log((1 - share) / (1 - mean)), 0.0)

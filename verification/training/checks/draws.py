@@ -7,7 +7,7 @@ import dataclasses
 import itertools
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from rdpkit.verification.training.batches import (
     parts_of,
     size,
 )
-from rdpkit.verification.training.events import Told, told
+from rdpkit.verification.training.events import ALLOCATED, SHUFFLE, Told, told
 from rdpkit.verification.training.trainer import PrivateTraining
 from rdpkit.verification.training.updates import splits_batches
 
@@ -130,7 +130,7 @@ def _drawn(training: PrivateTraining, account: Told, until: float, batches: int)
         with contextlib.suppress(TypeError, ValueError):
             if all(np.asarray(batch).dtype.kind in "iu" or len(batch) == 0 for batch in drawn):
                 return _of_positions(epochs, there, BATCH_SAMPLER, whole=whole)
-    return _by_content(training, there, until, batches, account.records)
+    return _by_content(training, there, until, batches, account)
 
 
 def _units_of(draws: Draws, account: Told, level: float) -> Draws:
@@ -248,7 +248,7 @@ def _of_positions(
 
 
 def _by_content(
-    training: PrivateTraining, there: int | None, until: float, batches: int, said: int | None
+    training: PrivateTraining, there: int | None, until: float, batches: int, account: Told
 ) -> Draws | None:
     """Draws of a loader that says nothing of positions: its records are compared by content."""
     begun = time.perf_counter()
@@ -273,9 +273,10 @@ def _by_content(
     found = _numbered(
         [[[looked_at.get(key, key) for key in batch] for batch in epoch] for epoch in rows],
         keys,
-        there or said,
+        there or account.records,
         whole=whole,
         is_counted=there is not None,
+        once=account.sampling in (SHUFFLE, ALLOCATED),
     )
     return found if rows is content else found.changed(_PADDED)
 
@@ -301,6 +302,32 @@ def _without_padding(content: list[list[list[Key]]]) -> list[list[list[Key]]]:
     return content if elsewhere else found
 
 
+def _any_of_those_alike(
+    content: list[list[list[Key]]], numbers: Mapping[Key, list[int]], *, once: bool
+) -> Iterator[tuple[Positions, ...]]:
+    """Contents as positions: where several records have one, as any of these at random.
+
+    So they are drawn as their contents are: each is as likely as the others, and none comes again
+    in a batch, nor in an epoch where records are told to be in it ``once``, before all are drawn.
+    """
+    rng, left = np.random.default_rng(0), dict[Key, list[int]]()
+
+    def position(key: Key) -> int:
+        if not left.get(key):
+            there = numbers[key]
+            left[key] = rng.permutation(there).tolist() if len(there) > 1 else list(there)
+        return left[key].pop()
+
+    for epoch in content:
+        left.clear()
+        found = []
+        for batch in epoch:
+            if not once:
+                left.clear()
+            found.append(np.array([position(key) for key in batch], dtype=np.int64))
+        yield tuple(found)
+
+
 def _numbered(
     content: list[list[list[Key]]],
     keys: list[Key] | None,
@@ -308,22 +335,24 @@ def _numbered(
     *,
     whole: bool,
     is_counted: bool,
+    once: bool,
 ) -> Draws:
     """Contents as positions: those of the training records, and new ones for all others."""
-    times = Counter(keys or ())
-    first = {key: place for place, key in reversed(list(enumerate(keys or ())))}
-    several = frozenset(first[key] for key in times if times[key] > 1)
     following = itertools.count(len(keys or ()))
-    numbers = defaultdict(lambda: next(following), first)
-    made = [
-        tuple(np.array([numbers[key] for key in batch], dtype=np.int64) for batch in epoch)
-        for epoch in content
-    ]
+    numbers: defaultdict[Key, list[int]] = defaultdict(lambda: [next(following)])
+    for place, key in enumerate(keys or ()):
+        numbers.setdefault(key, []).append(place)
+    known = frozenset(numbers)
+    made = list(_any_of_those_alike(content, numbers, once=once))
+    alike, count = (
+        [one for one in numbers.values() if len(one) > 1],
+        sum(map(len, numbers.values())),
+    )
     everything = [key for epoch in content for batch in epoch for key in batch]
     drawn = len(everything)
-    strange = sum(key not in times for key in everything) if keys else 0
+    strange = sum(key not in known for key in everything) if keys else 0
     notes = []
-    recurring = there is not None and len(numbers) <= _RECURRING * drawn
+    recurring = there is not None and count <= _RECURRING * drawn
     # Without the records themselves, contents tell records apart only if there are as many
     # different ones as records: otherwise some may have the same content, or be changed each time.
     if keys:
@@ -331,18 +360,22 @@ def _numbered(
         why = "changed on their way, as augmentation does"
     else:
         # More contents than records, which come again: there are more records than were told.
-        more = there is not None and there < len(numbers) and recurring
+        more = there is not None and there < count and recurring
         # So there are if all epochs are the same, batch for batch, with enough different contents.
-        first_epoch = set(itertools.chain.from_iterable(content[0]))
+        first_epoch = Counter(itertools.chain.from_iterable(content[0]))
         again = len(content) > 1 and all(epoch == content[0] for epoch in content)
         come_again = again and len(first_epoch) >= _FEWEST_DIFFERENT
-        fresh = len(numbers) != there and not more and not come_again
+        fresh = count != there and not more and not come_again
+        if come_again:
+            # What is there several times in them may be several records.
+            alike = [numbers[key] for key, times in first_epoch.items() if times > 1]
         why = "not told: give the loader a `dataset`, or the training `records`"
     if fresh:
         notes.append(
             f"the records of batches could not be recognised (they are {why}), so only the sizes "
             "of batches were looked at; give `indices` to have the draws themselves checked"
         )
+    several = frozenset(itertools.chain.from_iterable(alike))
     if several:
         notes.append(
             f"{len(several)} records have the same content as others; they were left out where "
@@ -350,7 +383,7 @@ def _numbered(
         )
     return Draws(
         epochs=tuple(made),
-        records=max(there or 0, 1 if fresh else len(numbers), 1),
+        records=max(there or 0, 1 if fresh else count, 1),
         known=not fresh,
         source="the content of the batches that the loader yields",
         whole=whole,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rdpkit import DPSGD
+from rdpkit import DPSGD, Gaussian, Repeated
 from rdpkit.verification.blackbox.mistakes import MistakeKind as Kind
 from rdpkit.verification.training.checks import draw_tests
 from rdpkit.verification.training.checks.draw_tests import tail
@@ -212,6 +212,49 @@ def test_columns_whose_batches_are_changed_on_their_way_are_counted() -> None:
     result = checked(poisson, indices=None, loader=Loader(), records=columns)
     assert result.verdict == "not rejected"
     assert "told 0.1" in dict(result.measured)["sampling rate"]
+
+
+def few_values(draw: Draw, values: int, **fields: Any) -> CheckResult:
+    """The check of batches that are known by their content, which many records have."""
+    rows = np.random.default_rng(0).integers(0, values, (N, 5)).astype(float)
+
+    class Loader:
+        def __iter__(self) -> Iterator[Any]:
+            return (rows[places] for places in draw())
+
+    return checked(draw, **{"indices": None, "loader": Loader(), "records": rows, **fields})
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("values", [2, 5])
+@pytest.mark.parametrize(("name", "draw", "sampling"), CORRECT)
+def test_records_with_equal_content_may_all_be_drawn(
+    name: str, draw: Draw, sampling: str, values: int
+) -> None:
+    result = few_values(draw, values, sampling=sampling)
+    assert result.verdict == "not rejected"
+    assert any("have the same content" in note for note in result.notes)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("draw", "expected"),
+    [
+        (shuffled, Kind.SHUFFLED),
+        (fixed, Kind.FIXED_SIZE),
+        (seeded_each_epoch, Kind.REPEATED_BATCHES),
+        (partial(poisson, 2.0 * B / N), Kind.SAMPLING_RATE),
+    ],
+)
+def test_mistakes_are_named_beside_records_with_equal_content(draw: Draw, expected: Kind) -> None:
+    assert kinds(few_values(draw, 5)) == {expected}
+
+
+@pytest.mark.thorough
+def test_a_full_batch_may_have_equal_records() -> None:
+    event = Repeated(event=Gaussian(noise_std=5.0, record_norm=1.0), count=20)
+    result = few_values(lambda: iter([np.arange(N)]), 2, event=event, records=None)
+    assert result.verdict == "not rejected"
 
 
 @pytest.mark.thorough
