@@ -223,7 +223,6 @@ def torch_training(
             "optimizer": inner,
             "losses": losses,
             "with_records": with_records if model is None and loader is None else None,
-            "max_grad_norm": NORM,
             **fields,
         }
     )
@@ -298,7 +297,6 @@ class NumpyTraining:
             records=(self.features, self.labels),
             indices=self.places,
             losses=self.losses,
-            max_grad_norm=self.norm,
             objects=(self,),
             name=type(self).__name__,
         )
