@@ -468,7 +468,10 @@ def together(
 
 
 def again_at_each_start(
-    first: Iterable[Positions], second: Iterable[Positions], records: int
+    first: Iterable[Positions],
+    second: Iterable[Positions],
+    records: int,
+    several: frozenset[int],  # Which are left out
 ) -> tuple[float, int, int]:
     """Whether two trainings draw the same batches.
 
@@ -477,12 +480,12 @@ def again_at_each_start(
     common = total = same = compared = 0
     mean = 0.0
     for one, other in zip(first, second, strict=False):
-        left, right = np.unique(one), np.unique(other)
+        left, right = (np.setdiff1d(batch, sorted(several)) for batch in (one, other))
         compared += 1
         same += bool(len(left)) and bool(np.array_equal(left, right))
         common += len(np.intersect1d(left, right, assume_unique=True))
         total += len(left)
-        mean += len(left) * len(right) / records
+        mean += len(left) * len(right) / max(1, records - len(several))
     return (tail(common, total, mean / total) if total else 1.0), same, compared
 
 

@@ -269,7 +269,7 @@ def _by_content(
     content, whole = _epochs(read, until, batches)
     if not content:
         return None
-    rows = _without_padding(content)
+    rows = _without_padding(content, keys or [])
     found = _numbered(
         [[[looked_at.get(key, key) for key in batch] for batch in epoch] for epoch in rows],
         keys,
@@ -281,16 +281,17 @@ def _by_content(
     return found if rows is content else found.changed(_PADDED)
 
 
-def _without_padding(content: list[list[list[Key]]]) -> list[list[list[Key]]]:
+def _without_padding(content: list[list[list[Key]]], keys: list[Key]) -> list[list[list[Key]]]:
     """The rows of batches without those that fill them up to one shape, if there are such.
 
     These are at the end of most batches, several times the same, and nowhere else: records with a
-    weight of 0, or positions of -1. A record that is repeated as if it were drawn is elsewhere too.
+    weight of 0, or positions of -1. A record that is repeated as if it were drawn is elsewhere too,
+    and what several records hold may be at the end because they are.
     """
     batches = [batch for epoch in content for batch in epoch]
     ends = Counter(batch[-1] for batch in batches if len(batch) > 1 and batch[-1] == batch[-2])
     filling, times = ends.most_common(1)[0] if ends else (b"", 0)
-    if not filling or 2 * times <= len(batches):
+    if not filling or 2 * times <= len(batches) or keys.count(filling) > 1:
         return content
 
     def drawn(batch: list[Key]) -> list[Key]:

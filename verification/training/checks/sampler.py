@@ -132,7 +132,8 @@ def _same_start(work: Checking, draws: Draws, seen: DrawEvidence, *, calls: int)
     if other is None or not other.known or other.records != draws.records:
         return None
     first, again = (one.first_of_each_epoch if seen.once else one.batches for one in (draws, other))
-    p, same, compared = draw_tests.again_at_each_start(first, again, draws.records)
+    several = draws.several | other.several
+    p, same, compared = draw_tests.again_at_each_start(first, again, draws.records, several)
     if p >= seen.level or same < _MOST * compared:
         return None
     batches = how_many(compared, "batch", "batches")

@@ -226,7 +226,7 @@ def few_values(draw: Draw, values: int, **fields: Any) -> CheckResult:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("values", [2, 5])
+@pytest.mark.parametrize("values", [1, 2, 5])
 @pytest.mark.parametrize(("name", "draw", "sampling"), CORRECT)
 def test_records_with_equal_content_may_all_be_drawn(
     name: str, draw: Draw, sampling: str, values: int
