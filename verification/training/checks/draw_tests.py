@@ -452,14 +452,13 @@ def together(
         some = np.sort(rng.choice(some, _PAIRED, replace=False))
     before = _matrix(first, draws.records)[:, some]
     counts = np.asarray((before.T @ before).todense())
-    np.fill_diagonal(counts, -1)
-    flat = np.argsort(-np.triu(counts, k=1).ravel(), kind="stable")[:_PAIRS]
+    pairs = np.argwhere(np.triu(np.ones(counts.shape, dtype=bool), k=1))
+    most_often = pairs[np.argsort(-counts[tuple(pairs.T)], kind="stable")[:_PAIRS]]
     after = _matrix(second, draws.records)[:, some].tocsc()
     sizes = np.array([len(np.unique(batch)) for batch in second], dtype=np.float64)
     mean = float((sizes * (sizes - 1)).sum() / (draws.records * (draws.records - 1)))
     best = (1.0, (0, 0), 0, mean)
-    for place in flat:
-        one, other = divmod(int(place), len(some))
+    for one, other in most_often.tolist():
         both = int(after[:, one].multiply(after[:, other]).sum())
         p = max(tail(both, len(second), mean / len(second)), _at_rate(both, len(second), most, 2))
         if min(1.0, _PAIRS * p) < best[0]:

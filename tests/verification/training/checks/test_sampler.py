@@ -269,6 +269,12 @@ def test_a_sampler_with_a_constant_seed_is_known() -> None:
     assert kinds(checked(Once)) == {Kind.REPEATED_BATCHES}
 
 
+def test_a_record_is_no_pair_with_itself() -> None:
+    # With one record in a batch no two are together.
+    event = DPSGD(noise_multiplier=1.0, dataset_size=N, batch_size=1, epochs=3, sampling="shuffle")
+    assert checked(lambda: shuffled(1), event=event).verdict == "not rejected"
+
+
 @pytest.mark.statistical
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "draw", "sampling"), CORRECT)
