@@ -143,23 +143,19 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         if beneath is not None:
             notes.append(_BENEATH)
             moment, changed = beneath, None
-    scaled = changed is Changed.SCALED
     scale, divided = None, False
-    if changed is None or scaled:
-        scale, divided = _other_scale(moment, scaled=scaled, until=until)
+    if changed is None or changed is Changed.SCALED:
+        scale, divided = _other_scale(moment, scaled=changed is not None, until=until)
     moment = dataclasses.replace(moment, divided=divided)
     mistakes = [*carried_mistakes(moment), *filter(None, [scale])]
     if changed is None:
-        mistakes += [
-            *dependence_mistakes(moment),
-            *clipping_mistakes(moment),
-            *(laws := list(_law_mistakes(moment, notes))),
-        ]
+        laws = list(_law_mistakes(moment, notes))
+        mistakes += [*dependence_mistakes(moment), *clipping_mistakes(moment), *laws]
         # Entries that are the same noise are no independent evidence of what comes again.
         if MistakeKind.NOISE_SHARED not in {one.kind for one in laws}:
             mistakes += _repetition_mistakes(work, moment, until=until)
-    if not mistakes and changed is None:
-        mistakes += _later_mistakes(work, moment, until=until)
+        if not mistakes:
+            mistakes += _later_mistakes(work, moment, until=until)
     # A gradient that is not clipped, or noise that is missing somewhere, makes noise too small as
     # well; to say so twice would hide the cause.
     others = [one for one in mistakes if one.kind is not MistakeKind.NOISE_TOO_SMALL]
@@ -178,9 +174,8 @@ def _beneath(moment: Moment, *, until: float) -> Moment | None:
     if not uses_sums_alone(trials.training, moment.small, moment.strongest):
         return None
     sums = dataclasses.replace(trials.rhythm, before=0, sums=True)
-    found = look_at(
-        trials.training, sums, seed=moment.effects.seed, until=until, level=moment.level
-    )
+    seed, level = moment.effects.seed, moment.level
+    found = look_at(trials.training, sums, seed=seed, until=until, level=level)
     return None if found.noise.nowhere or changed_after_noise(found) is not None else found
 
 
@@ -282,7 +277,10 @@ def _dropout_off(training: PrivateTraining) -> bool:
 def _without_noise(work: Checking, moment: Moment) -> list[Mistake]:
     """What is wrong with updates that are the same for all seeds; nothing if that is not known."""
     trials, width = moment.effects.trials, moment.effects.width or 1
-    batches = [_of_width(trials, place, width) for place in range(4)]
+    each = range(width)
+    batches = [
+        trials.batch(*((one + more) % trials.available for more in each)) for one in range(4)
+    ]
     vectors = [trials.update(batch, 0).vector for batch in batches]
     length = float(np.median([np.linalg.norm(vector) for vector in vectors]))
     moved = max(float(np.linalg.norm(vector - vectors[0])) for vector in vectors[1:])
@@ -300,14 +298,10 @@ def _without_noise(work: Checking, moment: Moment) -> list[Mistake]:
         training = work.maker.started_anew()
         _dropout_off(training)
         again = Trials(training, records=max(4, width), rhythm=trials.rhythm)
-        other = again.update(_of_width(again, 0, width), 0).vector
+        other = again.update(again.batch(*(more % again.available for more in each)), 0).vector
         if float(np.linalg.norm(other - vectors[0])) <= 0.5 * length:
             mistakes.append(mistake_of(MistakeKind.NOISE_FIXED_SEED, "update"))
     return mistakes
-
-
-def _of_width(trials: Trials, place: int, width: int) -> Batch:
-    return trials.batch(*((place + more) % trials.available for more in range(width)))
 
 
 def _other_scale(moment: Moment, *, scaled: bool, until: float) -> tuple[Mistake | None, bool]:
