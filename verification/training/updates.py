@@ -43,11 +43,6 @@ class Update:
     seen: bool = True
     """Whether it is what an optimiser was handed; otherwise it is the change of the parameters."""
 
-    @property
-    def moved(self) -> bool:
-        """Whether anything was updated."""
-        return self.seen or bool(np.any(self.vector))
-
 
 @contextlib.contextmanager
 def optimizer_hooks(
@@ -301,7 +296,7 @@ def rhythm_of(training: PrivateTraining, *, until: float) -> Rhythm:
     batches = itertools.islice(itertools.cycle(taken), _MOST_CALLS)
     for calls, batch in enumerate(batches, start=1):
         update = observe(training, batch)
-        if update.moved:
+        if update.seen or np.any(update.vector):
             made.append(calls)
             rounds.add(update.count)
         if len(made) == _ENOUGH or (calls >= _ENOUGH and time.perf_counter() > until):

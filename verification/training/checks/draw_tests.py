@@ -40,7 +40,6 @@ def _simulations(level: float) -> int:
 
 
 def _p(extreme: NDArray[np.bool_]) -> float:
-    """The p-value of what is as extreme in these simulations."""
     return (1 + int(extreme.sum())) / (extreme.size + 1)
 
 

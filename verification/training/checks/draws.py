@@ -273,10 +273,9 @@ def _by_content(
     found = _numbered(
         [[[looked_at.get(key, key) for key in batch] for batch in epoch] for epoch in rows],
         keys,
-        there or account.records,
+        there,
+        account,
         whole=whole,
-        is_counted=there is not None,
-        once=account.sampling in (SHUFFLE, ALLOCATED),
     )
     return found if rows is content else found.changed(_PADDED)
 
@@ -333,10 +332,9 @@ def _numbered(
     content: list[list[list[Key]]],
     keys: list[Key] | None,
     there: int | None,
+    account: Told,
     *,
     whole: bool,
-    is_counted: bool,
-    once: bool,
 ) -> Draws:
     """Contents as positions: those of the training records, and new ones for all others."""
     following = itertools.count(len(keys or ()))
@@ -344,6 +342,7 @@ def _numbered(
     for place, key in enumerate(keys or ()):
         numbers.setdefault(key, []).append(place)
     known = frozenset(numbers)
+    once = account.sampling in (SHUFFLE, ALLOCATED)
     made = list(_any_of_those_alike(content, numbers, once=once))
     alike, count = (
         [one for one in numbers.values() if len(one) > 1],
@@ -353,7 +352,8 @@ def _numbered(
     drawn = len(everything)
     strange = sum(key not in known for key in everything) if keys else 0
     notes = []
-    recurring = there is not None and count <= _RECURRING * drawn
+    said = there or account.records
+    recurring = said is not None and count <= _RECURRING * drawn
     # Without the records themselves, contents tell records apart only if there are as many
     # different ones as records: otherwise some may have the same content, or be changed each time.
     if keys:
@@ -361,12 +361,12 @@ def _numbered(
         why = "changed on their way, as augmentation does"
     else:
         # More contents than records, which come again: there are more records than were told.
-        more = there is not None and there < count and recurring
+        more = said is not None and said < count and recurring
         # So there are if all epochs are the same, batch for batch, with enough different contents.
         first_epoch = Counter(itertools.chain.from_iterable(content[0]))
         again = len(content) > 1 and all(epoch == content[0] for epoch in content)
         come_again = again and len(first_epoch) >= _FEWEST_DIFFERENT
-        fresh = count != there and not more and not come_again
+        fresh = count != said and not more and not come_again
         if come_again:
             # What is there several times in them may be several records.
             alike = [numbers[key] for key, times in first_epoch.items() if times > 1]
@@ -384,7 +384,7 @@ def _numbered(
         )
     return Draws(
         epochs=tuple(made),
-        records=max(there or 0, 1 if fresh else count, 1),
+        records=max(said or 0, 1 if fresh else count, 1),
         known=not fresh,
         source="the content of the batches that the loader yields",
         whole=whole,
@@ -392,5 +392,5 @@ def _numbered(
         strange=0 if fresh else strange,
         notes=tuple(notes),
         ordered=bool(keys),
-        counted=not fresh or is_counted or recurring,
+        counted=not fresh or there is not None or recurring,
     )
