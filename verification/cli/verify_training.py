@@ -85,9 +85,11 @@ def _checked(target: str, options: TrainingOptions, to_write: ToWrite) -> Traini
         verify_training as verified,
     )
 
+    # What a reader should know before the checks have ended.
+    said = lambda text: click.echo(printable(f"Note: {text}."), err=True)  # noqa: E731
     try:
         with work_shown() as work, work.timed(f"{target}, in seconds", options.seconds) as show:
-            result = verified(target, options=options, progress=show, said=_say)
+            result = verified(target, options=options, progress=show, said=said)
     except (ValueError, ArithmeticError) as error:
         write_files(to_write, [view_of_failure(target, str(error))])
         raise
@@ -97,11 +99,6 @@ def _checked(target: str, options: TrainingOptions, to_write: ToWrite) -> Traini
     lines = [*result.lines(), f"{'replay':20}{replay}"]
     print_answer({**result.as_dict(), "replay": replay}, lines)
     return result
-
-
-def _say(text: str) -> None:
-    """Something that a reader should know before the checks have ended."""
-    click.echo(printable(f"Note: {text}."), err=True)
 
 
 def _list() -> None:

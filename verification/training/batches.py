@@ -8,7 +8,10 @@ holds.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import itertools
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -47,12 +50,10 @@ def array_of(leaf: Any) -> Any:
 
 def size(batch: Batch) -> int:
     """The number of records of a batch."""
-    lengths = {len(leaf) for leaf in leaves(batch) if hasattr(leaf, "__len__")}
+    lengths = sorted({len(leaf) for leaf in leaves(batch) if hasattr(leaf, "__len__")})
     if len(lengths) > 1:
-        raise _validate.fail(
-            "batch", "to hold arrays whose first axis counts records", sorted(lengths)
-        )
-    return lengths.pop() if lengths else 0
+        raise _validate.fail("batch", "to hold arrays whose first axis counts records", lengths)
+    return lengths[0] if lengths else 0
 
 
 def rows(batch: Batch, which: Sequence[int]) -> Batch:
@@ -74,24 +75,19 @@ def joined(batches: Sequence[Batch]) -> Batch:
 
 def _put_together(*columns: Any) -> Any:
     """Columns of batches as one."""
-    first = columns[0]
+    first, torch = columns[0], sys.modules.get("torch")
     if isinstance(first, list | tuple):
         return type(first)(value for column in columns for value in column)
-    if hasattr(first, "detach"):
-        import torch  # noqa: PLC0415 - trainings without torch are verified, too
-
-        # Arrays of other libraries have a function of that name, too.
-        if isinstance(first, torch.Tensor):
-            return torch.cat(columns)
+    if torch is not None and isinstance(first, torch.Tensor):
+        return torch.cat(columns)
     return np.concatenate([np.asarray(column) for column in columns])
 
 
 def scaled(batch: Batch, factor: float) -> Batch | None:
     """A batch whose first array of floating-point features is multiplied, or None without any."""
-    found = [leaf for leaf in leaves(batch) if _is_float(leaf)]
-    if not found:
+    first = next(filter(_is_float, leaves(batch)), None)
+    if first is None:
         return None
-    first = found[0]
     return mapped(lambda leaf: _times(leaf, factor) if leaf is first else leaf, batch)
 
 
@@ -105,16 +101,14 @@ def _times(leaf: Any, factor: float) -> Any:
 def records_of(loader: Iterable[Batch], count: int) -> Batch | None:  # None if it yields no records
     """The first ``count`` records that a loader yields; fewer if two epochs have no more."""
     found: list[Batch] = []
-    have = 0
-    for _ in range(2):
-        for batch in loader:
-            here = size(batch)
-            if here == 0:
-                continue
-            found.append(rows(batch, range(min(here, count - have))))
-            have += min(here, count - have)
-            if have == count:
-                return joined(found)
+    left = count
+    for batch in itertools.chain.from_iterable(itertools.repeat(loader, 2)):
+        here = min(size(batch), left)
+        if here > 0:
+            found.append(rows(batch, range(here)))
+            left -= here
+        if not left:
+            break
     return joined(found) if found else None
 
 
@@ -124,14 +118,10 @@ def mapped(function: Callable[..., Any], *batches: Batch) -> Batch:
     if _parts(first) is None:
         return function(*batches)
     named = isinstance(first, dict)
-    columns = (
-        ([batch[key] for batch in batches] for key in first)
-        if named
-        else zip(*batches, strict=True)
-    )
+    parts = [[batch[key] for key in first] if named else batch for batch in batches]
     made = [
         function(*column) if _is_column(column[0]) else mapped(function, *column)
-        for column in columns
+        for column in zip(*parts, strict=True)
     ]
     if named:
         return dict(zip(first, made, strict=True))
@@ -169,13 +159,8 @@ def _is_float(leaf: Any) -> bool:
 Key = bytes
 
 
-def keys_of_batch(
-    batch: Batch,  # As a loader yields it
-    *,
-    # How many of its arrays are looked at, beginning with the first; by default all.
-    parts: int | None = None,
-) -> list[Key]:
-    """A key for each record of a batch."""
+def keys_of_batch(batch: Batch, *, parts: int | None = None) -> list[Key]:
+    """A key for each record of a batch, from all of its arrays or the first ones."""
     if are_records(batch):
         return [_key([_array(leaf) for leaf in ordered(one)][:parts]) for one in batch]
     found = [_array(leaf) for leaf in ordered(batch)]
@@ -192,18 +177,14 @@ def keys_of_records(
     until: float = np.inf,  # When to give up, by the clock of ``time.perf_counter``
 ) -> list[Key] | None:
     """A key for each of the training records; None if that takes too long or cannot be done."""
-    columns = _columns(records)
+    columns, count = _columns(records), count_of(records)
     if columns is not None:
         return keys_of_batch(columns, parts=parts)
-    try:
-        count = len(records)
-    except TypeError:
+    if count is None:
         return None
     found = []
     for place in range(count):
-        if time.perf_counter() > until:
-            return None
-        one = _read(records, place)
+        one = None if time.perf_counter() > until else _read(records, place)
         if one is None:
             return None
         found.append(_key([_array(leaf) for leaf in ordered(one)][:parts]))
@@ -212,11 +193,17 @@ def keys_of_records(
 
 def parts_of(records: Any) -> int | None:
     """How many arrays a record has; None if none can be read."""
-    columns = _columns(records)
-    if columns is not None:
-        return len(ordered(columns))
-    one = _read(records, 0)
+    one = _columns(records)
+    one = _read(records, 0) if one is None else one
     return None if one is None else len(ordered(one))
+
+
+def count_of(records: Any) -> int | None:
+    """How many records there are, one after the other or in columns; None if they do not say."""
+    columns = _columns(records)
+    with contextlib.suppress(TypeError):
+        return len(records) if columns is None else size(columns)
+    return None
 
 
 def _read(records: Any, place: int) -> Any:
@@ -243,12 +230,9 @@ def _columns(records: Any) -> Batch | None:
     if hasattr(records, "shape"):
         return records
     if isinstance(records, tuple | dict):
-        try:
-            alike = size(records) > 0
-        except ValueError:
-            return None
-        if alike and all(hasattr(leaf, "shape") for leaf in leaves(records)):
-            return records
+        with contextlib.suppress(ValueError):
+            if size(records) and all(hasattr(leaf, "shape") for leaf in leaves(records)):
+                return records
     return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +40,6 @@ class Told:
     rate: float | None  # The probability with which a record is in a batch
     updates: int | None  # Number of noisy updates
     largest_batch: int | None = None  # Where batches are cut
-    epochs: int | None = None  # Passes, where batches are made in epochs
     records: int | None = None  # How many records there are, where the event says so
     parts: int = 1
     """How many parts the event has, where it is a composition: steps with other noise, or further
@@ -73,18 +71,17 @@ def told(event: Event) -> Told:
         return _of(inner, FIXED, inner.sample_size / there, count, records=there)
     if isinstance(inner, ShuffledGaussian):
         rate, there = inner.batch_size / inner.dataset_size, inner.dataset_size
-        return _of(inner, SHUFFLE, rate, count * inner.batches, epochs=count, records=there)
+        return _of(inner, SHUFFLE, rate, count * inner.batches, records=there)
     if isinstance(inner, RandomAllocationGaussian) and inner.batches_per_record == 1:
         batches = inner.batches
-        return _of(inner, ALLOCATED, 1.0 / batches, count * batches, epochs=count)
+        return _of(inner, ALLOCATED, 1.0 / batches, count * batches)
     return _of_parts(inner.events, count) if isinstance(inner, Composed) else _NOTHING
 
 
 def _of(inner: Any, sampling: str, rate: float, count: int, **more: int) -> Told:
     # How far a record that comes or goes moves the sum, which is what the step check measures.
     norm = getattr(inner, "record_norm", None)
-    norm = inner.record_diameter / 2.0 if norm is None else norm
-    noise = inner.noise_std / norm
+    noise = inner.noise_std / (inner.record_diameter / 2.0 if norm is None else norm)
     return Told(sampling=sampling, noise_multiplier=noise, rate=rate, updates=count, **more)
 
 
@@ -105,12 +102,13 @@ def _of_parts(events: Sequence[Event], count: int) -> Told:
         noise_multiplier=min(noise),
         rate=max(rates),
         updates=count * sum(updates),
-        epochs=None,
         parts=len(parts),
     )
 
 
-def _gaussian(kind: type[Any], noise_multiplier: float, count: int, **fields: Any) -> Event:
+def with_noise_of(
+    noise_multiplier: float, *, count: int, kind: type[Any] = Gaussian, **fields: Any
+) -> Event:
     """So many updates with noise beside records that come or go by 1, and change by 2."""
     inner = kind(noise_std=noise_multiplier, record_norm=1.0, record_diameter=2.0, **fields)
     return Repeated(event=inner, count=max(1, count))
@@ -118,21 +116,14 @@ def _gaussian(kind: type[Any], noise_multiplier: float, count: int, **fields: An
 
 def poisson(noise_multiplier: float, *, rate: float, updates: int) -> Event:
     """Poisson samples with another rate or another number of updates."""
-    probability = min(1.0, rate)
-    return _gaussian(
-        PoissonSampledGaussian, noise_multiplier, updates, sampling_probability=probability
-    )
+    kind, q = PoissonSampledGaussian, min(1.0, rate)
+    return with_noise_of(noise_multiplier, count=updates, kind=kind, sampling_probability=q)
 
 
 def shuffled(noise_multiplier: float, *, batch: int, records: int, epochs: int) -> Event:
     """Shuffled batches."""
-    sizes = {"batch_size": batch, "dataset_size": max(batch, records)}
-    return _gaussian(ShuffledGaussian, noise_multiplier, epochs, **sizes)
-
-
-def known(noise_multiplier: float, *, times: int) -> Event:
-    """A record that is in ``times`` batches which everybody knows."""
-    return _gaussian(Gaussian, noise_multiplier, times)
+    kind, sizes = ShuffledGaussian, {"batch_size": batch, "dataset_size": max(batch, records)}
+    return with_noise_of(noise_multiplier, count=epochs, kind=kind, **sizes)
 
 
 def upper(training: PrivateTraining, event: Event) -> float | None:
@@ -159,27 +150,19 @@ def with_noise(event: Event, factor: float) -> Event:
     """The same event with all noise multiplied."""
     for name in ("noise_std", "noise_multiplier"):
         if hasattr(event, name):
-            changed = {name: getattr(event, name) * factor}
-            return dataclasses.replace(event, **changed)
+            return replace(event, **{name: getattr(event, name) * factor})
     if isinstance(event, Repeated):
-        return dataclasses.replace(event, event=with_noise(event.event, factor))
+        return replace(event, event=with_noise(event.event, factor))
     if isinstance(event, Composed):
-        return dataclasses.replace(
-            event, events=tuple(with_noise(part, factor) for part in event.events)
-        )
+        return replace(event, events=tuple(with_noise(part, factor) for part in event.events))
     raise _validate.fail("event", "to describe DP-SGD", event)
 
 
-def of_updates(
-    event: Event,  # An event that :func:`told` reads
-    account: Told,  # What it reads
-    updates: int,  # How many updates were made
-) -> Event:
+def of_updates(event: Event, account: Told, updates: int) -> Event:
     """The same event with as many updates as were made; whole epochs where batches are of one."""
     inner = event.expand() if isinstance(event, DPSGD) else event
     while isinstance(inner, Repeated):
         inner = inner.event
-    count = updates
     if account.sampling in (SHUFFLE, ALLOCATED):
-        count = math.ceil(updates * (account.rate or 1.0) - 1e-9)
-    return Repeated(event=inner, count=max(1, count))
+        updates = math.ceil(updates * (account.rate or 1.0) - 1e-9)
+    return Repeated(event=inner, count=max(1, updates))

@@ -117,14 +117,12 @@ def opacus_training(
         model=model,
         optimizer=optimizer,
         accountant=getattr(engine, "accountant", None),
-        max_grad_norm=_norm(optimizer.max_grad_norm),
         name=given.pop("name", "Opacus training"),
         **given,
     )
 
 
 def _accounted(optimizer: Any, loader: Any, epochs: float | None, steps: int | None) -> Event:
-    """What Opacus's hook tells the accountant: Poisson samples at one over the loader's length."""
     if (epochs is None) == (steps is None):
         raise ValueError(
             f"Expected epochs or steps, exactly one of the two, got epochs={epochs!r} and "
@@ -133,17 +131,8 @@ def _accounted(optimizer: Any, loader: Any, epochs: float | None, steps: int | N
     updates = steps if steps is not None else round((epochs or 0) * len(loader))
     rate = getattr(loader, "sample_rate", None) or 1.0 / len(loader)
     noise = float(optimizer.noise_multiplier)
+    # As Opacus's hook tells the accountant.
     return events.poisson(noise, rate=float(rate), updates=int(updates))
-
-
-def _norm(value: Any) -> float | None:
-    """The clipping norm; that of all layers together if each has its own."""
-    if isinstance(value, list | tuple):
-        return float(sum(float(part) ** 2 for part in value) ** 0.5)
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return None
 
 
 HUGE = 1e6

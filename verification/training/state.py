@@ -95,7 +95,7 @@ class TrainingState:
             self._generators.append(generator)
             self._put_back.append(lambda: generator.put(copy.deepcopy(state)))
         elif torch is not None and isinstance(thing, torch.nn.Module):
-            self._put_back.append(_module_kept(torch, thing))
+            self._put_back.append(_module_kept(thing))
         elif torch is not None and isinstance(thing, torch.optim.Optimizer):
             self._put_back.append(_optimizer_kept(thing))
             self._keep_attributes(thing, depth)
@@ -240,18 +240,14 @@ def _functions(training: PrivateTraining) -> Iterator[Any]:
 
 
 def _is_plain(value: Any) -> bool:
-    if isinstance(value, _PLAIN):
-        return True
-    if type(value).__module__.startswith("jax"):
+    if isinstance(value, _PLAIN) or type(value).__module__.startswith("jax"):
         return True
     torch = _torch()
     if torch is not None and isinstance(value, torch.Tensor):
         return bool(value.is_leaf)
-    if isinstance(value, list | tuple | set | frozenset):
-        return all(_is_plain(part) for part in value)
-    if isinstance(value, dict):
-        return all(_is_plain(part) for part in (*value.keys(), *value.values()))
-    return False
+    parts = (*value.keys(), *value.values()) if isinstance(value, dict) else value
+    plain = isinstance(parts, list | tuple | set | frozenset)
+    return plain and all(_is_plain(part) for part in parts)
 
 
 def _kept(value: Any) -> Callable[[], Any]:
@@ -260,53 +256,36 @@ def _kept(value: Any) -> Callable[[], Any]:
     Arrays and containers are put back in place, because others may hold them as well.
     """
     torch = _torch()
-    if isinstance(value, np.ndarray) and value.dtype != object and value.size <= _LARGEST:
-        array = value.copy()
-
-        def again() -> Any:
-            if not value.flags.writeable:
-                return array.copy()
-            value[...] = array
-            return value
-
-    elif isinstance(value, dict):
-        entries = {key: _kept(part) for key, part in value.items()}
-
-        def again() -> Any:
-            put_back = {key: part() for key, part in entries.items()}
-            value.clear()
-            value.update(put_back)
-            return value
-
-    elif isinstance(value, list | tuple):
-        parts = [_kept(part) for part in value]
-
-        def again() -> Any:
-            put_back = [part() for part in parts]
-            if isinstance(value, list):
-                value[:] = put_back
-            return value
-
-    elif torch is not None and isinstance(value, torch.Tensor) and value.numel() <= _LARGEST:
-        tensor = value.detach().clone()
-
-        def again() -> Any:
-            value.detach()[...] = tensor
-            return value
-
-    elif isinstance(value, set):
+    if isinstance(value, set):
         members = set(value)
+        return lambda: set(members)
+    if isinstance(value, dict | list | tuple):
+        entries = dict(value if isinstance(value, dict) else enumerate(value))
+        parts = {key: _kept(part) for key, part in entries.items()}
 
         def again() -> Any:
-            return set(members)
-
-    else:
-
-        def again() -> Any:
-            # Numbers and words do not change; neither does data that is too large to be a state.
+            put_back = {key: part() for key, part in parts.items()}
+            if isinstance(value, dict):
+                value.clear()
+                value.update(put_back)
+            elif isinstance(value, list):
+                value[:] = put_back.values()
             return value
 
-    return again
+        return again
+    array = isinstance(value, np.ndarray) and value.dtype != object and value.size <= _LARGEST
+    if array or (torch is not None and torch.is_tensor(value) and value.numel() <= _LARGEST):
+        kept = value.copy() if array else value.detach().clone()
+
+        def filled() -> Any:
+            if array and not value.flags.writeable:
+                return kept.copy()
+            (value if array else value.detach())[...] = kept
+            return value
+
+        return filled
+    # Numbers and words do not change; neither does data that is too large to be a state.
+    return lambda: value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,13 +302,11 @@ class Held:
 
     def put(self, value: Any) -> bool:
         """Put a value here; whether it can be."""
-        if self.setter is None:
-            return False
-        try:
-            self.setter(value)
-        except (TypeError, ValueError, RuntimeError):
-            return False
-        return True
+        if self.setter is not None:
+            with contextlib.suppress(TypeError, ValueError, RuntimeError):
+                self.setter(value)
+                return True
+        return False
 
 
 def _entries(value: Any, put: Callable[[Any], Any] | None) -> Iterator[tuple[str, Any, Any]]:
@@ -354,16 +331,14 @@ def _entries(value: Any, put: Callable[[Any], Any] | None) -> Iterator[tuple[str
         yield "", value, put
 
 
-def _module_kept(torch: Any, thing: Any) -> Callable[[], None]:
-    tensors = [*thing.parameters(), *thing.buffers()]
-    kept = [tensor.detach().clone() for tensor in tensors]
+def _module_kept(thing: Any) -> Callable[[], None]:
+    kept = [(one, one.detach().clone()) for one in (*thing.parameters(), *thing.buffers())]
     training = thing.training
 
     def put_back() -> None:
-        with torch.no_grad():
-            for tensor, value in zip(tensors, kept, strict=True):
-                tensor.copy_(value)
-                tensor.grad = None
+        for tensor, value in kept:
+            tensor.detach().copy_(value)
+            tensor.grad = None
         thing.train(training)
 
     return put_back
@@ -390,9 +365,8 @@ def _generator(thing: Any) -> _Generator | None:  # None if it is none, or canno
     if isinstance(thing, random.Random) and not isinstance(thing, random.SystemRandom):
         return _Generator(thing.getstate, thing.setstate, thing.seed)
     torch = _torch()
-    if torch is not None and isinstance(thing, torch.Generator):
-        return _Generator(thing.get_state, thing.set_state, thing.manual_seed)
-    return None
+    own = torch is not None and isinstance(thing, torch.Generator)
+    return _Generator(thing.get_state, thing.set_state, thing.manual_seed) if own else None
 
 
 def _torch() -> Any:

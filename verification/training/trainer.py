@@ -273,7 +273,6 @@ def functional_training(
 
 
 def _named(path: str, tree: Any) -> Iterator[tuple[str, Any]]:
-    """The arrays of a tree, each with its path."""
     if isinstance(tree, dict):
         for key, value in tree.items():
             yield from _named(f"{path}.{key}" if path else str(key), value)

@@ -43,11 +43,6 @@ class Update:
     seen: bool = True
     """Whether it is what an optimiser was handed; otherwise it is the change of the parameters."""
 
-    @property
-    def moved(self) -> bool:
-        """Whether anything was updated."""
-        return self.seen or bool(np.any(self.vector))
-
 
 @contextlib.contextmanager
 def optimizer_hooks(
@@ -69,14 +64,15 @@ def optimizer_hooks(
 
 
 @contextlib.contextmanager
-def gradients_handed(
+def _gradients_handed(
     training: PrivateTraining,  # Whose parameters are looked for
-    see: Callable[[dict[str, Any]], None],
+    # Called with the gradients that each torch optimiser is handed, by their names.
+    see: Callable[[dict[str, Any]], None] | None = None,
     after: Callable[[Any, Any, Any], None] | None = None,
-) -> Iterator[None]:
-    """Call a function with the gradients that each torch optimiser is handed, by their names."""
+) -> Iterator[list[dict[str, Vector]]]:  # Copies of them, if no function looks at them
+    kept: list[dict[str, Vector]] = []
     if training.model is None:
-        yield
+        yield kept
         return
     names = {id(one): name for name, one in training.model.named_parameters()}
 
@@ -90,22 +86,13 @@ def gradients_handed(
             for one in group["params"]
             if one.grad is not None and id(one) in names
         }
-        if found:
+        if found and see is not None:
             see(found)
+        elif found:
+            kept.append({name: _vector(gradient) for name, gradient in found.items()})
 
     with optimizer_hooks(before, after):
-        yield
-
-
-@contextlib.contextmanager
-def gradients_kept(
-    training: PrivateTraining, after: Callable[[Any, Any, Any], None] | None = None
-) -> Iterator[list[dict[str, Vector]]]:
-    """Keep the gradients that each step of an optimiser is handed, by their names."""
-    found: list[dict[str, Vector]] = []
-    keep = lambda given: found.append({n: _vector(one) for n, one in given.items()})  # noqa: E731
-    with gradients_handed(training, keep, after):
-        yield found
+        yield kept
 
 
 def _vector(values: Any) -> Vector:
@@ -113,15 +100,12 @@ def _vector(values: Any) -> Vector:
     return np.array(array_of(values), dtype=np.float64).ravel()
 
 
-def observe(
-    training: PrivateTraining,  # Whose step is called
-    *batches: Batch,  # What it is called with
-    # Which updates of a call do not use the batch, by their places; they are left out.
-    public: frozenset[int] = frozenset(),
-    # Whether the first noisy sum that the step asks ``noisy_sum`` for takes the update's place.
-    sums: bool = False,
-) -> Update:
-    """Call ``step`` with each batch, one after the other, and return the updates that it made."""
+def observe(training: PrivateTraining, *batches: Batch, rhythm: Rhythm | None = None) -> Update:
+    """Call ``step`` with each batch, one after the other, and return the updates that it made.
+
+    The rhythm says which of a call's updates, or whether noisy sums, are looked at.
+    """
+    public, sums = (rhythm.public, rhythm.sums) if rhythm else (frozenset[int](), False)
     before = parameters_of(training)
     released: list[Vector] = []
 
@@ -133,28 +117,27 @@ def observe(
 
     with (
         _validate.ErrorsOf(f"{training.name}: step(batch)"),
-        gradients_kept(training) as found,
+        _gradients_handed(training) as found,
         _noisy_sums(training, collected if sums else None),
     ):
         for batch in batches:
             training.step(batch)
     steps = [one for place, one in enumerate(_rounds(found)) if place not in public]
-    seen = steps
     handed = bool(steps)
-    if not steps:
+    if handed:
+        seen = steps[0]
+    else:
         after = parameters_of(training)
         steps = [{name: before[name] - after[name] for name in before}]
         # A small difference of large numbers has the rounding errors of these.
-        seen = [before]
-    ends = itertools.accumulate(values.size for values in before.values())
-    places = {
-        name: slice(end - before[name].size, end) for name, end in zip(before, ends, strict=True)
-    }
-    vector = np.zeros(sum(values.size for values in before.values()))
+        seen = before
+    ends = [0, *itertools.accumulate(values.size for values in before.values())]
+    places = dict(zip(before, itertools.starmap(slice, itertools.pairwise(ends)), strict=True))
+    vector = np.zeros(ends[-1])
     for name, values in steps[0].items():
         vector[places[name]] = values
     if released and released[0].size == vector.size:
-        vector, seen, handed = released[0], [{"noisy sum": released[0]}], True
+        vector, seen, handed = released[0], {"noisy sum": released[0]}, True
     buffers = [] if training.model is None else training.model.buffers()
     floats = [_vector(buffer) for buffer in buffers if buffer.is_floating_point()]
     return Update(
@@ -162,7 +145,7 @@ def observe(
         places=places,
         count=len(steps),
         buffers=np.concatenate([*floats, np.zeros(0)]),
-        rounding=math.sqrt(sum(_unit(v) ** 2 * float(v @ v) for v in seen[0].values())),
+        rounding=math.sqrt(sum(_unit(v) ** 2 * float(v @ v) for v in seen.values())),
         seen=handed,
     )
 
@@ -222,16 +205,15 @@ def public_updates(training: PrivateTraining, one: Batch, other: Batch) -> froze
 
     for batch in (one, other):
         state.reseed(_SEED)
-        with gradients_kept(training, put_back) as seen:
+        with _gradients_handed(training, after=put_back) as seen:
             training.step(batch)
         state.restore()
         found.append(_rounds(seen))
-    first, second = found
-    if len(first) != len(second):
+    if len({len(rounds) for rounds in found}) > 1:
         return frozenset()
     return frozenset(
         place
-        for place, (mine, its) in enumerate(zip(first, second, strict=True))
+        for place, (mine, its) in enumerate(zip(*found, strict=True))
         if mine.keys() == its.keys() and all(np.array_equal(mine[name], its[name]) for name in mine)
     )
 
@@ -299,14 +281,10 @@ class Rhythm:
         return min(set(range(self.rounds)) - self.public)
 
 
-def rhythm_of(
-    training: PrivateTraining,  # Which makes its first steps
-    *,
-    until: float,  # When to stop, by the clock of ``time.perf_counter``
-) -> Rhythm:
+def rhythm_of(training: PrivateTraining, *, until: float) -> Rhythm:
     """Hand batches of the loader to the step, and see which calls make an update.
 
-    The training is put back afterwards.
+    That takes until a time of ``time.perf_counter`` at most, and the training is put back.
     """
     state = TrainingState(training)
     made: list[int] = []
@@ -318,19 +296,18 @@ def rhythm_of(
     batches = itertools.islice(itertools.cycle(taken), _MOST_CALLS)
     for calls, batch in enumerate(batches, start=1):
         update = observe(training, batch)
-        if update.moved:
+        if update.seen or np.any(update.vector):
             made.append(calls)
             rounds.add(update.count)
         if len(made) == _ENOUGH or (calls >= _ENOUGH and time.perf_counter() > until):
             break
     state.restore()
     gaps = {later - earlier for earlier, later in itertools.pairwise(made)}
-    if not gaps:
-        found = Rhythm(calls=made[0] if made else 1)
-    elif len(gaps) > 1 or made[0] < min(gaps):
-        found = Rhythm(calls=1, before=0, regular=False)
-    else:
-        found = Rhythm(calls=min(gaps), before=made[0] - min(gaps))
+    # One update alone comes after as many calls as it is made from.
+    calls = min(gaps or made, default=1)
+    found = Rhythm(calls=calls, before=made[0] - calls if made else 0)
+    if len(gaps) > 1 or found.before < 0:
+        found = Rhythm(regular=False)
     others = sorted(filter(size, taken), key=size)[-2:]
     if found.calls > 1 or len(rounds) != 1 or rounds == {1} or len(others) < 2:
         return found
@@ -387,7 +364,7 @@ class Counted:
         try:
             with (
                 _validate.ErrorsOf(f"{self.training.name}: {call}"),
-                gradients_handed(self.training, self._see),
+                _gradients_handed(self.training, self._see),
             ):
                 yield
         except _EnoughError:
@@ -458,10 +435,10 @@ def count_training(training: PrivateTraining, **limits: Any) -> Counted:
 
 def _since(before: History | None, after: History | None) -> History:
     """What was added to a history, whose last entry may have grown."""
-    old, found = before or [], []
-    for place, (noise, rate, steps) in enumerate(after or []):
-        grown = place < len(old) and old[place][:2] == (noise, rate)
-        more = steps - old[place][2] if grown else steps
+    found = []
+    told_before = itertools.chain(before or [], itertools.repeat(None))
+    for old, (noise, rate, steps) in zip(told_before, after or [], strict=False):
+        more = steps - old[2] if old is not None and old[:2] == (noise, rate) else steps
         if more > 0:
             found.append((noise, rate, more))
     return found

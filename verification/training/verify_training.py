@@ -102,7 +102,6 @@ def verify_training(
 
 
 def _timed(maker: TrainingMaker) -> tuple[PrivateTraining, float]:
-    """A training, and how long it took to make it, in seconds."""
     began = time.perf_counter()
     return maker.fresh(), time.perf_counter() - began
 

@@ -29,7 +29,7 @@ from rdpkit.verification.training.zoo.parts import (
     records,
     torch_training,
 )
-from rdpkit.verification.training.zoo.steps import BagOfWords, sentences
+from rdpkit.verification.training.zoo.trainings import BagOfWords, sentences
 
 CORRECT = {}
 

@@ -71,7 +71,6 @@ class RankTest:
         # Which of the others are left out does not depend on their scores.
         kept = max(1, min(len(np.asarray(others)), _ROOM // self.simulated))
         rest = np.sort(check_scores("others", np.asarray(others)[-kept:]))
-        self.inside, self.others = chosen.size, rest.size
         rng = np.random.default_rng(seed)
         self._found = rng.random((self.simulated, chosen.size))
         self._rest = _sorted_uniforms(rng, self.simulated, rest.size)
@@ -113,7 +112,6 @@ class RankTest:
 
 
 def _sorted_uniforms(rng: np.random.Generator, simulated: int, count: int) -> NDArray[np.float32]:
-    """Sorted uniform numbers, a row for each simulation."""
     found = np.empty((simulated, count), dtype=np.float32)
     for row in found:
         steps = np.cumsum(rng.standard_exponential(count + 1))

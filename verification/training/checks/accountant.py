@@ -11,7 +11,6 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from scipy import stats
 
@@ -27,6 +26,7 @@ from rdpkit.verification.blackbox.mistakes import (
     mistake_of,
 )
 from rdpkit.verification.training import events
+from rdpkit.verification.training.batches import count_of
 from rdpkit.verification.training.checks.checking import Checking
 from rdpkit.verification.training.checks.moment import look_at
 from rdpkit.verification.training.events import FULL, POISSON, TRUNCATED, Told, told
@@ -76,15 +76,7 @@ class _Seen:
     @property
     def records(self) -> int | None:
         """How many records there are, or users, if the event speaks of these."""
-        there: Any = self.training.records
-        if isinstance(there, tuple | dict):
-            parts = list(there.values()) if isinstance(there, dict) else list(there)
-            if parts and all(hasattr(part, "shape") for part in parts):
-                there = parts[0]
-        try:
-            counts = [self.account.records, len(there)]
-        except TypeError:
-            counts = [self.account.records]
+        counts = (self.account.records, count_of(self.training.records))
         return min((count for count in counts if count is not None), default=None)
 
     def with_updates(self, updates: int) -> Event | None:
@@ -144,7 +136,7 @@ def check_accountant(maker: TrainingMaker, options: TrainingOptions) -> CheckRes
     return work.result(
         mistakes=first_of_each_kind(mistakes),
         measured=_measured(seen),
-        bounds=filter(None, [_bound(seen)]),
+        bounds=[_bound(seen)],
         inconclusive=_NOT_COUNTED if ended and not seen.too_many else "",
     )
 
@@ -229,29 +221,22 @@ def _count_mistakes(seen: _Seen) -> Iterator[Mistake]:
         else:
             yield mistake_of(miscounted, "history", where=where, made=made, told=counted.told)
     if steps.updates > steps.batches and seen.account.sampling != FULL:
-        each = steps.updates / steps.batches
+        batches, updates = how_many(steps.batches, "batch", "batches"), steps.updates
+        each = updates / steps.batches
+        both = "" if allowed is None else seen.both(round(each * allowed))
         yield mistake_of(
-            miscounted,
-            "several",
-            batches=how_many(steps.batches, "batch", "batches"),
-            updates=steps.updates,
-            each=each,
-            both="" if allowed is None else seen.both(round(each * allowed)),
+            miscounted, "several", batches=batches, updates=updates, each=each, both=both
         )
 
 
 def _batch_mistakes(seen: _Seen, level: float) -> Iterator[Mistake]:
     """Updates that are made of more records than a batch that was accounted for."""
-    steps, rate, count, sampling = (
-        seen.steps,
-        seen.account.rate,
-        seen.records,
-        seen.account.sampling,
-    )
+    steps, count = seen.steps, seen.records
+    rate, sampling = seen.account.rate, seen.account.sampling
     accumulates = seen.rhythm.regular and seen.rhythm.calls > 1
-    if rate is None or count is None or sampling == FULL:
+    if rate is None or count is None or sampling == FULL or not accumulates:
         return
-    if not accumulates or not 0 < steps.updates < steps.batches:
+    if not 0 < steps.updates < steps.batches:
         return
     trials = count * steps.updates
     above = (
@@ -260,15 +245,12 @@ def _batch_mistakes(seen: _Seen, level: float) -> Iterator[Mistake]:
         else steps.records > trials * rate * (1.0 + _TOLERANCE)
     )
     if above:
-        yield mistake_of(
+        batches, records = (one / steps.updates for one in (steps.batches, steps.records))
+        kind, told = (
             MistakeKind.STEPS_MISCOUNTED,
-            "accumulated",
-            batches=steps.batches / steps.updates,
-            records=steps.records / steps.updates,
-            all=count,
-            rate=rate,
-            told=rate * count,
+            {"all": count, "rate": rate, "told": rate * count},
         )
+        yield mistake_of(kind, "accumulated", batches=batches, records=records, **told)
 
 
 def _noise_mistakes(training: PrivateTraining, steps: Counted, account: Told) -> Iterator[Mistake]:
@@ -322,14 +304,9 @@ def _claim_mistakes(seen: _Seen, notes: list[str]) -> Iterator[Mistake]:
             upper = rounded_up(found.upper.epsilon)
             if found.soundness is Soundness.REFUTED:
                 assert found.lower is not None
-                yield mistake_of(
-                    MistakeKind.CLAIM_TOO_SMALL,
-                    "event",
-                    claimed=claimed,
-                    at=training.at,
-                    lower=rounded_down(found.lower.epsilon),
-                    upper=upper,
-                )
+                kind, lower = MistakeKind.CLAIM_TOO_SMALL, rounded_down(found.lower.epsilon)
+                at = training.at
+                yield mistake_of(kind, "event", claimed=claimed, at=at, lower=lower, upper=upper)
             elif found.soundness is Soundness.UNPROVEN:
                 notes.append(
                     f"the claimed epsilon {claimed:g} at {training.at} is not proven: at most "
@@ -350,8 +327,7 @@ def _printed_mistakes(seen: _Seen, notes: list[str]) -> Iterator[Mistake]:
     try:
         asked = copy.deepcopy(training.accountant)
         asked.history = [(noise, rate, updates)]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             printed = float(asked.get_epsilon(delta=training.delta))
     except Exception as error:
         notes.append(
@@ -361,16 +337,9 @@ def _printed_mistakes(seen: _Seen, notes: list[str]) -> Iterator[Mistake]:
         return
     least = events.at_least(training, events.poisson(noise, rate=rate, updates=updates))
     if least is not None and printed < least.epsilon * (1.0 - 1e-4):
-        yield mistake_of(
-            MistakeKind.CLAIM_TOO_SMALL,
-            "printed",
-            printed=printed,
-            at=training.at,
-            updates=updates,
-            noise=noise,
-            rate=rate,
-            lower=rounded_down(least.epsilon),
-        )
+        kind, lower = MistakeKind.CLAIM_TOO_SMALL, rounded_down(least.epsilon)
+        told = {"updates": updates, "noise": noise, "rate": rate}
+        yield mistake_of(kind, "printed", printed=printed, at=training.at, lower=lower, **told)
 
 
 def _measured(seen: _Seen) -> Iterator[tuple[str, str]]:

@@ -30,8 +30,7 @@ from rdpkit.verification.training.batches import (
     size,
 )
 from rdpkit.verification.training.checks.checking import Checking
-from rdpkit.verification.training.checks.noise import measure_noise
-from rdpkit.verification.training.checks.trials import Trials
+from rdpkit.verification.training.checks.noise import Trials, measure_noise
 from rdpkit.verification.training.events import ALLOCATED, FULL, SHUFFLE, Told
 from rdpkit.verification.training.opacus import HUGE, Coordinates, canaries_join
 from rdpkit.verification.training.state import TrainingState, seed_everything
@@ -66,13 +65,11 @@ class CanaryRun:
         return self.scores[~self.coins]
 
 
-def ended_early(made: int, wanted: int) -> list[str]:
-    """A remark if there was no time for all updates."""
+def _ended_early(made: int, wanted: int) -> list[str]:
     return [f"the time was enough for {made} of {wanted} updates"] if made < wanted else []
 
 
-def fewer(canaries: int, asked: int, cause: str = "") -> list[str]:
-    """A remark if there was no room for all canaries."""
+def _fewer(canaries: int, asked: int, cause: str = "") -> list[str]:
     return [f"{canaries} canaries in place of {asked}{cause}"] if canaries < asked else []
 
 
@@ -199,7 +196,7 @@ def _gradient_run(
         others=scores[canaries:],
         updates=min(made, wanted),
         kind="white box",
-        notes=(*more.pop("notes"), *ended_early(made, wanted)),
+        notes=(*more.pop("notes"), *_ended_early(made, wanted)),
         **more,
     )
 
@@ -261,7 +258,7 @@ def white_box_run(
         until=until,
         rng=rng,
         multiplier=noise / float(effects.max()),
-        notes=fewer(canaries, work.options.canaries, cause),
+        notes=_fewer(canaries, work.options.canaries, cause),
     )
 
 
@@ -348,7 +345,7 @@ def noisy_sum_run(
         until=until,
         rng=rng,
         multiplier=noise / effect,
-        notes=[_NOTE, *fewer(canaries, work.options.canaries, _HALF)],
+        notes=[_NOTE, *_fewer(canaries, work.options.canaries, _HALF)],
     )
 
 
@@ -384,7 +381,9 @@ def black_box_run(
     coins = rng.random(size(extra)) < 0.5
     wanted, made = work.options.steps or account.updates or 1, 0
     try:
-        chosen = _records(training, extra, np.flatnonzero(coins).tolist())
+        there = training.records
+        like = there[0] if there is not None and len(there) else None
+        chosen = [_single(rows(extra, [place]), like) for place in np.flatnonzero(coins).tolist()]
         with_them = as_training(training.with_records(chosen))
         losses = with_them.losses or training.losses
         before = _numbers(losses(extra))
@@ -406,19 +405,12 @@ def black_box_run(
         scores=before - after,
         updates=made,
         kind=kind,
-        notes=(*fewer(coins.size, work.options.canaries), *ended_early(made, wanted)),
+        notes=(*_fewer(coins.size, work.options.canaries), *_ended_early(made, wanted)),
     )
 
 
-def _records(training: PrivateTraining, batch: Batch, which: list[int]) -> list[Any]:
-    """Some records of a batch, each as the training's own records are."""
-    like = None
-    if training.records is not None and len(training.records):
-        like = training.records[0]
-    return [_single(rows(batch, [place]), like) for place in which]
-
-
 def _single(batch: Batch, like: Any) -> Any:
+    """The record of a batch of one, as one of the training's own records is."""
     if isinstance(batch, dict):
         parts = like if isinstance(like, dict) else {}
         return {key: _single(value, parts.get(key)) for key, value in batch.items()}
@@ -445,19 +437,20 @@ def _canaries(
             return wrong, "black box, records with wrong labels"
     if training.held_out is None:
         return None
-    there = min(count, len(training.held_out))
+    kept = training.held_out
+    there = min(count, len(kept))
     if there < _FEWEST:
         return None
-    return _held_out(training.held_out, there), "black box, held-out records"
-
-
-def _held_out(records: Any, count: int) -> Batch:
-    if hasattr(records, "__getitem__") and not hasattr(records, "shape"):
-        singles = [records[place] for place in range(count)]
-        if isinstance(singles[0], tuple):
-            return tuple(_stacked(list(parts)) for parts in zip(*singles, strict=True))
-        return _stacked(singles)
-    return joined([records[:count]])
+    if hasattr(kept, "shape") or not hasattr(kept, "__getitem__"):
+        chosen = joined([kept[:there]])
+    else:
+        singles = [kept[place] for place in range(there)]
+        chosen = (
+            tuple(_stacked(list(parts)) for parts in zip(*singles, strict=True))
+            if isinstance(singles[0], tuple)
+            else _stacked(singles)
+        )
+    return chosen, "black box, held-out records"
 
 
 def _stacked(values: list[Any]) -> Any:
@@ -472,10 +465,9 @@ def _stacked(values: list[Any]) -> Any:
 
 def _mislabelled(records: Batch, rng: np.random.Generator) -> Batch | None:
     """The records with other labels, where the last part of a batch is one integer for each."""
-    parts = leaves(records)
-    labels = parts[-1]
-    kind = str(getattr(labels, "dtype", "")).removeprefix("torch.")
-    if len(parts) < 2 or getattr(labels, "ndim", 0) != 1 or "int" not in kind:
+    *features, labels = leaves(records)
+    kind = str(getattr(labels, "dtype", ""))
+    if not features or getattr(labels, "ndim", 0) != 1 or "int" not in kind:
         return None
     values = np.asarray(labels)
     classes = int(values.max()) + 1

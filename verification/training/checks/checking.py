@@ -13,7 +13,7 @@ from rdpkit.verification.training.trainer import PrivateTraining, TrainingMaker
 
 
 class Checking:
-    """What the parts of one check share."""
+    """A check while it is made: its maker of trainings, its seed, its error rates, its notes."""
 
     def __init__(self, name: str, maker: TrainingMaker, options: TrainingOptions) -> None:
         self.name, self.maker, self.options = name, maker, options
@@ -32,13 +32,9 @@ class Checking:
         return time.perf_counter() + share * self.options.seconds
 
     def result(self, **found: Any) -> CheckResult:
-        """What was found; its lists may be iterables."""
-        given = {
-            "notes": self.notes,
-            "spent": self.rates.spent,
-            **found,
-            "seconds": time.perf_counter() - self.began,
-        }
-        lists = ("mistakes", "measured", "bounds", "notes")
-        given |= {name: tuple(given[name]) for name in lists if name in given}
-        return CheckResult(name=self.name, false_alarm_rate=self.rates.rate, **given)
+        """What was found; its lists may be iterables, and None in them is nothing."""
+        given = {"notes": self.notes, "spent": self.rates.spent, **found}
+        for name in {"mistakes", "measured", "bounds", "notes"} & given.keys():
+            given[name] = tuple(one for one in given[name] if one is not None)
+        seconds, rate = time.perf_counter() - self.began, self.rates.rate
+        return CheckResult(name=self.name, false_alarm_rate=rate, seconds=seconds, **given)

@@ -12,8 +12,15 @@ import numpy as np
 from rdpkit.formats.numbers import how_many
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.training.batches import joined
-from rdpkit.verification.training.checks.moment import Moment, total
-from rdpkit.verification.training.checks.trials import CLEAR, FACTORS, MOVED, ROUNDED, Effect
+from rdpkit.verification.training.checks.moment import (
+    CLEAR,
+    FACTORS,
+    MOVED,
+    ROUNDED,
+    Effect,
+    Moment,
+    total,
+)
 
 # Two differences are the same up to this part of them. Clipped gradients of one record are, but for
 # the small constants that libraries add to norms; mistakes change them by a half and more.
@@ -62,11 +69,8 @@ def _least_additive(moment: Moment) -> tuple[Effect, Effect] | None:
     event = moment.effects.trials.training.event
     if moment.told and int(getattr(event, "microbatch_size", 1)) > 1:
         return None
-    worst, found = _ADDITIVE, None
-    for apart, other, effect in _between_batches(moment):
-        if apart > worst:
-            worst, found = apart, (other, effect)
-    return found
+    worst = max(_between_batches(moment), key=lambda one: one[0], default=None)
+    return worst[1:] if worst is not None and worst[0] > _ADDITIVE else None
 
 
 def _between_batches(moment: Moment) -> Iterator[tuple[float, Effect, Effect]]:
@@ -137,9 +141,9 @@ def _mixes(moment: Moment) -> bool:
     probe, worst = moment.effects, 0.0
     width = probe.width or 2
     half, rest = width // 2, width - width // 2
-    for place, factor in itertools.product(range(1, min(5, len(probe.records))), FACTORS):
-        one = probe.record(probe.records[place - 1], 1.0)
-        other = probe.record(probe.records[place], factor)
+    neighbours = itertools.pairwise(probe.records[:5])
+    for (place, next_place), factor in itertools.product(neighbours, FACTORS):
+        one, other = probe.record(place, 1.0), probe.record(next_place, factor)
         if one is None or other is None:
             continue
         both, first, second = (

@@ -95,10 +95,10 @@ class DrawEvidence:
 
     def least_rate(self, confidence: float) -> float:
         """A lower confidence limit of the rate, if inclusions are independent."""
-        if self.inclusions == 0 or not (self.draws.counted and self.draws.units):
+        if not (self.draws.counted and self.draws.units):
             return 0.0
-        others = self.draws.records * len(self.draws.batches) - self.inclusions + 1
-        return float(stats.beta.ppf(1.0 - confidence, self.inclusions, others))
+        trials = self.draws.records * len(self.draws.batches)
+        return draw_tests.least_rate(self.inclusions, trials, 1.0 - confidence)
 
     @property
     def all_the_same(self) -> bool:
@@ -129,13 +129,9 @@ class DrawEvidence:
 
 
 def evidence_of(
-    draws: Draws,  # What was drawn
-    account: Told,  # What the accountant was told
-    *,
-    level: float,  # The error rate of each of them
-    rng: np.random.Generator,  # For tests by simulation
+    draws: Draws, account: Told, *, level: float, rng: np.random.Generator
 ) -> DrawEvidence:
-    """Make all tests.
+    """Make all tests, each at this level.
 
     Records may be drawn at different rates, and at other rates in each batch, as long as none is
     above the told one; so the tests for independent draws are valid for that.
@@ -221,11 +217,8 @@ def _partial(draws: Draws) -> tuple[int, int] | None:
     """The common size of batches and a smaller one of the last of each epoch, if it is so."""
     if not draws.whole or any(len(epoch) < 2 for epoch in draws.epochs):
         return None
-    others = {len(batch) for epoch in draws.epochs for batch in epoch[:-1]}
-    last = {len(epoch[-1]) for epoch in draws.epochs}
-    if len(others) != 1 or len(last) != 1:
-        return None
-    common, end = others.pop(), last.pop()
+    sizes = {(len(batch), len(epoch[-1])) for epoch in draws.epochs for batch in epoch[:-1]}
+    common, end = sizes.pop() if len(sizes) == 1 else (0, 0)
     return (common, end) if 0 < end < common else None
 
 
@@ -293,7 +286,6 @@ def _twice(seen: DrawEvidence) -> Iterator[Mistake]:
 
 
 def _of_poisson(seen: DrawEvidence) -> Iterator[Mistake]:
-    """Told Poisson samples."""
     sizes, told, kind, apart = seen.draws.sizes, seen.told, MistakeKind.NOT_POISSON, seen.apart
     same, (size, times) = seen.same[0] < seen.level and seen.all_the_same, seen.same[1:]
     if seen.in_order_of_data:
@@ -319,7 +311,6 @@ def _of_poisson(seen: DrawEvidence) -> Iterator[Mistake]:
 
 
 def _of_fixed(seen: DrawEvidence) -> Iterator[Mistake]:
-    """Told samples of fixed size, drawn anew for each batch."""
     if seen.in_order_of_data:
         yield from _last(seen)
         return
@@ -330,7 +321,6 @@ def _of_fixed(seen: DrawEvidence) -> Iterator[Mistake]:
 
 
 def _of_shuffled(seen: DrawEvidence) -> Iterator[Mistake]:
-    """Told parts of a shuffled order."""
     if not seen.in_order_of_data and seen.draws.known and not seen.once and not seen.twice:
         yield mistake_of(MistakeKind.OTHER_SAMPLING, "shuffled", told=seen.told)
         return
@@ -338,7 +328,6 @@ def _of_shuffled(seen: DrawEvidence) -> Iterator[Mistake]:
 
 
 def _of_allocated(seen: DrawEvidence) -> Iterator[Mistake]:
-    """Told random allocation."""
     if seen.in_order_of_data or not seen.draws.known:
         return
     if not seen.once:
@@ -349,7 +338,6 @@ def _of_allocated(seen: DrawEvidence) -> Iterator[Mistake]:
 
 
 def _of_truncated(seen: DrawEvidence) -> Iterator[Mistake]:
-    """Told Poisson samples that are cut."""
     largest, most = int(seen.draws.sizes.max()), seen.account.largest_batch
     if most is not None and largest > most:
         yield mistake_of(MistakeKind.OTHER_SAMPLING, "largest", largest=largest, most=most)

@@ -40,7 +40,6 @@ def _simulations(level: float) -> int:
 
 
 def _p(extreme: NDArray[np.bool_]) -> float:
-    """The p-value of what is as extreme in these simulations."""
     return (1 + int(extreme.sum())) / (extreme.size + 1)
 
 
@@ -144,9 +143,9 @@ def tail(seen: float, draws: float, mean: float) -> float:
     """
     if draws <= 0.0 or seen <= draws * mean:
         return 1.0
-    share = min(1.0, seen / draws)
     if mean <= 0.0:
         return 0.0
+    share = min(1.0, seen / draws)
     distance = share * math.log(share / mean)
     if share < 1.0:
         distance += (1.0 - share) * math.log((1.0 - share) / (1.0 - mean))
@@ -162,6 +161,11 @@ def _at_rate(seen: int, trials: int, most: float, together: int = 1) -> float:
     return float(stats.binom.sf(seen - 1, trials, most**together)) if most < 1.0 else 0.0
 
 
+def least_rate(seen: int, trials: int, failure: float) -> float:
+    """A lower confidence limit of the rate of independent trials (Clopper and Pearson)."""
+    return float(stats.beta.ppf(failure, seen, trials - seen + 1)) if seen else 0.0
+
+
 def windows(epochs: Epochs, rate: float) -> list[Epochs]:
     """Epochs as they are or as long as the rate says they should be, in one or two ways.
 
@@ -170,15 +174,14 @@ def windows(epochs: Epochs, rate: float) -> list[Epochs]:
     if not 0.0 < rate < 1.0:
         return [epochs]
     lengths = {max(1, math.floor(1.0 / rate + 1e-9)), max(1, math.ceil(1.0 / rate - 1e-9))}
-    ways: list[Epochs] = []
-    for length in sorted(lengths):
-        cut: list[Sequence[Positions]] = []
-        for epoch in epochs:
-            whole = len(epoch) <= 1.5 * length
-            starts = [0] if whole else range(0, len(epoch) // length * length, length)
-            cut += [epoch[begin : None if whole else begin + length] for begin in starts]
-        ways.append(cut)
-    return ways
+
+    def cut(epoch: Sequence[Positions], length: int) -> list[Sequence[Positions]]:
+        if len(epoch) <= 1.5 * length:
+            return [epoch]
+        starts = range(0, len(epoch) // length * length, length)
+        return [epoch[begin : begin + length] for begin in starts]
+
+    return [[part for epoch in epochs for part in cut(epoch, n)] for n in sorted(lengths)]
 
 
 class Distinct(NamedTuple):
@@ -305,14 +308,17 @@ def repeats(draws: Draws, *, level: float, most: float = 1.0) -> Repeats:
         for number, epoch in enumerate(draws.epochs[:COMPARED_EPOCHS])
         for place in range(min(len(epoch), each))
     ]
-    chosen = [np.unique(draws.epochs[number][place]) for number, place in places]
+    # Which of several records with one content is drawn is not known.
+    several = sorted(draws.several)
+    chosen = [np.setdiff1d(draws.epochs[number][place], several) for number, place in places]
+    records = draws.records - len(several)
     matrix = _matrix(chosen, draws.records)
     common = np.asarray((matrix @ matrix.T).todense(), dtype=np.float64)
     sizes = np.array([len(batch) for batch in chosen], dtype=np.float64)
     limit = math.log(level) - math.log(max(1, len(places) * (len(places) - 1) / 2))
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(sizes[:, None] > 0, common / np.maximum(sizes[:, None], 1.0), 0.0)
-        mean = np.broadcast_to(sizes[None, :] / draws.records, share.shape)
+        mean = np.broadcast_to(sizes[None, :] / records, share.shape)
         mean = np.maximum(mean, most) if most < 1.0 else mean
         left = np.where(share > 0, share * np.log(share / mean), 0.0)
         right = np.where(share < 1, (1 - share) * np.log((1 - share) / (1 - mean)), 0.0)
@@ -358,10 +364,8 @@ class Favoured(NamedTuple):
 
     def least_rate(self, confidence: float) -> float:
         """A lower confidence limit of the rate, for all sets together."""
-        if self.inclusions == 0:
-            return 0.0
-        others = self.records * self.batches - self.inclusions + 1
-        return float(stats.beta.ppf((1.0 - confidence) / len(_SHARES), self.inclusions, others))
+        failure = (1.0 - confidence) / len(_SHARES)
+        return least_rate(self.inclusions, self.records * self.batches, failure)
 
 
 def favoured(draws: Draws, *, by_batch: bool) -> Iterator[Favoured]:
@@ -447,14 +451,13 @@ def together(
         some = np.sort(rng.choice(some, _PAIRED, replace=False))
     before = _matrix(first, draws.records)[:, some]
     counts = np.asarray((before.T @ before).todense())
-    np.fill_diagonal(counts, -1)
-    flat = np.argsort(-np.triu(counts, k=1).ravel(), kind="stable")[:_PAIRS]
+    pairs = np.argwhere(np.triu(np.ones(counts.shape, dtype=bool), k=1))
+    most_often = pairs[np.argsort(-counts[tuple(pairs.T)], kind="stable")[:_PAIRS]]
     after = _matrix(second, draws.records)[:, some].tocsc()
     sizes = np.array([len(np.unique(batch)) for batch in second], dtype=np.float64)
     mean = float((sizes * (sizes - 1)).sum() / (draws.records * (draws.records - 1)))
     best = (1.0, (0, 0), 0, mean)
-    for place in flat:
-        one, other = divmod(int(place), len(some))
+    for one, other in most_often.tolist():
         both = int(after[:, one].multiply(after[:, other]).sum())
         p = max(tail(both, len(second), mean / len(second)), _at_rate(both, len(second), most, 2))
         if min(1.0, _PAIRS * p) < best[0]:
@@ -463,7 +466,10 @@ def together(
 
 
 def again_at_each_start(
-    first: Iterable[Positions], second: Iterable[Positions], records: int
+    first: Iterable[Positions],
+    second: Iterable[Positions],
+    records: int,
+    several: frozenset[int],  # Which are left out
 ) -> tuple[float, int, int]:
     """Whether two trainings draw the same batches.
 
@@ -472,12 +478,12 @@ def again_at_each_start(
     common = total = same = compared = 0
     mean = 0.0
     for one, other in zip(first, second, strict=False):
-        left, right = np.unique(one), np.unique(other)
+        left, right = (np.setdiff1d(batch, sorted(several)) for batch in (one, other))
         compared += 1
         same += bool(len(left)) and bool(np.array_equal(left, right))
         common += len(np.intersect1d(left, right, assume_unique=True))
         total += len(left)
-        mean += len(left) * len(right) / records
+        mean += len(left) * len(right) / max(1, records - len(several))
     return (tail(common, total, mean / total) if total else 1.0), same, compared
 
 

@@ -7,7 +7,7 @@ import dataclasses
 import itertools
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rdpkit.formats.numbers import how_many
-from rdpkit.verification.training.batches import Key, keys_of_batch, keys_of_records, parts_of, size
-from rdpkit.verification.training.events import Told, told
+from rdpkit.verification.training.batches import (
+    Key,
+    count_of,
+    keys_of_batch,
+    keys_of_records,
+    parts_of,
+    size,
+)
+from rdpkit.verification.training.events import ALLOCATED, SHUFFLE, Told, told
 from rdpkit.verification.training.trainer import PrivateTraining
 from rdpkit.verification.training.updates import splits_batches
 
@@ -89,21 +96,18 @@ def see_draws(
     *,
     until: float,  # When to stop, by the clock of ``time.perf_counter``
     batches: int = _ENOUGH,  # How many are enough
-    account: Told | None = None,  # What the accountant was told of the records
-    calls: int = 1,  # How many batches of the loader one update is made from
-    level: float = 1e-4,  # How often a record that is drawn may be taken for one that never is
+    calls: int,  # How many batches of the loader one update is made from
+    level: float,  # How often a record that is drawn may be taken for one that never is
 ) -> Draws | None:  # None if the loader yields nothing
     """Draw batches as the training does, and see which records are in them."""
-    account = told(training.event) if account is None else account
+    account = told(training.event)
     found = _drawn(training, account, until, calls * batches)
     if found is None or calls == 1:
         return found and _units_of(found, account, level)
     # One update is made from several batches.
-    epochs = [list(epoch) for epoch in found.epochs]
-    whole = found.whole and all(len(epoch) % calls == 0 for epoch in epochs)
-    if not whole:
-        # Updates go on from one epoch into the next, so there is one long epoch.
-        epochs = [found.batches]
+    whole = found.whole and all(len(epoch) % calls == 0 for epoch in found.epochs)
+    # Otherwise updates go on from one epoch into the next, so there is one long epoch.
+    epochs = found.epochs if whole else [found.batches]
     made = tuple(
         tuple(
             np.concatenate(epoch[begin : begin + calls])
@@ -116,11 +120,7 @@ def see_draws(
 
 
 def _drawn(training: PrivateTraining, account: Told, until: float, batches: int) -> Draws | None:
-    try:
-        there = len(training.records)
-    except TypeError:
-        there = None
-    sampler = _sampler(training.loader)
+    there, sampler = count_of(training.records), _sampler(training.loader)
     if training.indices is not None:
         epochs, whole = _epochs(training.indices, until, batches)
         return _of_positions(epochs, there, "the positions that the training gives", whole=whole)
@@ -130,7 +130,7 @@ def _drawn(training: PrivateTraining, account: Told, until: float, batches: int)
         with contextlib.suppress(TypeError, ValueError):
             if all(np.asarray(batch).dtype.kind in "iu" or len(batch) == 0 for batch in drawn):
                 return _of_positions(epochs, there, BATCH_SAMPLER, whole=whole)
-    return _by_content(training, there, until, batches, account.records)
+    return _by_content(training, there, until, batches, account)
 
 
 def _units_of(draws: Draws, account: Told, level: float) -> Draws:
@@ -209,9 +209,7 @@ def _sampler(loader: Any) -> Iterable[Any] | None:
     if not isinstance(loader, DataLoader) or type(loader).__iter__ is not DataLoader.__iter__:
         return None
     # Opacus cuts a batch into parts that fit the memory; the optimiser puts them together again.
-    if splits_batches(loader):
-        sampler = sampler.sampler
-    found: Iterable[Any] = sampler
+    found: Iterable[Any] = sampler.sampler if splits_batches(loader) else sampler
     return found
 
 
@@ -244,13 +242,13 @@ def _of_positions(
     found = [[np.asarray(batch, dtype=np.int64).reshape(-1) for batch in one] for one in epochs]
     # Negative positions fill a batch up to its shape.
     made = tuple(tuple(batch[batch >= 0] for batch in epoch) for epoch in found)
-    largest = max((int(batch.max()) for epoch in made for batch in epoch if len(batch)), default=-1)
-    records = max(there or 0, largest + 1, 1)
+    largest = max((int(batch.max()) for epoch in made for batch in epoch if len(batch)), default=0)
+    records = max(there or 0, largest + 1)
     return Draws(epochs=made, records=records, known=True, source=source, whole=whole)
 
 
 def _by_content(
-    training: PrivateTraining, there: int | None, until: float, batches: int, said: int | None
+    training: PrivateTraining, there: int | None, until: float, batches: int, account: Told
 ) -> Draws | None:
     """Draws of a loader that says nothing of positions: its records are compared by content."""
     begun = time.perf_counter()
@@ -271,27 +269,28 @@ def _by_content(
     content, whole = _epochs(read, until, batches)
     if not content:
         return None
-    rows = _without_padding(content)
+    rows = _without_padding(content, keys or [])
     found = _numbered(
         [[[looked_at.get(key, key) for key in batch] for batch in epoch] for epoch in rows],
         keys,
-        there or said,
+        there,
+        account,
         whole=whole,
-        is_counted=there is not None,
     )
     return found if rows is content else found.changed(_PADDED)
 
 
-def _without_padding(content: list[list[list[Key]]]) -> list[list[list[Key]]]:
+def _without_padding(content: list[list[list[Key]]], keys: list[Key]) -> list[list[list[Key]]]:
     """The rows of batches without those that fill them up to one shape, if there are such.
 
     These are at the end of most batches, several times the same, and nowhere else: records with a
-    weight of 0, or positions of -1. A record that is repeated as if it were drawn is elsewhere too.
+    weight of 0, or positions of -1. A record that is repeated as if it were drawn is elsewhere too,
+    and what several records hold may be at the end because they are.
     """
     batches = [batch for epoch in content for batch in epoch]
     ends = Counter(batch[-1] for batch in batches if len(batch) > 1 and batch[-1] == batch[-2])
     filling, times = ends.most_common(1)[0] if ends else (b"", 0)
-    if not filling or 2 * times <= len(batches):
+    if not filling or 2 * times <= len(batches) or keys.count(filling) > 1:
         return content
 
     def drawn(batch: list[Key]) -> list[Key]:
@@ -303,41 +302,58 @@ def _without_padding(content: list[list[list[Key]]]) -> list[list[list[Key]]]:
     return content if elsewhere else found
 
 
-def _come_again(epochs: list[tuple[Positions, ...]]) -> bool:
-    """Whether all epochs are the same, batch for batch, and hold enough different records."""
-    first, *others = epochs
-    different = len({place for batch in first for place in batch.tolist()})
-    return (
-        len(others) > 0
-        and different >= _FEWEST_DIFFERENT
-        and all(len(one) == len(first) for one in others)
-        and all(np.array_equal(*pair) for one in others for pair in zip(one, first, strict=True))
-    )
+def _any_of_those_alike(
+    content: list[list[list[Key]]], numbers: Mapping[Key, list[int]], *, once: bool
+) -> Iterator[tuple[Positions, ...]]:
+    """Contents as positions: where several records have one, as any of these at random.
+
+    So they are drawn as their contents are: each is as likely as the others, and none comes again
+    in a batch, nor in an epoch where records are told to be in it ``once``, before all are drawn.
+    """
+    rng, left = np.random.default_rng(0), dict[Key, list[int]]()
+
+    def position(key: Key) -> int:
+        if not left.get(key):
+            there = numbers[key]
+            left[key] = rng.permutation(there).tolist() if len(there) > 1 else list(there)
+        return left[key].pop()
+
+    for epoch in content:
+        left.clear()
+        found = []
+        for batch in epoch:
+            if not once:
+                left.clear()
+            found.append(np.array([position(key) for key in batch], dtype=np.int64))
+        yield tuple(found)
 
 
 def _numbered(
     content: list[list[list[Key]]],
     keys: list[Key] | None,
     there: int | None,
+    account: Told,
     *,
     whole: bool,
-    is_counted: bool,
 ) -> Draws:
     """Contents as positions: those of the training records, and new ones for all others."""
-    times = Counter(keys or ())
-    first = {key: place for place, key in reversed(list(enumerate(keys or ())))}
-    several = frozenset(first[key] for key in times if times[key] > 1)
     following = itertools.count(len(keys or ()))
-    numbers = defaultdict(lambda: next(following), first)
-    made = [
-        tuple(np.array([numbers[key] for key in batch], dtype=np.int64) for batch in epoch)
-        for epoch in content
-    ]
+    numbers: defaultdict[Key, list[int]] = defaultdict(lambda: [next(following)])
+    for place, key in enumerate(keys or ()):
+        numbers.setdefault(key, []).append(place)
+    known = frozenset(numbers)
+    once = account.sampling in (SHUFFLE, ALLOCATED)
+    made = list(_any_of_those_alike(content, numbers, once=once))
+    alike, count = (
+        [one for one in numbers.values() if len(one) > 1],
+        sum(map(len, numbers.values())),
+    )
     everything = [key for epoch in content for batch in epoch for key in batch]
     drawn = len(everything)
-    strange = sum(key not in times for key in everything) if keys else 0
+    strange = sum(key not in known for key in everything) if keys else 0
     notes = []
-    recurring = there is not None and len(numbers) <= _RECURRING * drawn
+    said = there or account.records
+    recurring = said is not None and count <= _RECURRING * drawn
     # Without the records themselves, contents tell records apart only if there are as many
     # different ones as records: otherwise some may have the same content, or be changed each time.
     if keys:
@@ -345,14 +361,22 @@ def _numbered(
         why = "changed on their way, as augmentation does"
     else:
         # More contents than records, which come again: there are more records than were told.
-        more = there is not None and there < len(numbers) and recurring
-        fresh = len(numbers) != there and not more and not _come_again(made)
+        more = said is not None and said < count and recurring
+        # So there are if all epochs are the same, batch for batch, with enough different contents.
+        first_epoch = Counter(itertools.chain.from_iterable(content[0]))
+        again = len(content) > 1 and all(epoch == content[0] for epoch in content)
+        come_again = again and len(first_epoch) >= _FEWEST_DIFFERENT
+        fresh = count != said and not more and not come_again
+        if come_again:
+            # What is there several times in them may be several records.
+            alike = [numbers[key] for key, times in first_epoch.items() if times > 1]
         why = "not told: give the loader a `dataset`, or the training `records`"
     if fresh:
         notes.append(
             f"the records of batches could not be recognised (they are {why}), so only the sizes "
             "of batches were looked at; give `indices` to have the draws themselves checked"
         )
+    several = frozenset(itertools.chain.from_iterable(alike))
     if several:
         notes.append(
             f"{len(several)} records have the same content as others; they were left out where "
@@ -360,7 +384,7 @@ def _numbered(
         )
     return Draws(
         epochs=tuple(made),
-        records=max(there or 0, 1 if fresh else len(numbers), 1),
+        records=max(said or 0, 1 if fresh else count, 1),
         known=not fresh,
         source="the content of the batches that the loader yields",
         whole=whole,
@@ -368,5 +392,5 @@ def _numbered(
         strange=0 if fresh else strange,
         notes=tuple(notes),
         ordered=bool(keys),
-        counted=not fresh or is_counted or recurring,
+        counted=not fresh or there is not None or recurring,
     )

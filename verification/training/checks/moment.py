@@ -1,7 +1,10 @@
 """What is seen of a step from one state of a training: noise, what records change, what is kept.
 
-Whether updates are changed after noise was added is looked at first: then noise cannot be seen
-beside records.
+What one record changes is exact, because the noise is the same with and without the record. Where
+the batch grows by the record, the change is its clipped gradient. Where batches have a fixed size,
+the record takes another one's place, and half the change is what one record may move. Whether
+updates are changed after noise was added is looked at first: then noise cannot be seen beside
+records.
 """
 
 from __future__ import annotations
@@ -11,35 +14,134 @@ import itertools
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
-from rdpkit.verification.training.batches import size
-from rdpkit.verification.training.checks.noise import NoiseMeasured, extremes_of, measure_noise
-from rdpkit.verification.training.checks.trials import (
-    CLEAR,
-    FACTORS,
-    LARGE,
-    ROUNDED_LEAST,
-    SMALL,
-    Effect,
-    Effects,
+from rdpkit.verification.training.batches import joined, scaled, size
+from rdpkit.verification.training.checks.noise import (
+    NoiseMeasured,
     Trials,
+    extremes_of,
+    measure_noise,
 )
 from rdpkit.verification.training.events import POISSON, TRUNCATED, UNKNOWN, Told, told
 from rdpkit.verification.training.state import Held
 from rdpkit.verification.training.trainer import Batch, PrivateTraining
-from rdpkit.verification.training.updates import Rhythm, Vector
+from rdpkit.verification.training.updates import Rhythm, Update, Vector
 
 _RECORDS = 24
 _PAIRS = 150
 _TRIED = 6
 # Rounding and the small constants that libraries add to norms; a mistake is larger than this.
 _TOLERANCE = 2e-3
+
+
+FACTORS = (1.0, 10.0, 100.0)
+SMALL, LARGE = 2, 8
+# With equal seeds nothing is random in a difference of updates, so that comparing them has no error
+# rate: what could be taken for an effect is rounding alone. ``Effect.rounding`` is a unit in the
+# last place of every entry, and a sum of n terms is off by about sqrt(n) / 2 of these.
+ROUNDED = 5.0
+"""The rounding errors of sums of a hundred terms, which are subtracted from a difference."""
+ROUNDED_LEAST = 3.0
+"""The same where the rest is divided by a limit of the noise, which is on the safe side itself."""
+MOVED = 10.0
+"""A parameter moves with a record if it does by more than this many rounding errors."""
+CLEAR = 20.0
+"""Differences are compared with each other if they are clear of so many: those of 1,600 terms."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """What one record changed."""
+
+    record: int  # Which record
+    factor: float  # What its features were multiplied with
+    base: int  # Which batch it joined
+    change: Vector
+    """The change of the update, or half of it where the record took another one's place."""
+    buffers: float  # How much the model's buffers changed
+    rounding: float  # About how long the rounding errors of ``change`` are
+
+    @property
+    def length(self) -> float:
+        """How far the update moved."""
+        return float(np.linalg.norm(self.change))
+
+
+@dataclass(slots=True, eq=False)
+class Effects:
+    """Effects of records on updates."""
+
+    trials: Trials  # Makes the updates
+    _: KW_ONLY
+    seed: int  # Of all updates
+    joins: bool  # Whether batches grow by the record; otherwise it takes another one's place
+    width: int | None = None  # The size of every batch, where the step takes no other
+    bases: list[list[int]] = field(init=False)  # Two batches, by the places of their records
+    records: list[int] = field(init=False)  # The places of records that are looked at
+    _before: dict[int, Update] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        there = self.trials.available
+        half = max(2, there // 2)
+        small, large = list(range(min(SMALL, half))), list(range(min(self.width or LARGE, half)))
+        others = list(range(len(large), min(2 * len(large), there)))
+        # With batches of a fixed size both bases have it. They hold different records but for the
+        # last one, whose place is taken.
+        if not self.joins:
+            small = [*(others + large)[: len(large) - 1], large[-1]]
+        self.bases = [small, large]
+        self.records = [one for one in reversed(range(there)) if one not in large] or [there - 1]
+
+    def of(self, record: int, factor: float, base: int) -> Effect | None:
+        """The effect of one record that joins a base, or takes the last one's place.
+
+        None if its features cannot be multiplied.
+        """
+        joining = self.record(record, factor)
+        if joining is None:
+            return None
+        others = self.bases[base]
+        if base not in self._before:
+            self._before[base] = self.trials.update(self.trials.batch(*others), self.seed)
+        before = self._before[base]
+        around = others if self.joins else others[:-1]
+        after = self.trials.update(joined([self.trials.batch(*around), joining]), self.seed)
+        share = 1.0 if self.joins else 0.5
+        buffers = after.buffers - before.buffers
+        return Effect(
+            record=record,
+            factor=factor,
+            base=base,
+            change=share * (after.vector - before.vector),
+            buffers=float(np.abs(buffers).max()) if buffers.size else 0.0,
+            rounding=share * (after.rounding + before.rounding),
+        )
+
+    def record(self, place: int, factor: float) -> Batch | None:
+        """One record, with its features multiplied; None if they are no real numbers."""
+        one = self.trials.batch(place)
+        return one if factor == 1.0 else scaled(one, factor)
+
+    def together(self, places: list[int], other: Batch) -> Batch:
+        """Records by their places and one more, as a batch."""
+        return joined([self.trials.batch(*places), other]) if places else other
+
+    def all(self, *, records: int, until: float) -> Iterator[Effect]:
+        """Effects of several records, with features as they are and multiplied, on both bases."""
+        for number, record in enumerate(self.records[:records]):
+            for factor in FACTORS:
+                if number >= 2 and time.perf_counter() > until:
+                    return
+                for base in range(2):
+                    found = self.of(record, factor, base)
+                    if found is not None and np.isfinite(found.change).all():
+                        yield found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +242,6 @@ def look_at(
     seed: int,
     until: float,
     level: float,
-    notes: list[str] | None = None,
     pairs: int = _PAIRS,
     records: int = _TRIED,
     there: Batch | None = None,
@@ -151,8 +252,6 @@ def look_at(
     width = _only_width(trials)
     joins = width is None and account.sampling in (POISSON, TRUNCATED, UNKNOWN)
     if width is not None and there is None:
-        if notes is not None:
-            notes.append(f"the step takes no small batches, so all trials have {width} records")
         trials = Trials(training, records=2 * width + _TRIED, rhythm=rhythm)
     least = SMALL if joins else min(width or LARGE, trials.available // 2)
     small = trials.batch(*range(least))
@@ -299,14 +398,22 @@ _DIFFERS = 1e-5
 _SHOWN = 3
 
 
-def carried_mistakes(trials: Trials, one: Batch, other: Batch, *, seed: int) -> Iterator[Mistake]:
+def carried_mistakes(moment: Moment) -> Iterator[Mistake]:
     """State that changes with the batch, not with the noise, and that the next update shows.
+
+    It is looked for where each record is told to be in one update at a time.
 
     After one step, every array that the training holds is compared between two seeds and between
     two batches. What is the same for both seeds and differs between the batches has no noise. If
     the next update changes when that alone is exchanged, it releases the batch before it without
     noise. Lists of losses for a plot change with the batch as well, but no update does with them.
     """
+    effects, trials, seed = moment.effects, moment.effects.trials, moment.effects.seed
+    count = len(effects.bases[0])
+    places = [place for place in effects.bases[1] + effects.records if place >= count][:count]
+    if moment.account.sampling == UNKNOWN or not moment.found or len(places) < count:
+        return
+    one, other = trials.batch(*effects.bases[0]), trials.batch(*places)
 
     def held(batch: Batch, noise: int) -> dict[str, Held]:
         trials.update(batch, noise)

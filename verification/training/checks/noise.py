@@ -1,4 +1,4 @@
-"""The noise of an update: its standard deviation, its law, and whether it comes twice.
+"""Steps that are made again and again from one state, and the noise of their updates.
 
 Two updates from the same state and the same batch differ by their noise alone. Over the square root
 of two, the difference has the law of one noise, if that is Gaussian.
@@ -16,10 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from rdpkit.verification.training.checks.trials import Trials
-from rdpkit.verification.training.trainer import Batch
-from rdpkit.verification.training.updates import Vector
+from rdpkit import _validate
+from rdpkit.verification.training.batches import records_of, rows, size
+from rdpkit.verification.training.state import TrainingState, random_numbers_kept
+from rdpkit.verification.training.trainer import Batch, PrivateTraining
+from rdpkit.verification.training.updates import Rhythm, Update, Vector, observe
 
+_FEWEST_RECORDS = 4
 _KEPT = 2**22
 _FOR_THE_LAW = 200_000
 _FEWEST = 16
@@ -35,6 +38,72 @@ _THE_SAME = 0.98
 # The smallest share of an update's entries whose noise is looked for elsewhere in the update.
 _SHARED = 0.02
 _STEPS_OF_A_FLOAT = 4.0
+
+
+class Trials:
+    """Updates from the same state, with chosen batches and seeds."""
+
+    def __init__(
+        self,
+        training: PrivateTraining,  # Which is put back before every trial
+        *,
+        records: int,  # How many records to take from the loader
+        # How many calls of the step make an update. The first one has the batch of the trial, and
+        # the others the same few records each time.
+        rhythm: Rhythm | None = None,
+        found: Batch | None = None,  # Records that were taken from the loader before
+    ) -> None:
+        self.training = training
+        self.rhythm = rhythm or Rhythm()
+        if found is None:
+            before = TrainingState(training)
+            with random_numbers_kept():
+                found = records_of(training.loader, records)
+            before.restore()
+        there = 0 if found is None else size(found)
+        if there < _FEWEST_RECORDS:
+            raise _validate.fail("loader", f"to yield at least {_FEWEST_RECORDS} records", there)
+        self.records: Batch = found
+        for _ in range(self.rhythm.before):
+            training.step(self.batch(0, 1))
+        self.state = TrainingState(training)
+        self.made = 0
+
+    @property
+    def available(self) -> int:
+        """How many records there are."""
+        return size(self.records)
+
+    def batch(self, *which: int) -> Batch:
+        """Records as a batch, by their places."""
+        return rows(self.records, which)
+
+    def update(self, batch: Batch, seed: int) -> Update:
+        """The update from the state at the beginning, with all generators seeded."""
+        self.state.restore()
+        self.state.reseed(seed)
+        self.made += 1
+        return self.observed(batch)
+
+    def observed(self, batch: Batch) -> Update:
+        """The next update, from the present state and with the present random numbers."""
+        others = [self.batch(0, 1)] * (self.rhythm.calls - 1)
+        return observe(self.training, batch, *others, rhythm=self.rhythm)
+
+    def same_again(self, batch: Batch, seed: int) -> bool:
+        """Whether the same batch and seed give the same update: then noise can be cancelled."""
+        first, second = self.update(batch, seed), self.update(batch, seed)
+        return bool(np.array_equal(first.vector, second.vector))
+
+    def draws_alike(self, batch: Batch, other: Batch, seed: int) -> bool:
+        """Whether two batches leave the random generators alike, so that noise cancels.
+
+        Dropout and augmentation draw more for a larger batch; then all later noise is another one.
+        """
+        self.update(batch, seed)
+        first = self.state.random_digest()
+        self.update(other, seed)
+        return first == self.state.random_digest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,19 +205,17 @@ class NoiseMeasured:
 
 
 def measure_noise(
-    trials: Trials,  # Makes the updates
-    batch: Batch,  # The same for all
-    *,
-    pairs: int,  # How many differences to make, at most
-    seed: int,  # Of the first update; the others follow
-    until: float,  # By ``time.perf_counter()``, when to stop
+    trials: Trials, batch: Batch, *, pairs: int, seed: int, until: float
 ) -> NoiseMeasured:
-    """Estimate the noise from differences of updates with different seeds."""
+    """Estimate the noise from differences of updates with different seeds.
+
+    So many pairs of them are made, or as many as there is time for, with this seed and the next.
+    """
     squares: dict[str, float] = {}
     kept: list[Vector] = []
     lengths: list[float] = []
     extremes: list[tuple[float, int]] = []
-    made, rounding, handed, sparse = 0, 0.0, True, False
+    rounding, handed, sparse = 0.0, True, False
     for pair in range(pairs):
         if pair >= 2 and time.perf_counter() > until:
             break
@@ -167,8 +234,7 @@ def measure_noise(
             squares[name] = squares.get(name, 0.0) + float(noise[place] @ noise[place])
         if (len(kept) + 1) * noise.size <= _KEPT or not kept:
             kept.append(noise)
-        made += 1
-    places = first.places
+    places, made = first.places, len(lengths) // 2
     degrees = {name: made * (place.stop - place.start) for name, place in places.items()}
     std = {name: math.sqrt(squares[name] / max(1, degrees[name])) for name in places}
     return NoiseMeasured(
@@ -269,14 +335,11 @@ def cut_off(noise: NoiseMeasured, failure: float) -> float | None:
     return None
 
 
-def shared_noise(
-    noise: NoiseMeasured,  # Draws of it
-    *,
-    # How often independent noise may be named: of two parameters, and at a distance.
-    between: float,
-    within: float,
-) -> str | None:  # What is alike, in words
-    """Whether places of an update have the same noise, and not the same gradients.
+def shared_noise(noise: NoiseMeasured, failure: float) -> str | None:
+    """What is alike if places of an update have the same noise, and not the same gradients.
+
+    Independent noise is named with probability at most ``failure`` for two parameters, and as often
+    for entries at a distance.
 
     Within an update that is seen from correlations at a distance, of which there is one for each
     number of places; between two parameters from those of their first places. Noise in fewer
@@ -289,7 +352,7 @@ def shared_noise(
     if length < 2:
         return None
     names = [name for name in noise.places if noise.std[name] > 0.0]
-    log = math.log(4.0 * max(1, math.comb(len(names), 2)) / between)
+    log = math.log(4.0 * max(1, math.comb(len(names), 2)) / failure)
     for one, other in combinations(names, 2):
         shorter = min(scale[noise.places[name]].size for name in (one, other))
         first, second = (noise.places[name].start + np.arange(shorter) for name in (one, other))
@@ -303,7 +366,7 @@ def shared_noise(
     overlap = count * np.arange(length - 1, 0, -1)
     # Products of independent normals over k places have a sum below this, except with the
     # probability of failure (Bernstein, for the square root of k and the tail).
-    log = math.log(4.0 * length / within)
+    log = math.log(4.0 * length / failure)
     limit = np.sqrt(2.0 * overlap * log) + 2.0 * log
     excess = np.abs(lags) - limit
     lag = 1 + int(np.argmax(np.where(np.abs(lags) > _SHARED * count * length, excess, -1.0)))
@@ -337,23 +400,22 @@ def repeated(
     # Updates, in the order of the steps, and the fresh noise of each, measured with other seeds
     # from the same states.
     updates: Sequence[tuple[Vector, NoiseMeasured]],
-    *,
-    limits: float,  # How often a standard deviation may be below its limit, in (0, 1)
-    # How often updates with fresh noise may be that near to each other, in (0, 1).
-    distances: float,
+    # How often a standard deviation may be below its limit, and updates with fresh noise that near
+    # to each other.
+    failure: float,
     # How many directions the noise has for each entry, at most 1. Half of them are counted where it
     # is larger in some than in others, because the lengths of such noise vary more.
-    spread: float = 1.0,
+    spread: float,
 ) -> tuple[int, int] | None:
     """Two updates of a training whose noise is the same, if there are any.
 
     Guarantee
     ---------
     If each update has fresh Gaussian noise, whatever it keeps of the noise before, or independent
-    noise that was drawn before, a pair is returned with probability at most ``limits`` plus
-    ``distances``: given all that came before, the squared distance of an update from an earlier one
-    is at least a chi-squared variable, whatever the gradients are, times the variance of its fresh
-    noise, which is above its lower confidence limit.
+    noise that was drawn before, a pair is returned with probability at most twice ``failure``:
+    given all that came before, the squared distance of an update from an earlier one is at least a
+    chi-squared variable, whatever the gradients are, times the variance of its fresh noise, which
+    is above its lower confidence limit.
     """
     spread = spread if spread == 1.0 else 0.5 * spread
     places = updates[0][1].places
@@ -361,12 +423,12 @@ def repeated(
     pairs = math.comb(len(updates), 2)
     if not parts or not pairs:
         return None
-    lower = [noise.lower(limits / len(updates), spread) for _, noise in updates]
+    lower = [noise.lower(failure / len(updates), spread) for _, noise in updates]
     for late, early in ((j, i) for j in range(len(updates)) for i in range(j)):
         difference = updates[late][0] - updates[early][0]
         for name in parts:
             part = difference[places[name]]
-            least = stats.chi2.ppf(distances / (pairs * len(parts)), spread * part.size) / spread
+            least = stats.chi2.ppf(failure / (pairs * len(parts)), spread * part.size) / spread
             # Noise that was drawn before, and is not in the earlier update, adds to that of it.
             fresh = lower[late][name] or lower[early][name]
             if float(part @ part) < fresh**2 * least:

@@ -83,8 +83,7 @@ def check_run(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         return work.result(skipped=black)
     training = black.training
     stricter = _by_guesses(black, 1.0 - work.rates.rate).epsilon
-    event = of_updates(training.event, told(training.event), black.updates)
-    proven = events.upper(training, event)
+    proven = events.upper(training, of_updates(training.event, account, black.updates))
     upper = math.inf if proven is None else proven
     more = stricter > min(upper, math.inf if training.epsilon is None else training.epsilon)
     work.rates.equally("guesses of who is in")
@@ -151,16 +150,10 @@ def _result(
     """What every run with canaries shows, and what this one shows besides."""
     training, options, mistakes = run.training, work.options, []
     if shown is not None:
-        epsilon = training.epsilon
-        more = mistake_of(
-            MistakeKind.LEAKS_MORE,
-            updates=run.updates,
-            shown=shown,
-            at=training.at,
-            accounted=accounted,
-            claimed="" if epsilon is None else f" and {epsilon:.4g} was claimed",
-        )
-        mistakes.append(more)
+        said, made, at = training.epsilon, run.updates, training.at
+        claimed = "" if said is None else f" and {said:.4g} was claimed"
+        given: Any = {"updates": made, "shown": shown, "at": at, "accounted": accounted}
+        mistakes.append(mistake_of(MistakeKind.LEAKS_MORE, **given, claimed=claimed))
     # By right guesses, against whole trade-off curves of Gaussian differential privacy.
     guessed = one_run_tradeoff_audit(
         run.scores, run.coins, delta=training.delta, confidence=options.confidence
@@ -220,18 +213,11 @@ _SMALLEST_DELTA = 1e-7
 class EventLeaks:
     """The told event with its noise divided by a number, the leak; 1 is the event as told."""
 
-    def __init__(
-        self,
-        event: Event,  # What was told, for the updates that were made
-        adjacency: Adjacency,  # The neighbouring relation
-    ) -> None:
+    def __init__(self, event: Event, adjacency: Adjacency) -> None:
         self.event, self.adjacency = event, adjacency
         self._table = functools.lru_cache(_KEPT)(self._tabulated)
 
-    name = "the told event, with its noise divided by the leak"
-
-    def member(self, leak: float) -> Event:
-        """The event with this leak."""
+    def _member(self, leak: float) -> Event:
         return self.event if leak == 1.0 else with_noise(self.event, 1.0 / leak)
 
     def rates(self, leak: float, found: Vector) -> Vector:
@@ -254,15 +240,14 @@ class EventLeaks:
         """A lower bound on the epsilon of the event with this leak."""
         if leak <= 0.0:
             return 0.0
-        found, _ = rdpkit.lower_bound(self.member(leak), adjacency=self.adjacency, delta=delta)
+        found, _ = rdpkit.lower_bound(self._member(leak), adjacency=self.adjacency, delta=delta)
         return found.epsilon
 
     def _tabulated(self, leak: float) -> Any:
-        event = self.member(leak)
+        event = self._member(leak)
         gaussian = profiles.gaussian_mu(event, self.adjacency)
         if gaussian is not None:
             return float(gaussian.upper)
         profile = profiles.proven(event, self.adjacency, smallest=_SMALLEST_DELTA)
-        rates = np.arange(_GRID + 1) / _GRID
-        epsilons, deltas = np.array(profile.epsilons), np.array(profile.deltas)
-        return ProfileCurve(epsilons, deltas).rates(rates)
+        curve = ProfileCurve(np.array(profile.epsilons), np.array(profile.deltas))
+        return curve.rates(np.arange(_GRID + 1) / _GRID)

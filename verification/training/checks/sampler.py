@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 import rdpkit
-from rdpkit import Event
 from rdpkit.formats.numbers import how_many, rounded_down
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.training import events
@@ -41,6 +41,9 @@ _BATCHES_OF_A_START = 60
 _MOST = 0.5
 # For a note, and no mistake: where eight draws of a record are expected, e^-8 of them have none.
 _NEVER, _EXPECTED = 0.02, 8.0
+# Held-out records with the content of training records: so many more of these may be alike, and no
+# data that are split at random go beyond that with a probability that matters.
+_MORE_ALIKE, _NO_CHANCE = 20, 1e-9
 ANOTHER_START, NEVER_DRAWN = "batches of another start", "records that are never drawn"
 _SHOWN = 5
 _NO_BATCHES = "the loader yielded no batches that could be looked at"
@@ -82,7 +85,7 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
     seed_everything(work.seed)
     level = work.rates.equally(*TESTS, NEVER_DRAWN, ANOTHER_START)
     until = work.until(_SHARE_OF_TIME)
-    draws = see_draws(training, until=until, account=account, calls=rhythm.calls, level=level)
+    draws = see_draws(training, until=until, calls=rhythm.calls, level=level)
     state.restore()
     contents = _contents(work, training, until=work.until(0.5 * _SHARE_OF_TIME))
     state.restore()
@@ -112,7 +115,7 @@ def check_sampler(maker: TrainingMaker, options: TrainingOptions) -> CheckResult
     return work.result(
         mistakes=mistakes,
         measured=[*_measured(draws, seen), *contents["measured"]],
-        bounds=_bounds(training, seen, kinds, options.confidence, known=known_start),
+        bounds=[_bound(training, seen, kinds, options.confidence, known=known_start)],
         notes=notes,
         inconclusive="" if compared else _NOT_COMPARED,
     )
@@ -129,7 +132,8 @@ def _same_start(work: Checking, draws: Draws, seen: DrawEvidence, *, calls: int)
     if other is None or not other.known or other.records != draws.records:
         return None
     first, again = (one.first_of_each_epoch if seen.once else one.batches for one in (draws, other))
-    p, same, compared = draw_tests.again_at_each_start(first, again, draws.records)
+    several = draws.several | other.several
+    p, same, compared = draw_tests.again_at_each_start(first, again, draws.records, several)
     if p >= seen.level or same < _MOST * compared:
         return None
     batches = how_many(compared, "batch", "batches")
@@ -162,12 +166,7 @@ def _measured(draws: Draws, seen: DrawEvidence) -> Iterator[tuple[str, str]]:
         yield "sampling rate", f"{seen.rate:.4g} (estimate); told {rate:.4g}"
 
 
-def _contents(
-    work: Checking,  # Which is told what could not be read
-    training: PrivateTraining,  # Its ``records``, ``held_out`` and ``loader`` are read
-    *,
-    until: float,  # When to stop, by the clock of ``time.perf_counter``
-) -> dict[str, list[Any]]:
+def _contents(work: Checking, training: PrivateTraining, *, until: float) -> dict[str, list[Any]]:
     """Compare held-out records with training records and with the batches, by their bytes.
 
     Returns mistakes, and what was measured.
@@ -196,72 +195,62 @@ def _contents(
         drawn |= set(keys_of_batch(batch, parts=parts))
         if time.perf_counter() > until:
             break
-    both = among & (set(trained or ()) | drawn)
+    seen = drawn.union(trained or ())
+    both, count = among & seen, how_many(len(kept), "held-out record")
+    # Whoever is like others is so by chance where that is as frequent among training records.
+    alike = sum(times for times in Counter(trained).values() if times > 1)
+    share = min(1.0, (alike + _MORE_ALIKE) / max(1, len(trained or ())))
+    by_chance = draw_tests.tail(sum(key in seen for key in kept), len(kept), share) > _NO_CHANCE
+    if both and alike and by_chance:
+        notes.append(
+            f"{len(both)} of {count} have the content of training records, as these have of each "
+            "other: nothing shows that they are the same records"
+        )
+        return {"mistakes": [], "measured": []}
     where = "in the batches of the loader"
     if places:
         shown = ", ".join(map(str, places[:_SHOWN])) + (", ..." if len(places) > _SHOWN else "")
         where = f"among the {len(trained or ())} training records, at position {shown}"
-    count, kind = how_many(len(kept), "held-out record"), MistakeKind.HELD_OUT_IN_TRAINING
+    kind = MistakeKind.HELD_OUT_IN_TRAINING
     return {
         "mistakes": [mistake_of(kind, both=len(both), kept=count, where=where)] if both else [],
         "measured": [("held-out records", f"{len(both)} of {len(kept)} are trained on")],
     }
 
 
-def _bounds(
+def _bound(
     training: PrivateTraining,  # Its noise and its number of updates are taken from its event
     seen: DrawEvidence,
     kinds: set[MistakeKind],  # Of mistakes that change how batches are drawn
     confidence: float,
     *,
     known: bool,  # Whether every start draws the same batches
-) -> Iterator[TrainingLowerBound]:
-    """A lower bound for the event that the draws show, if the steps are what was told."""
-    account = seen.account
-    said = account.noise_multiplier is not None and account.updates
-    if not said or account.parts > 1 or account.sampling == UNKNOWN:
-        return
-    really, given = _really(training, seen, kinds, confidence, known=known)
-    if really is not None:
-        given = f"{given}, and each update adds noise as told"
-        bound = events.at_least(training, really, confidence=confidence, given=given)
-        yield from filter(None, [bound])
+) -> TrainingLowerBound | None:
+    """A lower bound for the event that the draws show, if the steps are what was told.
 
-
-def _really(
-    training: PrivateTraining,
-    seen: DrawEvidence,
-    kinds: set[MistakeKind],
-    confidence: float,
-    *,
-    known: bool,
-) -> tuple[Event | None, str]:
-    """The event that the draws show, and what it takes for granted; None if it has no name."""
+    None if the event has no name.
+    """
     account, size = seen.account, seen.same[1]
     noise, updates = account.noise_multiplier, account.updates
-    assert noise is not None
-    assert updates is not None
+    if noise is None or not updates or account.parts > 1 or account.sampling == UNKNOWN:
+        return None
     batches = max(1, round(len(seen.draws.sizes) / max(1, len(seen.draws.epochs))))
     epochs = max(1, updates // batches)
     poisson, rate = account.sampling == POISSON, seen.least_rate(confidence)
     if not kinds and not poisson:
-        return training.event, "batches are drawn as told"
-    if kinds and (known or (seen.in_order_of_data and seen.once)):
-        return events.known(noise, times=epochs), "who attacks knows the batches"
-    if MistakeKind.REPEATED_BATCHES in kinds:
+        event, given = training.event, "batches are drawn as told"
+    elif kinds and (known or (seen.in_order_of_data and seen.once)):
+        event, given = events.with_noise_of(noise, count=epochs), "who attacks knows the batches"
+    elif MistakeKind.REPEATED_BATCHES in kinds:
         # Equal batches with fresh noise are one batch with the mean of the noise.
-        less = noise / math.sqrt(epochs)
-        event = (
-            events.shuffled(less, batch=size, records=size * batches, epochs=1)
-            if seen.once
-            else events.poisson(less, rate=rate, updates=batches)
-        )
-        return event, f"all {epochs} epochs have the same batches"
-    if MistakeKind.SHUFFLED in kinds:
+        less, given = noise / math.sqrt(epochs), f"all {epochs} epochs have the same batches"
+        if seen.once:
+            event = events.shuffled(less, batch=size, records=size * batches, epochs=1)
+        else:
+            event = events.poisson(less, rate=rate, updates=batches)
+    elif MistakeKind.SHUFFLED in kinds:
         event = events.shuffled(noise, batch=size, records=size * batches, epochs=epochs)
-        return event, f"every epoch is a shuffled order in {batches} batches"
-    if poisson and MistakeKind.UNEQUAL_RATES in kinds:
-        rate = max(one.least_rate(confidence) for one in seen.favoured)
+        given = f"every epoch is a shuffled order in {batches} batches"
     elif kinds == {MistakeKind.FIXED_SIZE}:
         event = rdpkit.DPSGD(
             noise_multiplier=noise,
@@ -270,10 +259,14 @@ def _really(
             steps=updates,
             sampling="fixed-size",
         )
-        return event, f"batches are fresh samples of {size} records"
-    elif not poisson or not kinds <= {MistakeKind.SAMPLING_RATE}:
-        return None, ""
-    if rate <= 0.0:
-        return None, ""
-    event = events.poisson(noise, rate=rate, updates=updates)
-    return event, f"batches are Poisson samples at a rate of at least {rounded_down(rate)}"
+        given = f"batches are fresh samples of {size} records"
+    else:
+        uneven = poisson and MistakeKind.UNEQUAL_RATES in kinds
+        if uneven:
+            rate = max(one.least_rate(confidence) for one in seen.favoured)
+        if rate <= 0.0 or not (uneven or (poisson and kinds <= {MistakeKind.SAMPLING_RATE})):
+            return None
+        event = events.poisson(noise, rate=rate, updates=updates)
+        given = f"batches are Poisson samples at a rate of at least {rounded_down(rate)}"
+    given = f"{given}, and each update adds noise as told"
+    return events.at_least(training, event, confidence=confidence, given=given)

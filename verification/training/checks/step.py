@@ -24,10 +24,7 @@ from rdpkit.verification.blackbox.mistakes import (
 from rdpkit.verification.training import events
 from rdpkit.verification.training.batches import size
 from rdpkit.verification.training.checks.checking import Checking
-from rdpkit.verification.training.checks.clipping import (
-    clipping_mistakes,
-    dependence_mistakes,
-)
+from rdpkit.verification.training.checks.clipping import clipping_mistakes, dependence_mistakes
 from rdpkit.verification.training.checks.moment import (
     Changed,
     Moment,
@@ -38,14 +35,13 @@ from rdpkit.verification.training.checks.moment import (
 )
 from rdpkit.verification.training.checks.noise import (
     NoiseMeasured,
+    Trials,
     cut_off,
     measure_noise,
     not_gaussian,
     repeated,
     shared_noise,
 )
-from rdpkit.verification.training.checks.trials import Trials
-from rdpkit.verification.training.events import UNKNOWN
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.results import CheckResult, TrainingLowerBound
 from rdpkit.verification.training.state import TrainingState, random_numbers_kept, seed_everything
@@ -129,7 +125,9 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         notes.append(
             f"an update is made from {rhythm.calls} calls of step(batch), and seen as a whole"
         )
-    moment = look_at(training, rhythm, seed=work.seed, until=until, level=level, notes=notes)
+    moment = look_at(training, rhythm, seed=work.seed, until=until, level=level)
+    if (width := moment.effects.width) is not None:
+        notes.append(f"the step takes no small batches, so all trials have {width} records")
     if moment.noise.nowhere:
         mistakes = _without_noise(work, moment)
         return work.result(
@@ -145,30 +143,26 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         if beneath is not None:
             notes.append(_BENEATH)
             moment, changed = beneath, None
-    scaled = changed is Changed.SCALED
     scale, divided = None, False
-    if changed is None or scaled:
-        scale, divided = _other_scale(moment, scaled=scaled, until=until)
+    if changed is None or changed is Changed.SCALED:
+        scale, divided = _other_scale(moment, scaled=changed is not None, until=until)
     moment = dataclasses.replace(moment, divided=divided)
-    mistakes = [*_carried(moment), *filter(None, [scale])]
+    mistakes = [*carried_mistakes(moment), *filter(None, [scale])]
     if changed is None:
-        mistakes += [
-            *dependence_mistakes(moment),
-            *clipping_mistakes(moment),
-            *(laws := list(_law_mistakes(moment, notes))),
-        ]
+        laws = list(_law_mistakes(moment, notes))
+        mistakes += [*dependence_mistakes(moment), *clipping_mistakes(moment), *laws]
         # Entries that are the same noise are no independent evidence of what comes again.
         if MistakeKind.NOISE_SHARED not in {one.kind for one in laws}:
             mistakes += _repetition_mistakes(work, moment, until=until)
-    if not mistakes and changed is None:
-        mistakes += _later_mistakes(work, moment, until=until)
+        if not mistakes:
+            mistakes += _later_mistakes(work, moment, until=until)
     # A gradient that is not clipped, or noise that is missing somewhere, makes noise too small as
     # well; to say so twice would hide the cause.
     others = [one for one in mistakes if one.kind is not MistakeKind.NOISE_TOO_SMALL]
     return work.result(
         mistakes=first_of_each_kind(others or mistakes),
         measured=_measured(moment),
-        bounds=_bounds(moment, options.confidence) if moment.account.parts == 1 else (),
+        bounds=[_bound(moment, options.confidence)] if moment.account.parts == 1 else (),
         inconclusive=changed or ("" if moment.found else _NOT_CANCELLED),
     )
 
@@ -180,22 +174,9 @@ def _beneath(moment: Moment, *, until: float) -> Moment | None:
     if not uses_sums_alone(trials.training, moment.small, moment.strongest):
         return None
     sums = dataclasses.replace(trials.rhythm, before=0, sums=True)
-    found = look_at(
-        trials.training, sums, seed=moment.effects.seed, until=until, level=moment.level
-    )
+    seed, level = moment.effects.seed, moment.level
+    found = look_at(trials.training, sums, seed=seed, until=until, level=level)
     return None if found.noise.nowhere or changed_after_noise(found) is not None else found
-
-
-def _carried(moment: Moment) -> Iterator[Mistake]:
-    """What a step keeps of its batch, where each record is told to be in one update at a time."""
-    effects = moment.effects
-    if moment.account.sampling == UNKNOWN or not moment.found:
-        return
-    count = len(effects.bases[0])
-    places = [place for place in effects.bases[1] + effects.records if place >= count][:count]
-    one, other = effects.trials.batch(*effects.bases[0]), effects.trials.batch(*places)
-    if size(one) == size(other):
-        yield from carried_mistakes(effects.trials, one, other, seed=effects.seed)
 
 
 def _later_mistakes(work: Checking, first: Moment, *, until: float) -> Iterator[Mistake]:
@@ -296,7 +277,10 @@ def _dropout_off(training: PrivateTraining) -> bool:
 def _without_noise(work: Checking, moment: Moment) -> list[Mistake]:
     """What is wrong with updates that are the same for all seeds; nothing if that is not known."""
     trials, width = moment.effects.trials, moment.effects.width or 1
-    batches = [_of_width(trials, place, width) for place in range(4)]
+    each = range(width)
+    batches = [
+        trials.batch(*((one + more) % trials.available for more in each)) for one in range(4)
+    ]
     vectors = [trials.update(batch, 0).vector for batch in batches]
     length = float(np.median([np.linalg.norm(vector) for vector in vectors]))
     moved = max(float(np.linalg.norm(vector - vectors[0])) for vector in vectors[1:])
@@ -314,14 +298,10 @@ def _without_noise(work: Checking, moment: Moment) -> list[Mistake]:
         training = work.maker.started_anew()
         _dropout_off(training)
         again = Trials(training, records=max(4, width), rhythm=trials.rhythm)
-        other = again.update(_of_width(again, 0, width), 0).vector
+        other = again.update(again.batch(*(more % again.available for more in each)), 0).vector
         if float(np.linalg.norm(other - vectors[0])) <= 0.5 * length:
             mistakes.append(mistake_of(MistakeKind.NOISE_FIXED_SEED, "update"))
     return mistakes
-
-
-def _of_width(trials: Trials, place: int, width: int) -> Batch:
-    return trials.batch(*((place + more) % trials.available for more in range(width)))
 
 
 def _other_scale(moment: Moment, *, scaled: bool, until: float) -> tuple[Mistake | None, bool]:
@@ -362,7 +342,7 @@ def _other_scale(moment: Moment, *, scaled: bool, until: float) -> tuple[Mistake
 def _law_mistakes(moment: Moment, notes: list[str]) -> Iterator[Mistake]:
     """What is wrong with the law of the noise, where it is that of the noise that was added."""
     noise, rate, kind = moment.noise, moment.level, MistakeKind.NOISE_NOT_GAUSSIAN
-    alike = shared_noise(noise, between=rate, within=rate)
+    alike = shared_noise(noise, rate)
     if alike is not None:
         yield mistake_of(MistakeKind.NOISE_SHARED, alike=alike)
         return
@@ -396,14 +376,13 @@ def _repetition_mistakes(work: Checking, moment: Moment, *, until: float) -> Ite
             batch = trials.batch(*range(width))
         count = _CONSECUTIVE if start == 0 else 1
         runs.append(_consecutive(trials, batch, count, work.seed, until=until))
-    rates = {"limits": moment.level, "distances": moment.level, "spread": moment.noise.spread}
-    pair = repeated(runs[0], **rates)
+    pair = repeated(runs[0], moment.level, moment.noise.spread)
     if pair is not None:
         one, other = (place + 1 for place in pair)
         yield mistake_of(MistakeKind.NOISE_REPEATED, "two", one=one, other=other)
     if not work.maker.repeats:
         work.notes.append("no second training could be made, so a fixed seed was not looked for")
-    elif repeated([run[0] for run in runs], **rates) is not None:
+    elif repeated([run[0] for run in runs], moment.level, moment.noise.spread) is not None:
         yield mistake_of(MistakeKind.NOISE_FIXED_SEED, "start")
 
 
@@ -451,15 +430,14 @@ def _measured(moment: Moment) -> Iterator[tuple[str, str]]:
     yield "trials", f"{moment.effects.trials.made} steps"
 
 
-def _bounds(moment: Moment, confidence: float) -> Iterator[TrainingLowerBound]:
+def _bound(moment: Moment, confidence: float) -> TrainingLowerBound | None:
     """What the training leaks at least, if every step is like this one."""
     told, training = moment.told, moment.effects.trials.training
     limits = moment.noise.upper(1.0 - confidence)
     distance = dataclasses.replace(moment, limits=limits).distance()
     multiplier = 1.0 / distance if distance > 0.0 else 0.0
     if not told or multiplier < _LEAST_MULTIPLIER:
-        return
+        return None
     really = events.with_noise(training.event, multiplier / told)
     given = "every step is like the one that was measured, and batches are drawn as told"
-    bound = events.at_least(training, really, confidence=confidence, given=given)
-    yield from filter(None, [bound])
+    return events.at_least(training, really, confidence=confidence, given=given)

@@ -1,7 +1,7 @@
 """Broken trainings, each with a mistake that somebody made, beside the same code without it.
 
 ``batch-clipping`` is broken, and ``batch-clipping-fixed`` is not. To add a mistake, write a row in
-``mistakes.toml``, and its code in the module of others of its kind.
+``mistakes.toml``, and its code in ``trainings.py``.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from types import MappingProxyType
 
 from rdpkit.verification.blackbox.mistakes import MistakeKind
 from rdpkit.verification.training.trainer import TrainingMaker
-from rdpkit.verification.training.zoo import accounts, steps
+from rdpkit.verification.training.zoo import trainings
 from rdpkit.verification.training.zoo.parts import TrainingZooEntry
 
 FIXED = "-fixed"
 
 
 def _entries() -> dict[str, TrainingZooEntry]:
-    code = steps.TRAININGS | accounts.TRAININGS
+    code = dict(trainings.TRAININGS)
     table = tomllib.loads(resources.files(__name__).joinpath("mistakes.toml").read_text("utf-8"))
     found = {}
     for name, row in table.items():

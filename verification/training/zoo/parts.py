@@ -74,15 +74,9 @@ def perceptron() -> nn.Module:
 
 def accounted(**changed: Any) -> DPSGD:
     """What the accountant is told of the trainings here, apart from what is given."""
-    told: dict[str, Any] = {
-        "noise_multiplier": NOISE,
-        "dataset_size": RECORDS,
-        "batch_size": BATCH,
-        "epochs": EPOCHS,
-    }
-    if "steps" in changed:
-        del told["epochs"]
-    return DPSGD(**{**told, **changed})
+    told = {"noise_multiplier": NOISE, "dataset_size": RECORDS, "batch_size": BATCH}
+    duration = {} if "steps" in changed else {"epochs": EPOCHS}
+    return DPSGD(**{**told, **duration, **changed})
 
 
 def gradients_of_records(model: nn.Module, batch: Sequence[Tensor]) -> Gradients:
@@ -229,7 +223,6 @@ def torch_training(
             "optimizer": inner,
             "losses": losses,
             "with_records": with_records if model is None and loader is None else None,
-            "max_grad_norm": NORM,
             **fields,
         }
     )
@@ -239,15 +232,7 @@ Vector = NDArray[np.float64]
 
 
 class NumpyTraining:
-    """DP-SGD for logistic regression, written out.
-
-    Attributes
-    ----------
-    features, labels : numpy.ndarray
-        The training records.
-    weights, bias : numpy.ndarray
-        What is trained.
-    """
+    """DP-SGD for logistic regression, written out."""
 
     batch_size, epochs, norm, noise_multiplier = 64, 2, 1.0, 1.0
 
@@ -301,19 +286,17 @@ class NumpyTraining:
         return PrivateTraining(
             step=self.step,
             loader=self,
-            event=DPSGD(
+            event=accounted(
                 noise_multiplier=self.noise_multiplier,
-                dataset_size=len(self.labels),
                 batch_size=self.batch_size,
                 epochs=self.epochs,
             ),
             adjacency=Adjacency.ADD_OR_REMOVE_ONE,
-            delta=1e-5,
+            delta=DELTA,
             parameters=self.parameters,
             records=(self.features, self.labels),
             indices=self.places,
             losses=self.losses,
-            max_grad_norm=self.norm,
             objects=(self,),
             name=type(self).__name__,
         )

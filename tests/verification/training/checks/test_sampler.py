@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rdpkit import DPSGD
+from rdpkit import DPSGD, Gaussian, Repeated
 from rdpkit.verification.blackbox.mistakes import MistakeKind as Kind
 from rdpkit.verification.training.checks import draw_tests
 from rdpkit.verification.training.checks.draw_tests import tail
@@ -182,6 +182,17 @@ def test_held_out_records_are_found_by_their_content() -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("leak", [0, 60])
+def test_records_of_few_values_are_alike_by_chance(leak: int) -> None:
+    made = np.random.default_rng(0).integers(0, 2, (N + 60, 10)).astype(float)
+    # Copies of training records are more than chance makes, where one in five has a namesake.
+    kept = np.concatenate([made[:leak], made[N + leak :]])
+    result = checked(poisson, records=made[:N], held_out=kept)
+    assert kinds(result) == ({Kind.HELD_OUT_IN_TRAINING} if leak else set())
+    assert any("nothing shows that they are" in note for note in result.notes) is not bool(leak)
+
+
+@pytest.mark.thorough
 def test_batches_without_positions_are_recognised_by_their_content() -> None:
     records = np.arange(N, dtype=float)[:, None]
 
@@ -190,6 +201,60 @@ def test_batches_without_positions_are_recognised_by_their_content() -> None:
             return (records[places] for places in shuffled())
 
     assert kinds(checked(poisson, indices=None, loader=Loader())) == {Kind.SHUFFLED}
+
+
+def test_columns_whose_batches_are_changed_on_their_way_are_counted() -> None:
+    class Loader:
+        def __iter__(self) -> Iterator[Any]:
+            return ((RNG.rand(len(places), 3), np.zeros(len(places))) for places in poisson())
+
+    columns = (np.zeros((N, 3)), np.zeros(N))
+    result = checked(poisson, indices=None, loader=Loader(), records=columns)
+    assert result.verdict == "not rejected"
+    assert "told 0.1" in dict(result.measured)["sampling rate"]
+
+
+def few_values(draw: Draw, values: int, **fields: Any) -> CheckResult:
+    """The check of batches that are known by their content, which many records have."""
+    rows = np.random.default_rng(0).integers(0, values, (N, 5)).astype(float)
+
+    class Loader:
+        def __iter__(self) -> Iterator[Any]:
+            return (rows[places] for places in draw())
+
+    return checked(draw, **{"indices": None, "loader": Loader(), "records": rows, **fields})
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("values", [1, 2, 5])
+@pytest.mark.parametrize(("name", "draw", "sampling"), CORRECT)
+def test_records_with_equal_content_may_all_be_drawn(
+    name: str, draw: Draw, sampling: str, values: int
+) -> None:
+    result = few_values(draw, values, sampling=sampling)
+    assert result.verdict == "not rejected"
+    assert any("have the same content" in note for note in result.notes)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("draw", "expected"),
+    [
+        (shuffled, Kind.SHUFFLED),
+        (fixed, Kind.FIXED_SIZE),
+        (seeded_each_epoch, Kind.REPEATED_BATCHES),
+        (partial(poisson, 2.0 * B / N), Kind.SAMPLING_RATE),
+    ],
+)
+def test_mistakes_are_named_beside_records_with_equal_content(draw: Draw, expected: Kind) -> None:
+    assert kinds(few_values(draw, 5)) == {expected}
+
+
+@pytest.mark.thorough
+def test_a_full_batch_may_have_equal_records() -> None:
+    event = Repeated(event=Gaussian(noise_std=5.0, record_norm=1.0), count=20)
+    result = few_values(lambda: iter([np.arange(N)]), 2, event=event, records=None)
+    assert result.verdict == "not rejected"
 
 
 @pytest.mark.thorough
@@ -202,6 +267,12 @@ def test_a_sampler_with_a_constant_seed_is_known() -> None:
             return (np.flatnonzero(self.rng.random(N) < B / N) for _ in range(N // B))
 
     assert kinds(checked(Once)) == {Kind.REPEATED_BATCHES}
+
+
+def test_a_record_is_no_pair_with_itself() -> None:
+    # With one record in a batch no two are together.
+    event = DPSGD(noise_multiplier=1.0, dataset_size=N, batch_size=1, epochs=3, sampling="shuffle")
+    assert checked(lambda: shuffled(1), event=event).verdict == "not rejected"
 
 
 @pytest.mark.statistical
