@@ -43,9 +43,8 @@ from rdpkit.verification.blackbox.release_parts import MechanismError
 from rdpkit.verification.blackbox.runs import Part, digests_of
 from rdpkit.verification.blackbox.targets import TargetReference
 from rdpkit.verification.estimators.base import Array, Direction, ThresholdEvent
-from rdpkit.verification.estimators.bets import best_bet
+from rdpkit.verification.estimators.bets import best_bet, event_witness
 from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
-from rdpkit.verification.estimators.witness import event_witness
 
 Digests = tuple[str, ...]
 """Hashes of one release: of the whole, and then of each of its parts."""

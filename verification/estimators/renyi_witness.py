@@ -33,8 +33,8 @@ from scipy.optimize import nnls
 from scipy.special import expit
 
 from rdpkit.verification.estimators.base import Array, Direction
+from rdpkit.verification.estimators.bets import Cells, Witness
 from rdpkit.verification.estimators.privacy_claims import RdpClaim
-from rdpkit.verification.estimators.witness import Cells, Witness
 
 _ORDERS = (1.1, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0)
 # Larger values of log t^a would make payoffs too large to bet on.

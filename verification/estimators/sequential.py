@@ -3,7 +3,8 @@
 It learns from past scores which event speaks most clearly against the claim (or which divergence,
 if the claim is an RDP curve), bets on it with the next scores, learns again, and so on. Every score
 is first bet on, and then used to learn the next bet. If the claim is true, the capital reaches
-1/alpha with probability at most alpha, however often one looks.
+1/alpha with probability at most alpha, however often one looks. Diagnostics of a test that did not
+reject say why a claim may have survived although it is wrong.
 """
 
 from __future__ import annotations
@@ -14,14 +15,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rdpkit import _validate
-from rdpkit.verification.estimators.base import Array, Diagnostic, Stop, Verdict, check_scores
-from rdpkit.verification.estimators.bets import BOLDNESS, Bet, best_bet
-from rdpkit.verification.estimators.diagnostics import diagnose
+from rdpkit.verification.estimators.base import (
+    Array,
+    Diagnostic,
+    DiagnosticKind,
+    Stop,
+    Verdict,
+    check_scores,
+)
+from rdpkit.verification.estimators.bets import (
+    BOLDNESS,
+    Bet,
+    Cells,
+    Witness,
+    best_bet,
+    event_witness,
+)
 from rdpkit.verification.estimators.event_search import best_event
 from rdpkit.verification.estimators.privacy_claims import PrivacyClaim, RdpClaim
 from rdpkit.verification.estimators.renyi_witness import best_renyi_witness
 from rdpkit.verification.estimators.uniform_excess import largest_excess
-from rdpkit.verification.estimators.witness import Cells, Witness, event_witness
 
 _FIRST = 250
 GROWTH = 1.3
@@ -88,8 +101,8 @@ class SequentialTest:
         self._claim: PrivacyClaim = _validate.one_of_a_kind("claim", claim, PrivacyClaim)
         self._rate = _validate.open_probability("false_alarm_rate", false_alarm_rate)
         self.caution = 0.0
-        self._p = _Store()
-        self._q = _Store()
+        # All scores from either side so far, in the order in which they came.
+        self._p = self._q = np.empty(0)
         self.log_e_value = 0.0
         self._most_capital = 0.0
         self._needed = math.log(1.0 / self._rate)
@@ -111,7 +124,7 @@ class SequentialTest:
     @property
     def scores(self) -> tuple[Array, Array]:
         """All scores from both sides so far, in the order in which they came."""
-        return self._p.scores, self._q.scores
+        return self._p, self._q
 
     def aim(self, log_e_value: float) -> None:
         """Stop betting as soon as the logarithm of the capital reaches this.
@@ -133,9 +146,9 @@ class SequentialTest:
         The score function must not have been fitted to these outputs, or else the bets are too bold
         (which costs power, and never validity). Raises ArithmeticError if a score is NaN.
         """
-        self._p.add(check_scores("p_scores", p_scores))
-        self._q.add(check_scores("q_scores", q_scores))
-        self._learn(min(self._p.size, self._q.size))
+        self._p = check_scores("p_scores", p_scores)
+        self._q = check_scores("q_scores", q_scores)
+        self._learn()
 
     def update(self, p_scores: ArrayLike, q_scores: ArrayLike) -> Stop | None:
         """Look at new scores from both sides, in the order in which they were drawn.
@@ -162,7 +175,11 @@ class SequentialTest:
         # Both batches are cut into pieces in the same proportion.
         done = 0.0
         while self.stop is None and done < 1.0:
-            part = min(1.0, done + self._piece() / max(p.size, q.size))
+            size = min(self.samples)
+            # How many scores of the longer side are used before the next look.
+            piece = max(64, math.ceil(size * (GROWTH - 1.0) / _LOOKS))
+            piece = max(1, _FIRST - size) if self._witness is None else piece
+            part = min(1.0, done + piece / max(p.size, q.size))
             if (1.0 - part) * min(p.size, q.size) < 1.0:
                 part = 1.0
             starts = [round(done * side.size) for side in (p, q)]
@@ -179,12 +196,8 @@ class SequentialTest:
         stop = self.stop or Stop.EXHAUSTED
         diagnostics: tuple[Diagnostic, ...] = ()
         if stop is Stop.EXHAUSTED:
-            diagnostics = diagnose(
-                self._claim,
-                self._p.scores,
-                self._q.scores,
-                threshold=math.sqrt(2.0 * math.log(1.0 / self._rate)),
-            )
+            threshold = math.sqrt(2.0 * math.log(1.0 / self._rate))
+            diagnostics = _diagnostics(self._claim, *self.scores, threshold=threshold)
         return Verdict(
             rejected=stop is Stop.REJECTED,
             false_alarm_rate=self._rate,
@@ -197,13 +210,6 @@ class SequentialTest:
             diagnostics=diagnostics,
         )
 
-    def _piece(self) -> int:
-        """How many scores of the longer side to use before the next look."""
-        size = min(self._p.size, self._q.size)
-        if self._witness is None:
-            return max(1, _FIRST - size)
-        return max(64, math.ceil(size * (GROWTH - 1.0) / _LOOKS))
-
     def _look_at(self, p: Array, q: Array) -> None:
         if self._witness is not None:
             bet = self._best_bet(p.size / q.size)
@@ -213,20 +219,18 @@ class SequentialTest:
                 self._most_capital = max(self._most_capital, self.log_e_value)
             assert self._counts is not None
             self._counts = (self._counts[0] + p_counts, self._counts[1] + q_counts)
-        self._p.add(p)
-        self._q.add(q)
+        self._p, self._q = np.concatenate([self._p, p]), np.concatenate([self._q, q])
         if self.log_e_value >= self._needed:
             self.stop = Stop.REJECTED
             return
-        size = min(self._p.size, self._q.size)
-        if size >= max(_FIRST, self._next_lesson):
-            self._learn(size)
+        if min(self.samples) >= max(_FIRST, self._next_lesson):
+            self._learn()
 
     def _best_bet(self, ratio: float) -> Bet:
         """The bet on the next scores; it may be kept, because it was made before any of them."""
         assert self._witness is not None
         assert self._counts is not None
-        size = min(self._p.size, self._q.size)
+        size = min(self.samples)
         # A bet is fair only for the ratio of sizes that it was made for.
         if self._bet is None or size >= self._next_bet or self._bet.ratio != ratio:
             boldness = BOLDNESS
@@ -238,9 +242,9 @@ class SequentialTest:
             self._next_bet = size + _BET_AGAIN
         return self._bet
 
-    def _learn(self, size: int) -> None:
-        ratio = self._p.size / self._q.size
-        p, q = self._p.scores, self._q.scores
+    def _learn(self) -> None:
+        (p, q), size = self.scores, min(self.samples)
+        ratio = p.size / q.size
         event = best_event(self._claim, p, q, ratio=ratio)
         self.clarity = event.clarity
         self._witness = event_witness(event.event, epsilon=event.epsilon, delta=event.delta)
@@ -259,31 +263,94 @@ class SequentialTest:
         self._clearing_looks += 1
         # The failure probabilities of all looks add up to the stated one: 6/pi^2 sum 1/k^2 = 1.
         failure = _CLEARING_FAILURE * 6.0 / (math.pi * self._clearing_looks) ** 2
-        excess = largest_excess(
-            self._claim, self._p.scores, self._q.scores, confidence=1.0 - failure
-        )
-        if excess < 0.0:
+        if largest_excess(self._claim, *self.scores, confidence=1.0 - failure) < 0.0:
             self.stop = Stop.CLEARED
 
 
-class _Store:
-    """Scores so far, in an array that grows by doubling."""
+# The power that diagnostics refer to, and its standard normal quantile.
+_POWER, _QUANTILE = 0.95, 1.645
+# A test should notice a true epsilon of this many times the claimed one.
+_NOTICEABLE = 1.5
+# For two equal distributions, Kolmogorov's statistic exceeds this in one of a hundred cases.
+_KOLMOGOROV = 1.63
 
-    __slots__ = ("_room", "size")
 
-    def __init__(self) -> None:
-        self._room = np.empty(1024)
-        self.size = 0
+def _diagnostics(
+    claim: PrivacyClaim,  # What was tested
+    # The scores that were tested; shape (n,) and (m,)
+    p_scores: Array,
+    q_scores: Array,
+    *,
+    threshold: float,  # The test rejects if the excess is this many standard deviations
+) -> tuple[Diagnostic, ...]:
+    """Diagnostics for a test that did not reject."""
+    found = []
+    n, m = p_scores.size, q_scores.size
+    deviations = threshold + _QUANTILE
+    claimed, noticed = _noticeable_epsilon(claim, p_scores, q_scores, deviations=deviations)
+    if math.isinf(noticed):
+        found.append(
+            Diagnostic(
+                kind=DiagnosticKind.TOO_FEW_SAMPLES,
+                message=f"With {n} and {m} scores no epsilon, however large, would have been "
+                f"noticed with probability {_POWER:g}.",
+                advice="Draw more samples: ten times as many, to begin with.",
+            )
+        )
+    elif noticed > _NOTICEABLE * claimed + 0.1:
+        found.append(
+            Diagnostic(
+                kind=DiagnosticKind.UNDERPOWERED,
+                message=f"With {n} and {m} scores only an epsilon of {noticed:.3g} or more, where "
+                f"{claimed:.3g} is claimed, would have been noticed with probability {_POWER:g}.",
+                advice="Draw more samples; the noticeable excess falls with their square root.",
+            )
+        )
+    both = np.concatenate([p_scores, q_scores])
+    one, two = (
+        np.searchsorted(np.sort(side), both, side="right") / side.size
+        for side in (p_scores, q_scores)
+    )
+    distance = float(np.abs(one - two).max())
+    if distance * math.sqrt(n * m / (n + m)) < _KOLMOGOROV:
+        found.append(
+            Diagnostic(
+                kind=DiagnosticKind.NO_SEPARATION,
+                message=f"No difference is seen between {n} scores on one data set and {m} on the "
+                f"other: their empirical distribution functions differ by {distance:.2g}.",
+                advice="Check that the mechanism depends on what differs between the data sets, "
+                "and that the score shows it; try a learned score.",
+            )
+        )
+    return tuple(found)
 
-    @property
-    def scores(self) -> Array:
-        return self._room[: self.size]
 
-    def add(self, scores: Array) -> None:
-        needed = self.size + scores.size
-        if needed > self._room.size:
-            room = np.empty(max(needed, 2 * self._room.size))
-            room[: self.size] = self.scores
-            self._room = room
-        self._room[self.size : needed] = scores
-        self.size = needed
+def _noticeable_epsilon(
+    claim: PrivacyClaim, p_scores: Array, q_scores: Array, *, deviations: float
+) -> tuple[float, float]:
+    """A claimed epsilon, and the smallest true epsilon that so many scores would have shown.
+
+    For a claimed pair (epsilon, delta) and an event with Q(E) = q, a probability P(E) is noticed if
+    its excess over e^epsilon q + delta is at least ``deviations`` standard deviations. The
+    result is for the event and the pair whose noticed epsilon is nearest to the claimed one.
+    """
+    epsilons, deltas = claim.supporting_lines()
+    best = (float(epsilons[0]), math.inf)
+    for first, second in ((p_scores.size, q_scores), (q_scores.size, p_scores)):
+        m = second.size
+        # Only the probability of an event matters here, and some threshold has each probability.
+        q = np.geomspace(min(0.5, 5.0 / m), 0.5, 60)
+        for epsilon, delta in zip(epsilons, deltas, strict=True):
+            slope = math.exp(epsilon)
+            base = slope * q + delta
+            # Solve p - base = deviations sqrt(p/n + slope^2 q/m), quadratic in the square root.
+            c = deviations**2
+            noise = slope**2 * q / m
+            b = c / first
+            p = base + 0.5 * b + np.sqrt(0.25 * b * b + c * (base / first + noise))
+            fits = p < 1.0
+            if fits.any():
+                noticed = float(np.log((p[fits] - delta) / q[fits]).min())
+                if noticed - epsilon < best[1] - best[0]:
+                    best = (float(epsilon), noticed)
+    return best

@@ -5,11 +5,10 @@ import pytest
 
 from rdpkit.verification.estimators import sequential
 from rdpkit.verification.estimators.base import DiagnosticKind, Stop
-from rdpkit.verification.estimators.bets import best_bet
+from rdpkit.verification.estimators.bets import best_bet, event_witness
 from rdpkit.verification.estimators.event_search import best_allocation, best_event
 from rdpkit.verification.estimators.privacy_claims import DpClaim, ProfileClaim, RdpClaim
 from rdpkit.verification.estimators.sequential import SequentialTest
-from rdpkit.verification.estimators.witness import event_witness
 
 ORDERS = np.array([1.5, 2.0, 4.0, 8.0, 16.0])
 # A Gaussian mechanism with noise 2 and sensitivity 1: (1, 0.0071)-DP by its closed form.

@@ -19,10 +19,9 @@ from rdpkit.verification.blackbox.betting.bounds import (
     mu_of,
 )
 from rdpkit.verification.estimators.base import Direction, ThresholdEvent
-from rdpkit.verification.estimators.bets import BOLDNESS, best_bet
+from rdpkit.verification.estimators.bets import BOLDNESS, best_bet, event_witness
 from rdpkit.verification.estimators.privacy_claims import DpClaim
 from rdpkit.verification.estimators.sequential import SequentialTest
-from rdpkit.verification.estimators.witness import event_witness
 
 EPSILON = partial(epsilon_of, 0.0)
 EVENT = ThresholdEvent(threshold=0.5, above=True, direction=Direction.P_OVER_Q)
