@@ -35,15 +35,14 @@ from rdpkit.verification.blackbox.targets import (
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.blackbox.verify import verify
 
-# A replay counts runs and not seconds, and names the numbers of runs that were made.
-_OF_THE_RESULT = {
+OF_THE_RESULT = {
     "samples": "runs",
     "training": "training",
     "pairs": "pairs",
     "fresh_processes": "processes",
     "seed": "seed",
 }
-_NOT_REPEATED = ("time_budget",)
+"""The options that a replay takes from the result: it names numbers of runs, and no seconds."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,18 +182,13 @@ class VerificationRequest:
         -------
         The code is the same, and draws all its randomness from ``rng``.
         """
-        given = {}
-        for option in OPTIONS:
-            value = getattr(self.options, option.name)
-            if option.name in _OF_THE_RESULT:
-                value = getattr(result, _OF_THE_RESULT[option.name])
-                if option.name == "samples" and value == 0:
-                    # Releases of new processes refuted the claim. No other runs were made, but the
-                    # option wants to leave room for them.
-                    value = 2 * (result.training + 1)
-            elif option.name in _NOT_REPEATED or value == option.default:
-                continue
-            given[option.name] = value
+        asked = {one.name: getattr(self.options, one.name) for one in OPTIONS}
+        given = {one.name: asked[one.name] for one in OPTIONS if asked[one.name] != one.default}
+        given.pop("time_budget", None)
+        given |= {name: getattr(result, told) for name, told in OF_THE_RESULT.items()}
+        # Where releases of new processes refuted the claim no other runs were made, but the option
+        # wants to leave room for them.
+        given["samples"] = given["samples"] or 2 * (result.training + 1)
         words = [*self.claim.words(), *words_of(given, OPTIONS)]
         return shlex.join(["rdpkit", "verify", self.target, *words])
 
