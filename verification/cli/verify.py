@@ -488,10 +488,10 @@ def _replay_library(
 
 
 def _list_libraries(known: Mapping[str, Library]) -> None:
-    from rdpkit.verification.replay import register  # noqa: PLC0415 - as above
+    from rdpkit.verification.replay import library_replays  # noqa: PLC0415 - as above
 
-    entries, lines = register.read_register(), []
+    entries, lines = library_replays.read_register(), []
     for one in known.values():
         lines += [f"{one.requirement:26}{one.what}"]
-        lines += [f"{'':26}{register.on_record(entries, one.name) or 'not on record'}"]
+        lines += [f"{'':26}{library_replays.on_record(entries, one.name) or 'not on record'}"]
     print_answer({"libraries": list(map(dataclasses.asdict, known.values()))}, lines)

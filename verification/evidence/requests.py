@@ -198,7 +198,8 @@ def request_of(
     *,
     name: str,  # What the mechanism is called if it was handed in
     event: Event | None = None,  # What is claimed to be released
-    adjacency: Adjacency | str,  # The neighbouring relation
+    # The neighbouring relation; None for the target's own, in a replay.
+    adjacency: Adjacency | str | None,
     # The claim, or the point at which the event is tested.
     epsilon: float | None = None,
     delta: float | None = None,
@@ -223,7 +224,7 @@ def request_of(
             event=event,
             epsilon=epsilon,
             delta=delta,
-            adjacency=Adjacency.parse(adjacency),
+            adjacency=None if adjacency is None else Adjacency.parse(adjacency),
             view=view,
         ),
         options=(chosen := options_of_test(options)),

@@ -29,10 +29,12 @@ from rdpkit.verification.replay.findings import (
     DifferenceKind,
     PairFinding,
     ReplayResult,
+    Spent,
+    moves,
     shown_path,
+    spent_by,
 )
 from rdpkit.verification.replay.pairs import DataSpace, RecordPair
-from rdpkit.verification.replay.spent import Spent, moves, spent_by
 
 SECONDS = 15.0
 """How long one target may take, unless somebody asks for another time."""
