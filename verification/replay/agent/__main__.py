@@ -8,11 +8,10 @@ import os
 import sys
 from typing import Any, Dict
 
-from .data import ExaminedData
 from .examine import examined, parts_at
 from .lines import computing_lines
 from .releases import parts_of
-from .runs import heard, loaded, release_of, run_once
+from .runs import ExaminedData, heard, loaded, release_of, run_once
 from .seeds import draws
 from .tape import Tape
 

@@ -16,8 +16,7 @@ from typing import Any, Callable, Dict, List, Tuple
 import numpy as np
 
 from .noise import again, amount_of, given_value, noisy_value
-from .patches import replaced, seeding, taped
-from .tape import Tape, current, escapes
+from .tape import Tape, current, escapes, replaced, seeding, taped
 
 _FUNCTIONS = ("randn", "rand", "randn_like", "rand_like", "randperm", "randint", "normal",
               "bernoulli", "multinomial", "poisson")  # fmt: skip

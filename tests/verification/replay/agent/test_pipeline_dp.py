@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from rdpkit.verification.replay.agent import taps
-from rdpkit.verification.replay.agent.data import ExaminedData
 from rdpkit.verification.replay.agent.examine import examined
-from rdpkit.verification.replay.agent.runs import Taps
+from rdpkit.verification.replay.agent.runs import ExaminedData, Taps
 
 
 class Backend:

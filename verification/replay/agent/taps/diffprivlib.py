@@ -11,9 +11,8 @@ from typing import Any, Callable, Dict, Iterator, List, Optional
 import numpy as np
 
 from ..generators import replace_everywhere
-from ..patches import tap_method, taped
 from ..slices import line_of_argument
-from ..tape import Place, is_of_the_agent, places_here
+from ..tape import Place, is_of_the_agent, places_here, tap_method, taped
 
 # Attributes of a mechanism that hold what it hides, and no parameter of its noise.
 _HIDDEN = ("utility",)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..generators import replace_everywhere
 from ..noise import NoisyArray, again, noise
-from ..patches import taped
+from ..tape import taped
 
 _FAMILIES = {"gaussian_noise": "normal", "laplace_noise": "laplace"}
 

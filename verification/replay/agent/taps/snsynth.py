@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack
 
-from ..patches import replaced
+from ..tape import replaced
 from .of_noise_functions import KeepingNumpy, tap_noise_functions
 
 # They make an array of the noise before they add it to marginals.
