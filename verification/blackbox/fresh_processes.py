@@ -267,7 +267,7 @@ def fresh_evidence(
     Raises MechanismError if the mechanism fails in a new process. Returns None if the target has no
     name, or there was no time for two processes on each data set.
     """
-    if not target.has_name:
+    if target.handed_in is not None:
         return None
     with NewProcesses(target, pair, seed=seed, deadline=deadline) as processes:
         return evidence_of(processes.releases, claim, count=count)

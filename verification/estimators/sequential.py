@@ -212,12 +212,22 @@ class SequentialTest:
 
     def _look_at(self, p: Array, q: Array) -> None:
         if self._witness is not None:
-            bet = self._best_bet(p.size / q.size)
-            p_counts, q_counts = self._witness.counts(p), self._witness.counts(q)
-            if bet.share > 0.0:
-                self.log_e_value += bet.log_factor(self._witness, p_counts, q_counts)
-                self._most_capital = max(self._most_capital, self.log_e_value)
             assert self._counts is not None
+            size, ratio = min(self.samples), p.size / q.size
+            # A bet may be kept, because it was made before any of these scores, and is fair only
+            # for the ratio of sizes that it was made for.
+            if self._bet is None or size >= self._next_bet or self._bet.ratio != ratio:
+                boldness = BOLDNESS
+                # Less where the witness may owe its clarity to chance: it is the clearest of many.
+                squared = max(0.0, self.clarity) ** 2 * size
+                if squared and self.caution:
+                    boldness = BOLDNESS * squared / (squared + self.caution**2)
+                self._bet = best_bet(self._witness, *self._counts, ratio=ratio, boldness=boldness)
+                self._next_bet = size + _BET_AGAIN
+            p_counts, q_counts = self._witness.counts(p), self._witness.counts(q)
+            if self._bet.share > 0.0:
+                self.log_e_value += self._bet.log_factor(self._witness, p_counts, q_counts)
+                self._most_capital = max(self._most_capital, self.log_e_value)
             self._counts = (self._counts[0] + p_counts, self._counts[1] + q_counts)
         self._p, self._q = np.concatenate([self._p, p]), np.concatenate([self._q, q])
         if self.log_e_value >= self._needed:
@@ -225,22 +235,6 @@ class SequentialTest:
             return
         if min(self.samples) >= max(_FIRST, self._next_lesson):
             self._learn()
-
-    def _best_bet(self, ratio: float) -> Bet:
-        """The bet on the next scores; it may be kept, because it was made before any of them."""
-        assert self._witness is not None
-        assert self._counts is not None
-        size = min(self.samples)
-        # A bet is fair only for the ratio of sizes that it was made for.
-        if self._bet is None or size >= self._next_bet or self._bet.ratio != ratio:
-            boldness = BOLDNESS
-            # Less where the witness may owe its clarity to chance: it is the clearest of many.
-            squared = max(0.0, self.clarity) ** 2 * size
-            if squared and self.caution:
-                boldness = BOLDNESS * squared / (squared + self.caution**2)
-            self._bet = best_bet(self._witness, *self._counts, ratio=ratio, boldness=boldness)
-            self._next_bet = size + _BET_AGAIN
-        return self._bet
 
     def _learn(self) -> None:
         (p, q), size = self.scores, min(self.samples)

@@ -48,17 +48,16 @@ def replay_of(
         own = bool(request.neighbours) or subject.own is not None
         space = space_of_pairs(pairs, alone=own or options.neighbours is not None)
     begun = [] if request.mechanism is not None else agents or agents_of(request.target)
-    agent: Agent = begun[0] if begun else LocalAgent(mechanism)
+    used: Sequence[Agent] = begun or [LocalAgent(mechanism)]
     words = ["rdpkit", "verify", request.target, "--replay", *request.claim.words()]
     words += ["--alpha", repr(options.false_alarm_rate), "--seed", str(options.seed)]
     with contextlib.ExitStack() as stack:
-        for one in [agent, *begun[1:]]:
+        for one in used:
             stack.enter_context(contextlib.closing(one))
         return replay(
-            agent,
+            used,
             space,
             claim,
-            helper=begun[1] if begun else None,
             name=request.target,
             seed=options.seed,
             seconds=options.time_budget or SECONDS,

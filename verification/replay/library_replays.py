@@ -96,17 +96,16 @@ def _replayed(
     assert options.seed is not None
     called = f"{library.requirement} {name}"
     command = f"rdpkit verify --library {called} --seed {options.seed}"
-    agent, helper = agents[0], next(iter(agents[1:]), None)
     with contextlib.ExitStack() as stack:
         for one in agents:
             stack.enter_context(one)
         try:
-            said: dict[str, Any] = agent.ask({"do": "describe"}, seconds=_IMPORT_SECONDS)
+            said: dict[str, Any] = agents[0].ask({"do": "describe"}, seconds=_IMPORT_SECONDS)
             claim = dp_claim(
                 epsilon=said["epsilon"], delta=said.get("delta", 0.0), adjacency=said["adjacency"]
             )
             return replay(
-                agent,
+                agents,
                 DataSpace.of(
                     said["columns"],
                     records=options.records or said.get("records"),
@@ -114,7 +113,6 @@ def _replayed(
                     user=said.get("user", ""),
                 ),
                 claim,
-                helper=helper,
                 name=called,
                 seed=options.seed,
                 seconds=options.time_budget or SECONDS,

@@ -132,16 +132,14 @@ def linear(p_outputs: Array, q_outputs: Array) -> Linear:
     together = _Sides(p_outputs, q_outputs, pooled)
     width = p_outputs.shape[1]
     proposals = _PROPOSALS if 1 < width <= _MOST_COLUMNS else _PROPOSALS[: min(width, 2)]
-    separations = [_separation(_discriminant(first, which), second) for which in proposals]
+    separations = []
+    for which in proposals:
+        p, q = map(_discriminant(first, which), (second.p, second.q))
+        # The difference of the means, in standard deviations.
+        spread, gap = math.sqrt(0.5 * (p.var() + q.var())), float(p.mean() - q.mean())
+        certain = math.copysign(math.inf, gap) if gap else 0.0
+        separations.append(gap / spread if spread > 0.0 else certain)
     return Linear(_discriminant(together, proposals[np.argmax(separations)]).weights, units)
-
-
-def _separation(score: Linear, sides: _Sides) -> float:
-    """The difference of the means of a score, in standard deviations."""
-    p, q = score(sides.p), score(sides.q)
-    spread = math.sqrt(0.5 * (p.var() + q.var()))
-    gap = float(p.mean() - q.mean())
-    return gap / spread if spread > 0.0 else math.copysign(math.inf, gap) if gap else 0.0
 
 
 def _discriminant(sides: _Sides, which: str) -> Linear:

@@ -167,10 +167,6 @@ class NamedScore:
     not say.
     """
 
-    def __post_init__(self) -> None:
-        if not 0.0 < self.share < math.inf:
-            raise _validate.fail("share", "to be positive and finite", self.share)
-
     def of(self, outputs: Array) -> Array:
         """The scores of outputs.
 
