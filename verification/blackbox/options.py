@@ -216,8 +216,7 @@ class VerificationOptions:
         "confirm that by ordinary runs.",
     )
 
-    def __post_init__(self) -> None:
-        check_values(self)
+    __post_init__ = check_values
 
     def seeded(self) -> VerificationOptions:
         """The same options with a seed: the given one, or one from the operating system."""

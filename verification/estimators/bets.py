@@ -140,7 +140,12 @@ def best_bet(
             ratio * np.stack([h, np.ones_like(h)], axis=1),
         ]
     )
-    best = _kelly(rows, np.concatenate([ratio * _weights(p_counts, g), _weights(q_counts, h)]))
+    weights = [counts.astype(np.float64) for counts in (p_counts, q_counts)]
+    for side, payoffs in zip(weights, (g, h), strict=True):
+        # The worst cell is counted as if it had been seen a little more often.
+        side[payoffs.argmin()] += UNSEEN
+        side /= side.sum()  # noqa: PLW2901
+    best = _kelly(rows, np.concatenate([ratio * weights[0], weights[1]]))
     bet = Bet(share=float(best[0]), centre=float(best[1]), ratio=ratio)
     if bet.share <= 0.0:
         return Bet(share=0.0, centre=0.0, ratio=ratio)
@@ -148,13 +153,6 @@ def best_bet(
     lowest = min(float(terms.min()) for terms in bet._terms(witness))
     part = boldness if lowest >= 0.0 else min(boldness, (1.0 - KEPT) / -lowest)
     return Bet(share=part * bet.share, centre=part * bet.centre, ratio=ratio)
-
-
-def _weights(counts: Cells, payoffs: Array) -> Array:
-    """Shares of the cells; the worst cell is counted as if it had been seen once more."""
-    weights = counts.astype(np.float64)
-    weights[payoffs.argmin()] += UNSEEN
-    return np.asarray(weights / weights.sum())
 
 
 def _kelly(rows: Array, weights: Array) -> Array:
