@@ -21,7 +21,6 @@ from rdpkit.verification.blackbox.mistakes import Mistake
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.evidence.accumulation import TargetOutcome
 from rdpkit.verification.outputs.tests_of_code import CodeView, sarif_of_tests, view_of_outcome
-from rdpkit.verification.replay.findings import ReplayResult
 
 _MOST_ROWS = 40
 _LONGEST_NAME = 44
@@ -40,53 +39,8 @@ class SuiteRecord:
     seed: int
     evidence: str
     repeated: bool  # Whether it repeats a test of an earlier run
-    # Of the test itself, as long as it was made.
-    runs: int = 0  # Runs of the mechanism
-    p_value: float | None = None
-    test_seed: int | None = None
-    test_rate: float | None = None  # The false-alarm rate of this test
-    # A lower bound on epsilon at this delta.
-    lower_epsilon: float | None = None
-    delta: float | None = None
     inconclusive: str = ""
     """Why nothing could have been noticed; empty if a wrong claim could have been."""
-
-    @classmethod
-    def of(cls, outcome: TargetOutcome, cause: Mistake | None, **of_run: Any) -> SuiteRecord:
-        """What came of one test; ``of_run`` are the fields that all records of a run share."""
-        view, result = view_of_outcome(outcome), outcome.result
-        if cause is not None:
-            said = f"{cause.kind.value}: {cause.message} {cause.advice}"
-            view = dataclasses.replace(view, details=(said, *view.details))
-        record = cls(view=view, said=_said(outcome, cause), **of_run)
-        if result is None:
-            return record
-        bound = result.outcome.bound
-        return dataclasses.replace(
-            record,
-            runs=result.releases,
-            p_value=result.p_value,
-            test_seed=result.seed,
-            test_rate=result.outcome.false_alarm_rate,
-            lower_epsilon=None if bound is None else bound.epsilon,
-            delta=None if bound is None else bound.delta,
-            inconclusive=result.inconclusive,
-        )
-
-    @classmethod
-    def of_replay(cls, result: ReplayResult, view: CodeView, **of_run: Any) -> SuiteRecord:
-        """What came of one replay; ``of_run`` as for :meth:`of`."""
-        test = result.confirmation
-        return cls(
-            view=view,
-            runs=0 if test is None else test.releases,
-            p_value=None if test is None else test.p_value,
-            test_seed=result.seed,
-            said=result.summary,
-            test_rate=result.false_alarm_rate,
-            inconclusive="" if result.conclusive else result.summary,
-            **of_run,
-        )
 
     def as_json(self) -> str:
         """One line."""
@@ -100,17 +54,30 @@ class SuiteRecord:
 
     def properties(self) -> dict[str, Any]:
         """What JUnit shows of the test."""
+        told = self.view.data
+        test = told.get("test", told)
+        bound = test.get("bound", {})
         found = {
             "verdict": self.view.verdict,
             "inconclusive": self.inconclusive or None,
-            "p_value": self.p_value,
-            "seed": self.test_seed,
-            "runs": self.runs,
-            "epsilon_lower": self.lower_epsilon,
-            "epsilon_lower_delta": self.delta,
-            "false_alarm_rate": self.test_rate,
+            "p_value": told.get("p_value"),
+            "seed": told.get("seed"),
+            "runs": told.get("runs", 0),
+            "epsilon_lower": bound.get("epsilon"),
+            "epsilon_lower_delta": bound.get("delta"),
+            "false_alarm_rate": test.get("false_alarm_rate"),
         }
         return {name: value for name, value in found.items() if value is not None}
+
+
+def told_of(outcome: TargetOutcome, cause: Mistake | None) -> dict[str, Any]:
+    """The fields of a record that say what came of one test."""
+    view, result = view_of_outcome(outcome), outcome.result
+    if cause is not None:
+        said = f"{cause.kind.value}: {cause.message} {cause.advice}"
+        view = dataclasses.replace(view, details=(said, *view.details))
+    why = "" if result is None else result.inconclusive
+    return {"view": view, "said": _said(outcome, cause), "inconclusive": why}
 
 
 def _said(outcome: TargetOutcome, cause: Mistake | None) -> str:
@@ -232,10 +199,9 @@ def _table(records: Sequence[SuiteRecord]) -> list[str]:
     found = [f"{'test':{width}}  {'verdict':12}  {'runs':>7}  {'p-value':>7}  {_LAST}"]
     for name, record in zip(names, records, strict=True):
         verdict = "skipped" if record.view.skipped else record.view.verdict
-        p_value = "" if record.p_value is None else f"{record.p_value:.2g}"
-        found.append(
-            f"{name:{width}}  {verdict:12}  {record.runs:>7,}  {p_value:>7}  {record.said}"
-        )
+        runs, p_value = (record.view.data.get(told) for told in ("runs", "p_value"))
+        shown = "" if p_value is None else f"{p_value:.2g}"
+        found.append(f"{name:{width}}  {verdict:12}  {runs or 0:>7,}  {shown:>7}  {record.said}")
     return found
 
 

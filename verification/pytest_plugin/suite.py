@@ -34,13 +34,12 @@ from rdpkit.verification.evidence.requests import (
 from rdpkit.verification.evidence.store import USUAL_RATE, Position
 from rdpkit.verification.outputs.tests_of_code import view_of_replay
 from rdpkit.verification.pytest_plugin.failure import (
-    LikelyCause,
     doubtful_text,
     error_text,
     failure_text,
     likely_cause,
 )
-from rdpkit.verification.pytest_plugin.records import SuiteRecord
+from rdpkit.verification.pytest_plugin.records import SuiteRecord, told_of
 from rdpkit.verification.replay.findings import ReplayResult
 
 Mechanism = str | Callable[..., Any]
@@ -256,7 +255,8 @@ class Verifier:
             return test()
         except (ValueError, ArithmeticError, OSError) as error:
             failure = error_text(name, str(error), _traceback_of(error))
-            self._tell(TargetOutcome(target=name, error=str(error), place=place), None)
+            outcome = TargetOutcome(target=name, error=str(error), place=place)
+            self._tell(**told_of(outcome, None))
         pytest.fail(failure, pytrace=False)
 
     def _replayed(
@@ -266,7 +266,8 @@ class Verifier:
         command = shlex.join(["pytest", name, "--verify-seed", str(self._suite.seed)])
         result = self._made(lambda: replay_of(request, command=command), name, place)
         view = view_of_replay(result, strict=self._suite.strict)
-        self._keep(SuiteRecord.of_replay(result, view, **self._of_the_run()))
+        why = "" if result.conclusive else result.summary
+        self._tell(view=view, said=result.summary, inconclusive=why)
         text = "\n".join([view.headline, *view.details])
         if view.rule:
             pytest.fail(text, pytrace=False)
@@ -278,11 +279,11 @@ class Verifier:
         """The result, unless it makes the test fail."""
         result = outcome.result
         if result is None:
-            self._tell(outcome, None)
+            self._tell(**told_of(outcome, None))
             pytest.skip(f"{outcome.skipped} (--verify-skip-unchanged)")
         failed = outcome.failed(strict=self._suite.strict)
         cause = likely_cause(request, result) if failed and result.rejected else None
-        self._tell(outcome, cause)
+        self._tell(**told_of(outcome, None if cause is None else cause.mistake))
         if result.inconclusive and not failed:
             self._item.warn(InconclusiveWarning(f"{outcome.target}: {result.inconclusive}"))
         if failed and not outcome.failed(strict=False):
@@ -321,24 +322,17 @@ class Verifier:
             file = path.relative_to(self._suite.folder).as_posix()
         return shlex.join(["pytest", f"{file}{separator}{rest}", _OPTION, words])
 
-    def _tell(self, outcome: TargetOutcome, cause: LikelyCause | None) -> None:
+    def _tell(self, **told: Any) -> None:
         """Write down what came out, for the summary, for JUnit and for SARIF."""
-        self._keep(
-            SuiteRecord.of(outcome, None if cause is None else cause.mistake, **self._of_the_run())
-        )
-
-    def _of_the_run(self) -> dict[str, Any]:
-        """What all records of a run say of it."""
         suite = self._suite
-        return {
-            "rate": suite.rate,
-            "tests": suite.tests,
-            "seed": suite.seed,
-            "evidence": "" if suite.evidence is None else str(suite.evidence.path),
-            "repeated": suite.repeat is not None,
-        }
-
-    def _keep(self, record: SuiteRecord) -> None:
+        record = SuiteRecord(
+            rate=suite.rate,
+            tests=suite.tests,
+            seed=suite.seed,
+            evidence="" if suite.evidence is None else str(suite.evidence.path),
+            repeated=suite.repeat is not None,
+            **told,
+        )
         self._told.append(record.as_json())
         again = f"[{self._calls}]" if self._calls > 1 else ""
         self._item.user_properties += [
