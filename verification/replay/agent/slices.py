@@ -138,14 +138,14 @@ def line_of_argument(file: str, line: int, name: str) -> int:
     if not given:
         return line
     value = given[-1]
-    lines = [
+    lines: List[int] = [
         node.lineno
         for node in _all(ast.Assign, _around(file, line))
         if node.lineno <= line
         for one in node.targets
         if isinstance(one, ast.Name) and isinstance(value, ast.Name) and one.id == value.id
     ]
-    return max(lines, default=value.lineno)
+    return max(lines, default=int(value.lineno))
 
 
 def _all(kind: Any, root: Any) -> List[Any]:

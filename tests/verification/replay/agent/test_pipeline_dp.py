@@ -45,7 +45,7 @@ def backend(monkeypatch):
     utils = sys.modules["pipeline_dp.sampling_utils"]
     utils.choose_from_list_without_replacement = Backend.some
     sys.modules["pipeline_dp"].sampling_utils = utils
-    monkeypatch.setattr(taps, "_TAPPED", ("pipeline_dp",))
+    monkeypatch.setattr(taps, "_TAPPED", {"pipeline_dp": "pipeline_dp"})
     yield Backend()
     Taps.close()
 
