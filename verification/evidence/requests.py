@@ -86,16 +86,12 @@ class ClaimOptions:
         """
         event, adjacency = self.event, self.adjacency
         if event is None and own is not None and (self.epsilon is None or self.delta is None):
-            event = own.event
-            adjacency = adjacency or own.adjacency
+            event, adjacency = own.event, adjacency or own.adjacency
         if event is None and self.epsilon is None and self.delta is None:
             raise ValueError("Expected a claim: --event FILE.toml, or --epsilon and --delta.")
         if adjacency is None:
-            raise ValueError(
-                "Expected --adjacency, one of "
-                + ", ".join(member.value for member in Adjacency)
-                + "."
-            )
+            accepted = ", ".join(member.value for member in Adjacency)
+            raise ValueError(f"Expected --adjacency, one of {accepted}.")
         if event is None and (self.epsilon is None or self.delta is None):
             raise ValueError("Expected both --epsilon and --delta, or --event.")
         return dataclasses.replace(self, event=event, adjacency=adjacency)

@@ -211,9 +211,7 @@ class Verifier:
         self._calls += 1
         name, call = self._item.nodeid, self._calls
         try:
-            check_keywords(options)
-            if event is None and (epsilon is None or delta is None):
-                raise ValueError("Expected an event, or epsilon and delta, as the claim.")
+            check_keywords(options, claim)
             request = request_of(
                 mechanism,
                 name=name if call == 1 else f"{name} ({call})",
