@@ -445,17 +445,12 @@ def _along(direction: Array, words: str, like: Neighbours) -> Neighbours:
     length = float(_norms(larger.features).max())
     # A little less, because norms are rounded.
     changed = (1.0 - 1e-12) * length * direction
-    rows = np.zeros((len(larger), larger.dimension))
-    rows[-1] = changed
-    if like.adjacency is Adjacency.ADD_OR_REMOVE_ONE:
-        other = LabelledData(features=rows[:-1], labels=larger.labels[:-1])
-    else:
-        mirrored = rows.copy()
-        mirrored[-1] = -changed
-        other = LabelledData(features=mirrored, labels=larger.labels)
+    rest = np.zeros((len(larger) - 1, larger.dimension))
+    removed = like.adjacency is Adjacency.ADD_OR_REMOVE_ONE
+    others = rest if removed else np.vstack([rest, -changed])
     return Neighbours(
-        first=LabelledData(features=rows, labels=larger.labels),
-        second=other,
+        first=LabelledData(features=np.vstack([rest, changed]), labels=larger.labels),
+        second=LabelledData(features=others, labels=larger.labels[: len(others)]),
         adjacency=like.adjacency,
         beyond_norm=like.beyond_norm,
         description=(f"a record of norm {length:.6g} in {words}; all others at the origin",),

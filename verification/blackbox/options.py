@@ -216,7 +216,8 @@ class VerificationOptions:
         "confirm that by ordinary runs.",
     )
 
-    __post_init__ = check_values
+    def __post_init__(self) -> None:
+        check_values(self)
 
     def seeded(self) -> VerificationOptions:
         """The same options with a seed: the given one, or one from the operating system."""

@@ -12,6 +12,7 @@ A NaN raises an ``ArithmeticError`` and never counts as "not rejected".
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
@@ -211,12 +212,8 @@ class Density(Protocol):
         ...
 
 
-class OutputScore(Protocol):
-    """Turns outputs of a mechanism, shape (n, d), into scores, shape (n,)."""
-
-    def __call__(self, outputs: Array, /) -> Array:
-        """One score for each row."""
-        ...
+OutputScore = Callable[[Array], Array]
+"""Turns outputs of a mechanism, shape (n, d), into scores, shape (n,): one for each row."""
 
 
 def check_scores(name: str, value: ArrayLike, *, minimum: int = 1) -> Array:

@@ -5,6 +5,13 @@ if the claim is an RDP curve), bets on it with the next scores, learns again, an
 is first bet on, and then used to learn the next bet. If the claim is true, the capital reaches
 1/alpha with probability at most alpha, however often one looks. Diagnostics of a test that did not
 reject say why a claim may have survived although it is wrong.
+
+A claim is cleared by an upper confidence bound on the excess of all threshold events of the score.
+For each of K ranks, the probability above the order statistic of that rank has a beta distribution,
+whatever the distribution of the scores. So Clopper-Pearson bounds hold for each rank, and for all
+ranks together if each has a K-th part of the error. Between ranks probabilities are monotone. The
+logarithms of the ranks are equally spaced, so the relative width of the bounds is similar in the
+tail and in the middle.
 """
 
 from __future__ import annotations
@@ -15,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rdpkit import _validate
+from rdpkit.verification.estimators import clopper_pearson
 from rdpkit.verification.estimators.base import (
     Array,
     Diagnostic,
@@ -34,7 +42,6 @@ from rdpkit.verification.estimators.bets import (
 from rdpkit.verification.estimators.event_search import best_event
 from rdpkit.verification.estimators.privacy_claims import PrivacyClaim, RdpClaim
 from rdpkit.verification.estimators.renyi_witness import best_renyi_witness
-from rdpkit.verification.estimators.uniform_excess import largest_excess
 
 _FIRST = 250
 GROWTH = 1.3
@@ -42,6 +49,7 @@ GROWTH = 1.3
 # How often the capital is looked at before the witness is learnt again.
 _LOOKS = 4
 _CLEARING_FAILURE = 0.01
+_RANKS = 400
 # A claim cannot be cleared with fewer scores than this.
 _FIRST_CLEARING = 2000
 # With small batches, the bet is computed again after this many scores.
@@ -348,3 +356,54 @@ def _noticeable_epsilon(
                 if noticed - epsilon < best[1] - best[0]:
                     best = (float(epsilon), noticed)
     return best
+
+
+def largest_excess(
+    claim: PrivacyClaim,
+    # Independent scores from either side; shape (n,) and (m,)
+    p_scores: Array,
+    q_scores: Array,
+    *,
+    confidence: float,  # In (0, 1)
+) -> float:
+    """A bound on P(E) - e^epsilon Q(E) - delta, in both directions, for all threshold events E.
+
+    Raises ArithmeticError if a score is NaN.
+
+    Guarantee
+    ---------
+    With probability at least ``confidence``, no event {score > t} or {score < t} exceeds any of
+    the claim's supporting lines by more than the returned value.
+    """
+    level = _validate.open_probability("confidence", confidence)
+    p, q = check_scores("p_scores", p_scores), check_scores("q_scores", q_scores)
+    epsilons, deltas = claim.supporting_lines()
+    slopes = np.exp(epsilons)[:, None]
+    found = -np.inf
+    # There are eight bands: an upper and a lower one for each distribution and each side.
+    failure = (1.0 - level) / 8.0
+    for sign in (1.0, -1.0):
+        sides = (np.sort(sign * p), np.sort(sign * q))
+        for first, second in (sides, sides[::-1]):
+            ranks, points = _ranked(first)
+            # These bound P(X > t) where t is the order statistic with rank - 1 scores above it.
+            bounds = clopper_pearson.upper_bound(ranks - 1.0, first.size, failure / ranks.size)
+            # For t from each point on.
+            starts, above = np.append(-np.inf, points), np.append(1.0, bounds)
+            ranks, ends = _ranked(second)
+            # For t below each point.
+            below = clopper_pearson.lower_bound(ranks, second.size, failure / ranks.size)
+            # On [starts_i, starts_{i+1}) the first band is constant, and the second band is
+            # smallest just before the end.
+            limits = np.append(starts[1:], np.inf)
+            place = np.searchsorted(ends, limits, side="left")
+            least = np.append(below, 0.0)[place]
+            excess = above[None, :] - slopes * least[None, :] - deltas[:, None]
+            found = max(found, float(excess.max()))
+    return found
+
+
+def _ranked(ordered: Array) -> tuple[Array, Array]:
+    """Ranks from the largest score, the largest rank first, and the order statistics."""
+    ranks = np.unique(np.round(np.geomspace(1.0, ordered.size, min(ordered.size, _RANKS))))[::-1]
+    return ranks, ordered[(ordered.size - ranks).astype(np.int64)]
