@@ -243,7 +243,8 @@ class EvidenceStore:
             raise ArithmeticError("The e-value of a test came out as nan.")
         with locked_file(self.path) as file:
             ledger = self._read(file)
-            known = ledger.position(claim, code, before=seed).on_record
+            about = (_name(claim), code)
+            known = any((_about(one), one["seed"]) == (about, seed) for one in ledger.tests)
             if not known:
                 line = {
                     "line": "test",
@@ -331,7 +332,7 @@ class _Ledger:
         once: dict[tuple[_Hypothesis, int], _Table] = {}
         for test in sorted(tests, key=lambda one: (one["date"], _about(one), one["seed"])):
             once.setdefault((_about(test), test["seed"]), test)
-        self._tests = list(once.values())
+        self.tests = list(once.values())
 
     def header(self) -> _Table:
         """The first line of a new file."""
@@ -367,10 +368,10 @@ class _Ledger:
         about = (_name(claim), code)
         earlier = [
             place
-            for place, one in enumerate(self._tests)
+            for place, one in enumerate(self.tests)
             if _about(one) == about and one["seed"] == before
         ]
-        tests = self._tests[: earlier[0]] if earlier else self._tests
+        tests = self.tests[: earlier[0]] if earlier else self.tests
         places = {hypothesis: place for place, hypothesis in enumerate(self._numbers)}
         evidence = [
             Evidence(
