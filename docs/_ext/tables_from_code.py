@@ -18,7 +18,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from rdpkit import BOUNDS
 from rdpkit.events import MECHANISMS, parameters_of
-from rdpkit.verification.replay.register import read_register
+from rdpkit.verification.replay.library_replays import read_register
 
 
 def _cell(text: str, *, literal: bool) -> nodes.entry:

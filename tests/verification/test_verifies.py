@@ -10,13 +10,12 @@ from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonS
 from scipy.stats import binom
 
 import rdpkit
+import rdpkit.verification.pytest_plugin.records
 import rdpkit.verification.pytest_plugin.suite
-import rdpkit.verification.pytest_plugin.summary
 from rdpkit.verification import verifies
 from rdpkit.verification.blackbox.scores.library import has_classifiers
 from rdpkit.verification.pytest_plugin.records import SuiteRecord, noticed
-from rdpkit.verification.pytest_plugin.repeats import Repeat
-from rdpkit.verification.pytest_plugin.suite import InconclusiveWarning
+from rdpkit.verification.pytest_plugin.suite import InconclusiveWarning, Repeat
 from tests.verification.test_pytest_plugin import PLUGIN
 
 # All that the plugin imports is imported above, because pytester forgets what is imported inside of
@@ -362,7 +361,7 @@ def test_workers_share_the_rate_the_seed_the_evidence_and_the_outputs(run):
 def test_records_are_sent_as_json(run, monkeypatch):
     told = []
     monkeypatch.setattr(
-        "rdpkit.verification.pytest_plugin.summary.write_summary",
+        "rdpkit.verification.pytest_plugin.records.write_summary",
         lambda terminal, found: told.extend(found),
     )
     run(*SEED, content=WEAK)

@@ -163,17 +163,6 @@ def adversarial_neighbours(
     return found
 
 
-def _random_recipe(rng: np.random.Generator) -> _Recipe:
-    """A recipe for a pair after the list: no two of them are alike."""
-    return _Recipe(
-        changed="random",
-        scale=float(rng.choice([1.0, 1.0, 10.0, 1000.0]) * rng.uniform(0.5, 1.0)),
-        rest=str(rng.choice(["origin", "opposite", "point", "ball", "duplicates", "cluster"])),
-        replacement=str(rng.choice(["mirror", "origin", "another", "same"])),
-        labels=str(rng.choice(["equal", "alone", "in turn", "balanced, other class"])),
-    )
-
-
 def _of_recipe(
     recipe: _Recipe | None,
     domain: DataDomain,
@@ -182,7 +171,14 @@ def _of_recipe(
     index: int,
 ) -> Neighbours | None:
     """The pair of a recipe; None if there is none in this domain."""
-    chosen = _random_recipe(rng) if recipe is None else recipe
+    # After the list, no two recipes are alike.
+    chosen = recipe or _Recipe(
+        changed="random",
+        scale=float(rng.choice([1.0, 1.0, 10.0, 1000.0]) * rng.uniform(0.5, 1.0)),
+        rest=str(rng.choice(["origin", "opposite", "point", "ball", "duplicates", "cluster"])),
+        replacement=str(rng.choice(["mirror", "origin", "another", "same"])),
+        labels=str(rng.choice(["equal", "alone", "in turn", "balanced, other class"])),
+    )
     if domain.bounded:
         chosen = replace(chosen, scale=min(chosen.scale, 1.0))
     size = _size(chosen, domain)
@@ -449,17 +445,12 @@ def _along(direction: Array, words: str, like: Neighbours) -> Neighbours:
     length = float(_norms(larger.features).max())
     # A little less, because norms are rounded.
     changed = (1.0 - 1e-12) * length * direction
-    rows = np.zeros((len(larger), larger.dimension))
-    rows[-1] = changed
-    if like.adjacency is Adjacency.ADD_OR_REMOVE_ONE:
-        other = LabelledData(features=rows[:-1], labels=larger.labels[:-1])
-    else:
-        mirrored = rows.copy()
-        mirrored[-1] = -changed
-        other = LabelledData(features=mirrored, labels=larger.labels)
+    rest = np.zeros((len(larger) - 1, larger.dimension))
+    removed = like.adjacency is Adjacency.ADD_OR_REMOVE_ONE
+    others = rest if removed else np.vstack([rest, -changed])
     return Neighbours(
-        first=LabelledData(features=rows, labels=larger.labels),
-        second=other,
+        first=LabelledData(features=np.vstack([rest, changed]), labels=larger.labels),
+        second=LabelledData(features=others, labels=larger.labels[: len(others)]),
         adjacency=like.adjacency,
         beyond_norm=like.beyond_norm,
         description=(f"a record of norm {length:.6g} in {words}; all others at the origin",),

@@ -27,10 +27,9 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -43,9 +42,8 @@ from rdpkit.verification.blackbox.release_parts import MechanismError
 from rdpkit.verification.blackbox.runs import Part, digests_of
 from rdpkit.verification.blackbox.targets import TargetReference
 from rdpkit.verification.estimators.base import Array, Direction, ThresholdEvent
-from rdpkit.verification.estimators.bets import best_bet
+from rdpkit.verification.estimators.bets import best_bet, event_witness
 from rdpkit.verification.estimators.privacy_claims import PrivacyClaim
-from rdpkit.verification.estimators.witness import event_witness
 
 Digests = tuple[str, ...]
 """Hashes of one release: of the whole, and then of each of its parts."""
@@ -268,7 +266,7 @@ def fresh_evidence(
     Raises MechanismError if the mechanism fails in a new process. Returns None if the target has no
     name, or there was no time for two processes on each data set.
     """
-    if not target.has_name:
+    if target.handed_in is not None:
         return None
     with NewProcesses(target, pair, seed=seed, deadline=deadline) as processes:
         return evidence_of(processes.releases, claim, count=count)
@@ -327,7 +325,7 @@ def _between_and_within(
     return p_value, one + other == 2 * _COMPARED
 
 
-class NewProcesses:
+class NewProcesses(AbstractContextManager["NewProcesses"]):
     """Processes that import the target anew for each release."""
 
     def __init__(
@@ -360,15 +358,7 @@ class NewProcesses:
             "seed": seed,
         }
 
-    def __enter__(self) -> NewProcesses:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._stop()
         self._folder.cleanup()
 
@@ -387,7 +377,13 @@ class NewProcesses:
             process.stdin.flush()
         except OSError:
             raise self._failed() from None
-        answer = self._answer()
+        left = self._deadline - time.perf_counter()
+        try:
+            answer = self._answers.get(timeout=max(0.0, min(left, threading.TIMEOUT_MAX)))
+        except queue.Empty:
+            answer = None
+        if answer == "":
+            raise self._failed()
         if not can_fork():
             self._stop()
         if answer is None:
@@ -396,16 +392,6 @@ class NewProcesses:
         if "error" in found:
             raise MechanismError(f"In a new process, {found['error']}")
         return [tuple(one) for one in found["digests"]]
-
-    def _answer(self) -> str | None:
-        left = self._deadline - time.perf_counter()
-        try:
-            answer = self._answers.get(timeout=max(0.0, min(left, threading.TIMEOUT_MAX)))
-        except queue.Empty:
-            return None
-        if not answer:
-            raise self._failed()
-        return answer
 
     def _failed(self) -> MechanismError:
         self._stop()
@@ -486,14 +472,12 @@ def answer_of(request: dict[str, Any]) -> dict[str, Any]:
             at_once=False,
             scores=None,
         )
-        return {"digests": digests_of(part), "modules": _slow_modules()}
+        found = digests_of(part)
+        # In the order of their import.
+        slow = [name for name in sys.modules if name.partition(".")[0] in _SLOW_PACKAGES]
+        return {"digests": found, "modules": slow}
     except Exception as error:
         return {"error": str(error) or type(error).__name__}
-
-
-def _slow_modules() -> list[str]:
-    """The modules of slow packages that are imported here, in the order of their import."""
-    return [name for name in sys.modules if name.partition(".")[0] in _SLOW_PACKAGES]
 
 
 def main() -> None:
@@ -504,16 +488,12 @@ def main() -> None:
     os.dup2(2, 1)
     for line in sys.stdin:
         request = json.loads(line)
-        if not can_fork():
-            found: str | None = json.dumps(answer_of(request))
-        else:
-            found = _in_a_copy(request, parent)
+        found = _in_a_copy(request, parent) if can_fork() else json.dumps(answer_of(request))
         if found is None:
             return
-        if can_fork():
-            for name in json.loads(found).get("modules", ()):
-                with suppress(Exception):
-                    importlib.import_module(name)
+        for name in json.loads(found).get("modules", ()) if can_fork() else ():
+            with suppress(Exception):
+                importlib.import_module(name)
         answers.write(found + "\n")
         answers.flush()
         if not can_fork():

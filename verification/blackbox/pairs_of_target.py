@@ -70,7 +70,11 @@ def pairs_of_target(
     own, source, event = subject.own, options.neighbours, claim.event
     # Without data sets of its own, a target with an event gets those of any other target.
     brings = subject.entry is not None or callable(getattr(subject.mechanism(), "neighbours", None))
-    said = _attributes(subject)
+    said: dict[str, Any] = {}
+    for option in OPTIONS if subject.entry is None else ():
+        value = getattr(subject.mechanism(), option.name, None)
+        if option.name in _STATED and value is not None and not callable(value):
+            said[option.name] = option.checked(value, f"{subject.name}: its {option.name}")
     about_data = (source, options.dimension, options.records, options.record_norm)
     if source == "own" or about_data == (None, None, None, None):
         if own is not None and own.adjacency is claim.adjacency and (brings or source == "own"):
@@ -117,17 +121,6 @@ def pairs_of_target(
     return (
         [replace(pair, description=(*pair.description, note)) for pair in found] if note else found
     )
-
-
-def _attributes(subject: TargetReference) -> dict[str, Any]:
-    """What the attributes of a target say of its data."""
-    found: dict[str, Any] = {}
-    if subject.entry is None:
-        for option in OPTIONS:
-            value = getattr(subject.mechanism(), option.name, None)
-            if option.name in _STATED and value is not None and not callable(value):
-                found[option.name] = option.checked(value, f"{subject.name}: its {option.name}")
-    return found
 
 
 def usable_dimension(

@@ -35,7 +35,8 @@ from rdpkit.verification.blackbox.candidate_pairs import LEAST_DELTA, worst_neig
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
 from rdpkit.verification.blackbox.options import VIEWS
 from rdpkit.verification.blackbox.scores.named_score import NamedScore
-from rdpkit.verification.blackbox.zoo import ENTRIES, FIXED, NAMES, ZooEntry
+from rdpkit.verification.blackbox.zoo import ENTRIES, FIXED, NAMES
+from rdpkit.verification.blackbox.zoo.base import ZooEntry
 from rdpkit.verification.estimators.privacy_claims import (
     DpClaim,
     PrivacyClaim,
@@ -223,11 +224,6 @@ class TargetReference:
             neighbours=lambda: [entry.neighbours()],
             score=None if score is None else NamedScore(name=entry.statistic, score=score()),
         )
-
-    @property
-    def has_name(self) -> bool:
-        """Whether another process can find it by its name."""
-        return self.handed_in is None
 
     @property
     def summary(self) -> Mechanism | None:

@@ -170,7 +170,10 @@ def verify(
     )
     pairs, probed, notes, checks = _probe(spending, pairs, chosen.pairs)
     fresh = _bet_on_new_processes(probed, tested, spending, chosen, fresh_processes)
-    pairs, telling = _telling_first(runner, pairs)
+    # First come pairs with another kind of release on one side.
+    tells = {pair: _tells(runner, pair) for pair in pairs}
+    pairs = sorted(pairs, key=lambda pair: not tells[pair])
+    telling = sum(tells[pair] for pair in pairs)
     most_runs = spending.runs_in_time()
     # So many runs on each data set of a pair come before the first bet.
     lesson = chosen.training or max(LEAST_TRAINING, min(FIRST_LESSON, most_runs // 8))
@@ -295,21 +298,13 @@ def _probe(
     return pairs[:most_pairs], pair, notes, [] if differs is None else [differs]
 
 
-def _telling_first(
-    runner: MechanismRunner, pairs: list[Neighbours]
-) -> tuple[list[Neighbours], int]:
-    """The pairs, first those with another kind of release on one side; and how many these are."""
-    telling = []
-    for pair in pairs:
-        try:
-            differs = runner.layout_for(pair).kinds
-        except MechanismError:
-            # The search says why pairs are left out.
-            continue
-        if differs:
-            telling.append(pair)
-    others = [pair for pair in pairs if not any(pair is one for one in telling)]
-    return [*telling, *others], len(telling)
+def _tells(runner: MechanismRunner, pair: Neighbours) -> bool:
+    """Whether one data set of a pair has another kind of release."""
+    try:
+        return bool(runner.layout_for(pair).kinds)
+    except MechanismError:
+        # The search says why pairs are left out.
+        return False
 
 
 def _outcome(
@@ -364,7 +359,7 @@ def _bet_on_new_processes(
     """Bet a part of the capital on releases that new processes make."""
     runner = spending.runner
     usual = runner.target.entry is None if wanted is None else wanted
-    if not (usual and runner.target.has_name and options.fresh_processes):
+    if not (usual and runner.target.handed_in is None and options.fresh_processes):
         return None
     spending.report("probing")
     now = time.perf_counter()

@@ -1,4 +1,7 @@
-"""``rdpkit verify``: test a privacy claim against the code that makes the releases."""
+"""``rdpkit verify``: test a privacy claim against the code that makes the releases.
+
+With ``--replay`` and ``--library`` it is examined by record and replay.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ import contextlib
 import dataclasses
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -36,15 +40,17 @@ from rdpkit.verification.cli.code_options import (
     record_options,
     write_files,
 )
-from rdpkit.verification.cli.replay import replayed_library, replayed_targets
 from rdpkit.verification.outputs import CODE_OUTPUTS
 
 if TYPE_CHECKING:
     from rdpkit.verification.blackbox.betting.search import VerificationStep
     from rdpkit.verification.blackbox.detection_rates import DetectionRate
+    from rdpkit.verification.blackbox.options import VerificationOptions
     from rdpkit.verification.evidence.accumulation import EvidenceOptions, TargetOutcome
     from rdpkit.verification.evidence.requests import VerificationRequest
     from rdpkit.verification.outputs.tests_of_code import CodeView
+    from rdpkit.verification.replay.findings import ReplayResult
+    from rdpkit.verification.replay.libraries import Library
 
 # Options about one claim, which --zoo refuses because its mechanisms have claims of their own.
 _CLAIM_OPTIONS = ("event", "count", "epsilon", "delta", "adjacency", "view")
@@ -155,7 +161,7 @@ def verify(
         raise ValueError(f"Expected every TARGET once, got {twice[0]!r} twice.")
     to_write = files_to_write(given, CODE_OUTPUTS)
     if list_them:
-        _list()
+        _list_zoo()
         return
     evidence = read_evidence_options(given, given["false_alarm_rate"])
     if evidence is not None and zoo:
@@ -166,9 +172,9 @@ def verify(
     options = read_options({**given, "replay": replays}, by_flag=True)
     with _in_backend(backend):
         if library is not None:
-            views = replayed_library(library, targets, options, jobs=jobs, strict=strict)
+            views = _replay_library(library, targets, options, jobs=jobs, strict=strict)
         elif options.replay:
-            views = replayed_targets(
+            views = _replay_targets(
                 lambda: _requests(targets, given, options),
                 targets[0],
                 strict=strict,
@@ -203,10 +209,7 @@ def _verify_targets(
 ) -> list[CodeView]:
     """Test every target, print what comes out, and return it in words for files."""
     # Imported where it is needed, so that help is printed at once.
-    from rdpkit.verification.outputs.tests_of_code import (  # noqa: PLC0415
-        counted_verdicts,
-        view_of_outcome,
-    )
+    from rdpkit.verification.outputs.tests_of_code import view_of_outcome  # noqa: PLC0415
 
     several = len(requests) > 1
     outcomes = []
@@ -217,15 +220,27 @@ def _verify_targets(
             lines = [*_lines_of(outcome), *([""] if several else [])]
             click.echo("\n".join(map(printable, lines)))
     views = [view_of_outcome(outcome, strict=strict) for outcome in outcomes]
+    rate = sum(request.options.false_alarm_rate for request in requests)
+    said = "" if evidence is not None else f"{rate:g}"
+    _print_together([outcome.as_dict() for outcome in outcomes], views, said, several=several)
+    return views
+
+
+def _print_together(
+    entries: Sequence[object],  # Plain values of all targets, for JSON
+    views: Sequence[CodeView],
+    rate: str,  # The false-alarm rate of all targets together; empty if nothing is said of it
+    *,
+    several: bool,
+) -> None:
+    """Print all targets as JSON, or what comes after several of them that were printed."""
+    from rdpkit.verification.outputs.tests_of_code import counted_verdicts  # noqa: PLC0415 - as above
+
     if asked_format() == "json":
-        entries = [outcome.as_dict() for outcome in outcomes]
         click.echo(as_json({"targets": entries} if several else entries[0]))
     elif several:
-        rate = sum(request.options.false_alarm_rate for request in requests)
-        of_all = f" (false-alarm rate {rate:g} for all together)"
-        counts = f"{how_many(len(requests), 'target')}: {counted_verdicts(views)}"
-        click.echo(counts + (of_all if evidence is None else ""))
-    return views
+        of_all = f" (false-alarm rate {rate} for all together)" if rate else ""
+        click.echo(f"{how_many(len(views), 'target')}: {counted_verdicts(views)}{of_all}")
 
 
 def _outcome(
@@ -233,11 +248,7 @@ def _outcome(
 ) -> TargetOutcome:
     """Test one target; among several, one that cannot be tested does not end the others."""
     from rdpkit.verification.blackbox.targets import target  # noqa: PLC0415 - as above
-    from rdpkit.verification.evidence.accumulation import (  # noqa: PLC0415
-        TargetOutcome,
-        accumulated_test,
-        place_of,
-    )
+    from rdpkit.verification.evidence import accumulation  # noqa: PLC0415
 
     with work_shown() as work:
 
@@ -247,12 +258,13 @@ def _outcome(
             work.show(request.target, step.runs, step.of, note, at_most=most)
 
         try:
-            found = accumulated_test(request, evidence, jobs=jobs, progress=show)
+            found = accumulation.accumulated_test(request, evidence, jobs=jobs, progress=show)
         except (ValueError, ArithmeticError, OSError) as error:
             if ends:
                 raise
-            return TargetOutcome(target=request.target, error=str(error))
-    return dataclasses.replace(found, place=place_of(target(request.target).mechanism()))
+            return accumulation.TargetOutcome(target=request.target, error=str(error))
+    place = accumulation.place_of(target(request.target).mechanism())
+    return dataclasses.replace(found, place=place)
 
 
 def _requests(
@@ -286,19 +298,15 @@ def _requests(
     return [VerificationRequest(target=target, claim=claim, options=shared) for target in targets]
 
 
-@contextlib.contextmanager
-def _in_backend(name: str | None) -> Iterator[None]:
+def _in_backend(name: str | None) -> AbstractContextManager[object]:
     if name is None:
-        yield
-        return
+        return contextlib.nullcontext()
     from joblib import parallel_config  # noqa: PLC0415 - only where it is needed
 
     try:
-        context = parallel_config(backend=name)
+        return parallel_config(backend=name)  # type: ignore[no-any-return]
     except (ValueError, ImportError) as error:
         raise ValueError(f"--backend {name}: {error}") from None
-    with context:
-        yield
 
 
 def _lines_of(outcome: TargetOutcome) -> list[str]:
@@ -316,7 +324,7 @@ def _lines_of(outcome: TargetOutcome) -> list[str]:
     return [f"{heading:12}{text}" for heading, text in rows]
 
 
-def _list() -> None:
+def _list_zoo() -> None:
     from rdpkit.verification.blackbox.zoo import ENTRIES  # noqa: PLC0415 - as above
 
     names = ["name", "mistake", "correction", "seen_in", "event", "adjacency", "statistic"]
@@ -378,3 +386,112 @@ def _print_rates(found: list[DetectionRate]) -> None:
             f"{rate.seconds:.2f}",
         )
     console.print(table)
+
+
+# The seed of a library's replays, unless one is given: an interrupted run can go on.
+_SEED, _JOURNAL = 1, "replays.journal"
+
+
+def _replay_targets(
+    requests: Callable[[], Sequence[VerificationRequest]],
+    first: str,  # The first target, which is begun before all that a replay needs is imported
+    *,
+    strict: bool,
+) -> list[CodeView]:
+    """Replay every target, print what comes out, and return it in words for files."""
+    from rdpkit.verification.replay.agents import agents_of  # noqa: PLC0415 - help stays quick
+
+    results = []
+    with contextlib.ExitStack() as stack:
+        begun = [stack.enter_context(one) for one in agents_of(first)]
+        from rdpkit.verification.evidence.replays import replay_of  # noqa: PLC0415 - as above
+
+        work = stack.enter_context(work_shown())
+        for request in requests():
+
+            def show(place: int, of: int, note: str, target: str = request.target) -> None:
+                work.show(target, place, of, note)
+
+            results.append(replay_of(request, agents=begun, progress=show))
+            begun = []
+    from rdpkit.verification.outputs.tests_of_code import view_of_replay  # noqa: PLC0415 - as above
+
+    several = len(results) > 1
+    for result in results if asked_format() != "json" else ():
+        click.echo("\n".join(printable(f"{a:12}{b}") for a, b in result.rows()))
+        if several:
+            click.echo()
+    views = [view_of_replay(result, strict=strict) for result in results]
+    rate = f"{sum(result.false_alarm_rate for result in results):.3g}"
+    _print_together([result.as_dict() for result in results], views, rate, several=several)
+    return views
+
+
+def _replay_library(
+    library: str,
+    names: tuple[str, ...],
+    options: VerificationOptions,
+    *,
+    jobs: int,
+    strict: bool,
+) -> list[CodeView]:
+    """Replay the mechanisms of a library, print what comes out, and return it in words."""
+    from rdpkit.verification.replay import libraries  # noqa: PLC0415 - as above
+
+    if library == "list":
+        _list_libraries(libraries.LIBRARIES)
+        return []
+    found = libraries.library_of(library)
+    chosen = found.chosen(names)
+    options = options if options.seed is not None else dataclasses.replace(options, seed=_SEED)
+    views: dict[str, CodeView] = {}
+    with contextlib.ExitStack() as stack:
+        work = stack.enter_context(work_shown())
+        work.show(library, 0, len(chosen), "looking for an environment, or making one")
+        python = libraries.environment(found)
+        begun = libraries.agents_of(found, chosen[0], python)
+        for agent in begun:
+            stack.enter_context(agent)
+        from rdpkit.formats.journal import Journal  # noqa: PLC0415 - after the target has begun
+        from rdpkit.verification.outputs import tests_of_code  # noqa: PLC0415 - as above
+        from rdpkit.verification.replay import library_replays  # noqa: PLC0415 - as above
+
+        journal = Journal(python.parents[1] / _JOURNAL, mark="rdpkit-replays-1", kind="replay")
+        state = libraries.state_of(found, python, options)
+        for name in chosen:
+            if f"{state} {name}" in journal:
+                views[name] = tests_of_code.CodeView.from_dict(journal.get(f"{state} {name}"))
+
+        def keep(name: str, result: ReplayResult) -> None:
+            views[name] = tests_of_code.view_of_replay(result, strict=strict)
+            journal.add(f"{state} {name}", dataclasses.asdict(views[name]), name=name)
+
+        library_replays.replay_library(
+            found,
+            names=names,
+            finished=tuple(views),
+            options=options,
+            jobs=jobs,
+            python=python,
+            begun={chosen[0]: begun},
+            progress=lambda place, of, note: work.show(library, place, of, note),
+            keep=keep,
+        )
+    # What was interrupted goes on from there; what is finished is made anew the next time.
+    journal.remove()
+    ordered = [views[name] for name in chosen]
+    for one in ordered if asked_format() != "json" else ():
+        click.echo(printable(f"{one.verdict:14}{one.name}: {one.data['summary']}"))
+    rate = f"{options.false_alarm_rate:.3g}"
+    _print_together([one.data for one in ordered], ordered, rate, several=True)
+    return ordered
+
+
+def _list_libraries(known: Mapping[str, Library]) -> None:
+    from rdpkit.verification.replay import library_replays  # noqa: PLC0415 - as above
+
+    entries, lines = library_replays.read_register(), []
+    for one in known.values():
+        lines += [f"{one.requirement:26}{one.what}"]
+        lines += [f"{'':26}{library_replays.on_record(entries, one.name) or 'not on record'}"]
+    print_answer({"libraries": list(map(dataclasses.asdict, known.values()))}, lines)

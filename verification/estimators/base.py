@@ -12,6 +12,7 @@ A NaN raises an ``ArithmeticError`` and never counts as "not rejected".
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
@@ -211,12 +212,8 @@ class Density(Protocol):
         ...
 
 
-class OutputScore(Protocol):
-    """Turns outputs of a mechanism, shape (n, d), into scores, shape (n,)."""
-
-    def __call__(self, outputs: Array, /) -> Array:
-        """One score for each row."""
-        ...
+OutputScore = Callable[[Array], Array]
+"""Turns outputs of a mechanism, shape (n, d), into scores, shape (n,): one for each row."""
 
 
 def check_scores(name: str, value: ArrayLike, *, minimum: int = 1) -> Array:
@@ -225,13 +222,10 @@ def check_scores(name: str, value: ArrayLike, *, minimum: int = 1) -> Array:
     Raises ArithmeticError if one is NaN. Raises ValueError if they are not numbers, not of shape
     (n,), or too few.
     """
-    array = np.asarray(value)
     condition = f"to be at least {minimum} real numbers, of shape (n,)"
-    if array.dtype.kind not in "iuf" or array.ndim != 1 or array.size < minimum:
-        raise _validate.fail(name, condition, value)
-    scores = array.astype(np.float64)
-    _no_nan(name, scores)
-    return scores
+    array = np.asarray(value)
+    fits = array.ndim == 1 and array.size >= minimum
+    return _numbers(name, value, array if fits else None, condition)
 
 
 def check_outputs(name: str, value: ArrayLike, *, minimum: int = 1) -> Array:
@@ -240,23 +234,21 @@ def check_outputs(name: str, value: ArrayLike, *, minimum: int = 1) -> Array:
     Raises ArithmeticError if one is NaN. Raises ValueError if they are not numbers, not of shape
     (n, d), or too few.
     """
-    array = np.asarray(value)
     condition = f"to be at least {minimum} rows of real numbers, of shape (n, d) with d >= 1"
-    if array.ndim == 1:
-        array = array[:, None]
-    if array.dtype.kind not in "iuf" or array.ndim != 2 or array.shape[0] < minimum:
-        raise _validate.fail(name, condition, value)
-    if array.shape[1] == 0:
-        raise _validate.fail(name, condition, value)
-    outputs = array.astype(np.float64)
-    _no_nan(name, outputs)
-    return outputs
+    array = np.asarray(value)
+    array = array[:, None] if array.ndim == 1 else array
+    fits = array.ndim == 2 and len(array) >= minimum and array.shape[1] > 0
+    return _numbers(name, value, array if fits else None, condition)
 
 
-def _no_nan(name: str, array: Array) -> None:
-    bad = np.isnan(array)
+def _numbers(name: str, value: ArrayLike, array: NDArray[Any] | None, condition: str) -> Array:
+    if array is None or array.dtype.kind not in "iuf":
+        raise _validate.fail(name, condition, value)
+    found = array.astype(np.float64)
+    bad = np.isnan(found)
     if bad.any():
         where = np.argwhere(bad)[0].tolist()
         raise ArithmeticError(
             f"Expected {name} to be numbers, got nan at {where} and {int(bad.sum())} in all."
         )
+    return found

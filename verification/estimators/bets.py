@@ -1,4 +1,13 @@
-r"""How much a sequential test bets on a witness.
+"""Witnesses, whose payoffs a claim limits, and how much a sequential test bets on one.
+
+A witness sorts scores into cells and pays an amount that depends on the cell: g for an output from
+P, and h for an output from Q. Cells and amounts are such that, if the claim is true,
+
+    E_P[g] + E_Q[h] <= limit.
+
+For (epsilon, delta)-DP the cells are an event E and its complement, g = 1_E and
+h = -e^epsilon 1_E, and the limit is delta. For Renyi divergences, see
+:mod:`rdpkit.verification.estimators.renyi_witness`.
 
 A bet (l_p, l_q, c) multiplies the capital, for n outputs from P and m from Q, by
 
@@ -26,12 +35,52 @@ and beyond", Statistics and Probability Letters 2023 (arXiv 2203.09785); Waudby-
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rdpkit.verification.estimators.base import Array
-from rdpkit.verification.estimators.witness import Cells, Witness
+from rdpkit.verification.estimators.base import Array, Direction, ThresholdEvent
+
+Cells = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Witness:
+    """Cells, the payoffs in each of them, and the limit under the claim."""
+
+    description: str  # In words
+    cell: Callable[[Array], Cells]
+    """Maps scores, shape (n,), to the numbers of their cells, from 0 to k - 1."""
+    # The payoff in each cell, for an output from P and for an output from Q; shape (k,).
+    payoffs_p: Array
+    payoffs_q: Array
+    limit: float  # The expected sum of both payoffs is at most this if the claim is true
+
+    def counts(self, scores: Array) -> Cells:
+        """How many scores are in each cell, shape (k,)."""
+        return np.bincount(self.cell(scores), minlength=self.payoffs_p.size)
+
+
+def event_witness(event: ThresholdEvent, *, epsilon: float, delta: float) -> Witness:
+    """The payoffs of P(E) <= e^epsilon Q(E) + delta, in the event's direction."""
+    gain = np.array([0.0, 1.0])
+    loss = np.array([0.0, -math.exp(epsilon)])
+    forward = event.direction is Direction.P_OVER_Q
+
+    def cell(scores: Array) -> Cells:
+        return event.contains(scores).astype(np.int64)
+
+    return Witness(
+        description=f"{event.describe()}, at epsilon {epsilon:.6g} and delta {delta:.6g}",
+        cell=cell,
+        payoffs_p=gain if forward else loss,
+        payoffs_q=loss if forward else gain,
+        limit=delta,
+    )
+
 
 _NEWTON_STEPS = 50
 BOLDNESS = 0.5
@@ -91,7 +140,12 @@ def best_bet(
             ratio * np.stack([h, np.ones_like(h)], axis=1),
         ]
     )
-    best = _kelly(rows, np.concatenate([ratio * _weights(p_counts, g), _weights(q_counts, h)]))
+    weights = [counts.astype(np.float64) for counts in (p_counts, q_counts)]
+    for side, payoffs in zip(weights, (g, h), strict=True):
+        # The worst cell is counted as if it had been seen a little more often.
+        side[payoffs.argmin()] += UNSEEN
+        side /= side.sum()  # noqa: PLW2901
+    best = _kelly(rows, np.concatenate([ratio * weights[0], weights[1]]))
     bet = Bet(share=float(best[0]), centre=float(best[1]), ratio=ratio)
     if bet.share <= 0.0:
         return Bet(share=0.0, centre=0.0, ratio=ratio)
@@ -99,13 +153,6 @@ def best_bet(
     lowest = min(float(terms.min()) for terms in bet._terms(witness))
     part = boldness if lowest >= 0.0 else min(boldness, (1.0 - KEPT) / -lowest)
     return Bet(share=part * bet.share, centre=part * bet.centre, ratio=ratio)
-
-
-def _weights(counts: Cells, payoffs: Array) -> Array:
-    """Shares of the cells; the worst cell is counted as if it had been seen once more."""
-    weights = counts.astype(np.float64)
-    weights[payoffs.argmin()] += UNSEEN
-    return np.asarray(weights / weights.sum())
 
 
 def _kelly(rows: Array, weights: Array) -> Array:

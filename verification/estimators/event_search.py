@@ -47,6 +47,7 @@ def best_event(
 ) -> Candidate:
     """The clearest event: above or below a threshold, and likelier on D or likelier on D'."""
     epsilons, deltas = claim.supporting_lines()
+    slopes = np.exp(epsilons)[:, None]
     found: list[Candidate] = []
     for above in (True, False):
         sign = 1.0 if above else -1.0
@@ -57,13 +58,15 @@ def best_event(
             for side in (p_sorted, q_sorted)
         ]
         for direction in Direction:
-            forward = direction is Direction.P_OVER_Q
-            first, second = hits if forward else hits[::-1]
-            sizes = (p_scores.size, q_scores.size)
-            n, m = sizes if forward else sizes[::-1]
-            clarity = _clarity(
-                (first, n), (second, m), epsilons, deltas, ratio if forward else 1.0 / ratio
-            )
+            sides = [(hits[0], p_scores.size), (hits[1], q_scores.size)]
+            (x, n), (y, m) = sides if direction is Direction.P_OVER_Q else sides[::-1]
+            excess = (x / n)[None, :] - slopes * (y / m)[None, :] - deltas[:, None]
+            # One hit and one miss are added, so that no event looks certain for lack of samples.
+            p, q = (x + 1.0) / (n + 2.0), (y + 1.0) / (m + 2.0)
+            relative = ratio if direction is Direction.P_OVER_Q else 1.0 / ratio
+            variance = (p * (1.0 - p))[None, :] + slopes**2 * relative * (q * (1.0 - q))[None, :]
+            clarity = excess / np.sqrt(variance)
+            clarity = np.where(x + y < _FEWEST, np.minimum(clarity, 0.0) - 1e3, clarity)
             line, place = np.unravel_index(int(clarity.argmax()), clarity.shape)
             found.append(
                 Candidate(
@@ -124,22 +127,3 @@ def thresholds_of(p_sorted: Array, q_sorted: Array) -> Array:
     # repeated value has the next smaller value as its threshold.
     before = np.unique(both[np.maximum(np.searchsorted(both, thresholds) - 1, 0)])
     return np.unique(np.concatenate([thresholds, before]))
-
-
-def _clarity(
-    first: tuple[Array, int],
-    second: tuple[Array, int],
-    epsilons: Array,
-    deltas: Array,
-    ratio: float,
-) -> Array:
-    """The excess over its standard deviation, shape (lines, thresholds)."""
-    (x, n), (y, m) = first, second
-    slopes = np.exp(epsilons)[:, None]
-    excess = (x / n)[None, :] - slopes * (y / m)[None, :] - deltas[:, None]
-    # One hit and one miss are added, so that no event looks certain for lack of samples.
-    p, q = (x + 1.0) / (n + 2.0), (y + 1.0) / (m + 2.0)
-    variance = (p * (1.0 - p))[None, :] + slopes**2 * ratio * (q * (1.0 - q))[None, :]
-    clarity = excess / np.sqrt(variance)
-    few = (x + y < _FEWEST)[None, :]
-    return np.where(few, np.minimum(clarity, 0.0) - 1e3, clarity)

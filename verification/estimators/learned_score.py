@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ class LearnedScore:
         if rows.shape[1] != self.centre.size:
             raise _validate.fail("outputs", f"to have {self.centre.size} columns", outputs)
         features = _features(self.model, rows, self.centre, self.scale)
-        with _one_thread():
+        with one_thread():
             found = self.classifier.decision_function(features)
         return np.asarray(found, dtype=np.float64)
 
@@ -93,21 +94,22 @@ def learned_score(
         None if len(p) == len(q) else np.where(labels == 1, 0.5 / len(p), 0.5 / len(q)) * len(both)
     )
     classifier = _classifier(kind, int(rng.integers(2**31 - 1)))
-    with _one_thread():
+    with one_thread():
         classifier.fit(features, labels, sample_weight=weights)
     return LearnedScore(
         model=kind, trained_on=len(both), centre=centre, scale=scale, classifier=classifier
     )
 
 
-def _one_thread() -> AbstractContextManager[Any]:
+def one_thread() -> AbstractContextManager[Any]:
     """Limit libraries to one thread.
 
     Sums are then computed in one order, so a seed gives the same score on any number of cores. It
     is also faster, because these classifiers are small and the runs are already parallel.
     """
-    limits: AbstractContextManager[Any] = import_module("threadpoolctl").threadpool_limits(1)
-    return limits
+    if find_spec("threadpoolctl") is None:
+        return nullcontext()
+    return import_module("threadpoolctl").threadpool_limits(1)  # type: ignore[no-any-return]
 
 
 def _classifier(kind: str, seed: int) -> Any:

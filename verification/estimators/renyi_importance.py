@@ -162,13 +162,10 @@ def _at_order(
     log_ratio_bound: float | None,
 ) -> Estimate:
     p, q = pair
-    if proposal is None:
-        drawn = MixtureDensity(parts=(p, q), weights=[0.5, 0.5])
-    else:
-        share = 1.0 - 2.0 * _DEFENSIVE
-        drawn = MixtureDensity(
-            parts=(proposal.density, p, q), weights=[share, _DEFENSIVE, _DEFENSIVE]
-        )
+    share = 0.5 if proposal is None else _DEFENSIVE
+    own = () if proposal is None else (proposal.density,)
+    weights = [1.0 - 2.0 * share, share, share][-2 - len(own) :]
+    drawn = MixtureDensity(parts=(*own, p, q), weights=weights)
     points = check_outputs("points", drawn.sample(rng, count), minimum=count)
     log_p, log_q = density_values("p", p, points), density_values("q", q, points)
     if (np.isneginf(log_q) & ~np.isneginf(log_p)).any():
@@ -183,7 +180,14 @@ def _at_order(
         raise ArithmeticError("A log-weight came out NaN.")
     size = order * float(np.abs(log_p[np.isfinite(log_p)]).max(initial=1.0))
     slack = _ROUNDING * (1.0 + size + abs(proposal.log_bound if proposal else 0.0))
-    top = _log_top(order, proposal, log_ratio_bound)
+    # A bound on log(p^a q^(1-a) / m), if there is one.
+    top = math.inf if proposal is None else proposal.log_bound - math.log(1.0 - 2.0 * share)
+    if log_ratio_bound is not None:
+        # r^a / (share (r + 1)) increases in r = p/q for a >= 1.
+        ratio = (
+            order * log_ratio_bound - math.log(share) - float(np.logaddexp(0.0, log_ratio_bound))
+        )
+        top = min(top, ratio)
     if float(log_weights.max()) > top + slack:
         raise ValueError(
             f"Expected the weights at order {order:g} to be at most exp({top:g}), got "
@@ -192,43 +196,21 @@ def _at_order(
     return _estimate(log_weights, order, top + slack, confidence)
 
 
-def _log_top(order: float, proposal: Proposal | None, log_ratio_bound: float | None) -> float:
-    """A bound on log(p^a q^(1-a) / m); inf if there is none."""
-    found = math.inf
-    share = 0.5
-    if proposal is not None:
-        share = _DEFENSIVE
-        found = proposal.log_bound - math.log(1.0 - 2.0 * _DEFENSIVE)
-    if log_ratio_bound is not None:
-        # r^a / (share (r + 1)) increases in r = p/q for a >= 1.
-        found = min(
-            found,
-            order * log_ratio_bound - math.log(share) - float(np.logaddexp(0.0, log_ratio_bound)),
-        )
-    return found
-
-
 def _estimate(log_weights: Array, order: float, top: float, confidence: float) -> Estimate:
     count = log_weights.size
     # Weights are scaled by their bound, or by the largest weight if there is no bound.
     scale = top if math.isfinite(top) else float(log_weights.max())
     if math.isinf(scale):
         raise ArithmeticError("Expected a point with p > 0, got none.")
-    values = (
-        np.minimum(np.exp(log_weights - scale), 1.0)
-        if math.isfinite(top)
-        else np.exp(log_weights - scale)
-    )
     upper = 1.0 if math.isfinite(top) else math.inf
+    values = np.minimum(np.exp(log_weights - scale), upper)
     mean = bounded_mean_interval(values, lower=0.0, upper=upper, confidence=confidence)
     total, squares = float(values.sum()), float(values @ values)
     effective = total * total / squares if squares > 0.0 else 0.0
 
     def divergence(value: float) -> float:
-        if value == 0.0:
-            return 0.0
-        if math.isinf(value):
-            return math.inf
+        if value == 0.0 or math.isinf(value):
+            return value
         # No Renyi divergence is below 0.
         return max(0.0, (math.log(value) + scale) / (order - 1.0))
 

@@ -26,15 +26,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import itemgetter
 
 import numpy as np
 from scipy.optimize import nnls
 from scipy.special import expit
 
 from rdpkit.verification.estimators.base import Array, Direction
+from rdpkit.verification.estimators.bets import Cells, Witness
 from rdpkit.verification.estimators.privacy_claims import RdpClaim
-from rdpkit.verification.estimators.witness import Cells, Witness
 
 _ORDERS = (1.1, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0)
 # Larger values of log t^a would make payoffs too large to bet on.
@@ -178,24 +179,19 @@ def best_renyi_witness(
     other half. Returns the witness, and its excess over the standard deviation of one test sample
     from P; None if the training samples show no excess.
     """
-    found: tuple[RatioModel, list[Tangent], float] | None = None
-    halves = [(side[0::2], side[1::2]) for side in (p_scores, q_scores)]
-    for model in ratio_models(halves[0][0], halves[1][0]):
-        tangents, clarity = _best_weights(claim, model, halves[0][1], halves[1][1], ratio)
-        if tangents and (found is None or clarity > found[2]):
-            found = (model, tangents, clarity)
-    if found is None:
+    learn, weigh = ((p_scores[half::2], q_scores[half::2]) for half in (0, 1))
+
+    def fitted(models: list[RatioModel]) -> list[tuple[RatioModel, list[Tangent], float]]:
+        found = [(model, *_best_weights(claim, model, *weigh, ratio)) for model in models]
+        return [one for one in found if one[1]]
+
+    best = max(fitted(ratio_models(*learn)), key=itemgetter(2), default=None)
+    if best is None:
         return None
     # The chosen kind of ratio is learnt again from all samples.
-    for model in ratio_models(p_scores, q_scores):
-        if model.kind == found[0].kind:
-            tangents, clarity = _best_weights(claim, model, halves[0][1], halves[1][1], ratio)
-            if tangents:
-                return _witness(model, tangents), found[2]
-    return _witness(found[0], found[1]), found[2]
+    again = [one for one in ratio_models(p_scores, q_scores) if one.kind == best[0].kind]
+    model, tangents, _ = [*fitted(again), best][0]
 
-
-def _witness(model: RatioModel, tangents: list[Tangent]) -> Witness:
     def payoffs(side: Direction) -> Array:
         found = [tangent.payoffs(model.log_ratio, side) for tangent in tangents]
         return np.asarray(np.sum(found, axis=0))
@@ -204,13 +200,14 @@ def _witness(model: RatioModel, tangents: list[Tangent]) -> Witness:
         f"{tangent.order:g}{'' if tangent.direction is Direction.P_OVER_Q else ' reversed'}"
         for tangent in tangents
     )
-    return Witness(
+    witness = Witness(
         description=f"divergence at orders {orders}, with a ratio P/Q that is a {model.name}",
         cell=model.cell,
         payoffs_p=payoffs(Direction.P_OVER_Q),
         payoffs_q=payoffs(Direction.Q_OVER_P),
         limit=sum(tangent.limit for tangent in tangents),
     )
+    return witness, best[2]
 
 
 def _candidates(claim: RdpClaim, model: RatioModel) -> list[Tangent]:
@@ -256,12 +253,7 @@ def _best_weights(
         return [], float(wanted.max())
     clarity = float(wanted @ weights / np.sqrt(weights @ correlation @ weights))
     chosen = [
-        Tangent(
-            order=tangent.order,
-            divergence=tangent.divergence,
-            direction=tangent.direction,
-            weight=tangent.weight * float(weight / size),
-        )
+        replace(tangent, weight=tangent.weight * float(weight / size))
         for tangent, weight, size in zip(tangents, weights, scale, strict=True)
         if weight > 1e-6 * weights.max()
     ]

@@ -178,9 +178,5 @@ def identity(request: VerificationRequest, subject: TargetReference) -> dict[str
         found["event"] = event_to_table(claim.event)
         if claim.epsilon is None and claim.delta is None:
             found["view"] = claim.view or VIEWS[0]
-    found |= {
-        name: value
-        for name, value in (("epsilon", claim.epsilon), ("delta", claim.delta))
-        if value is not None
-    }
-    return found
+    given = {"epsilon": claim.epsilon, "delta": claim.delta}
+    return found | {name: value for name, value in given.items() if value is not None}

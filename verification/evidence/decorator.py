@@ -117,14 +117,12 @@ def verifies(
         "view": view,
     }
     # A mistake in the options is an error where it was made, before anything is run.
-    check_keywords(options)
-    if event is None and (epsilon is None or delta is None):
-        raise ValueError("Expected an event, or epsilon and delta, as the claim.")
+    check_keywords(options, claim)
     return functools.partial(_test_of, claim=claim, options=options)
 
 
-def check_keywords(options: Mapping[str, Any]) -> None:
-    """Refuse options that a test in a suite cannot have."""
+def check_keywords(options: Mapping[str, Any], claim: Mapping[str, Any]) -> None:
+    """Refuse options that a test in a suite cannot have, and a claim that is none."""
     if options.get("false_alarm_rate") is not None:
         raise ValueError(
             "Expected no false_alarm_rate for one test: all tests of a run share one error rate, "
@@ -136,6 +134,8 @@ def check_keywords(options: Mapping[str, Any]) -> None:
         if name != "neighbours" or isinstance(value, str)
     }
     options_of_test(words)
+    if claim["event"] is None and None in (claim["epsilon"], claim["delta"]):
+        raise ValueError("Expected an event, or epsilon and delta, as the claim.")
 
 
 def _test_of(

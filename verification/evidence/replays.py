@@ -10,10 +10,9 @@ from typing import Any
 
 from rdpkit import Event, _validate
 from rdpkit.adjacency import Adjacency, ordinary
-from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.pairs_of_target import pairs_of_target
 from rdpkit.verification.blackbox.targets import Mechanism
-from rdpkit.verification.evidence.requests import ClaimOptions, VerificationRequest
+from rdpkit.verification.evidence.requests import ClaimOptions, VerificationRequest, request_of
 from rdpkit.verification.replay.agents import Agent, LocalAgent, ProcessAgent, agents_of
 from rdpkit.verification.replay.findings import ReplayResult
 from rdpkit.verification.replay.pairs import DataSpace, space_of_pairs
@@ -49,17 +48,16 @@ def replay_of(
         own = bool(request.neighbours) or subject.own is not None
         space = space_of_pairs(pairs, alone=own or options.neighbours is not None)
     begun = [] if request.mechanism is not None else agents or agents_of(request.target)
-    agent: Agent = begun[0] if begun else LocalAgent(mechanism)
+    used: Sequence[Agent] = begun or [LocalAgent(mechanism)]
     words = ["rdpkit", "verify", request.target, "--replay", *request.claim.words()]
     words += ["--alpha", repr(options.false_alarm_rate), "--seed", str(options.seed)]
     with contextlib.ExitStack() as stack:
-        for one in [agent, *begun[1:]]:
+        for one in used:
             stack.enter_context(contextlib.closing(one))
         return replay(
-            agent,
+            used,
             space,
             claim,
-            helper=begun[1] if begun else None,
             name=request.target,
             seed=options.seed,
             seconds=options.time_budget or SECONDS,
@@ -131,26 +129,23 @@ def verify_by_replay(
     >>> str(result.verdict)
     'nothing found'
     """
-    options = VerificationOptions(
-        replay=True, seed=seed, time_budget=seconds, false_alarm_rate=false_alarm_rate
-    )
-    named = mechanism if isinstance(mechanism, str) else getattr(mechanism, "__name__", "code")
-    request = VerificationRequest(
-        target=named,
-        mechanism=None if isinstance(mechanism, str) else mechanism,
-        claim=ClaimOptions(
-            event=event,
-            epsilon=epsilon,
-            delta=delta,
-            adjacency=None
-            if adjacency is None
-            else ordinary(Adjacency.parse(adjacency), because="code runs on ordinary records"),
-        ),
-        options=options,
+    if adjacency is not None:
+        adjacency = ordinary(Adjacency.parse(adjacency), because="code runs on ordinary records")
+    request = request_of(
+        mechanism,
+        name=getattr(mechanism, "__name__", "code"),
+        event=event,
+        adjacency=adjacency,
+        epsilon=epsilon,
+        delta=delta,
+        replay=True,
+        seed=seed,
+        time_budget=seconds,
+        false_alarm_rate=false_alarm_rate,
     )
     space, command = None, ""
     if not isinstance(mechanism, str):
-        command = f"rdpkit.verification.verify_by_replay({named}, ...)"
+        command = f"rdpkit.verification.verify_by_replay({request.target}, ...)"
         command += "" if seed is None else f" with seed={seed}"
     if columns is None and user:
         raise _validate.fail("user", "to be one of the columns (columns=...)", user)

@@ -35,15 +35,14 @@ from rdpkit.verification.blackbox.targets import (
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.blackbox.verify import verify
 
-# A replay counts runs and not seconds, and names the numbers of runs that were made.
-_OF_THE_RESULT = {
+OF_THE_RESULT = {
     "samples": "runs",
     "training": "training",
     "pairs": "pairs",
     "fresh_processes": "processes",
     "seed": "seed",
 }
-_NOT_REPEATED = ("time_budget",)
+"""The options that a replay takes from the result: it names numbers of runs, and no seconds."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,16 +86,12 @@ class ClaimOptions:
         """
         event, adjacency = self.event, self.adjacency
         if event is None and own is not None and (self.epsilon is None or self.delta is None):
-            event = own.event
-            adjacency = adjacency or own.adjacency
+            event, adjacency = own.event, adjacency or own.adjacency
         if event is None and self.epsilon is None and self.delta is None:
             raise ValueError("Expected a claim: --event FILE.toml, or --epsilon and --delta.")
         if adjacency is None:
-            raise ValueError(
-                "Expected --adjacency, one of "
-                + ", ".join(member.value for member in Adjacency)
-                + "."
-            )
+            accepted = ", ".join(member.value for member in Adjacency)
+            raise ValueError(f"Expected --adjacency, one of {accepted}.")
         if event is None and (self.epsilon is None or self.delta is None):
             raise ValueError("Expected both --epsilon and --delta, or --event.")
         return dataclasses.replace(self, event=event, adjacency=adjacency)
@@ -183,18 +178,13 @@ class VerificationRequest:
         -------
         The code is the same, and draws all its randomness from ``rng``.
         """
-        given = {}
-        for option in OPTIONS:
-            value = getattr(self.options, option.name)
-            if option.name in _OF_THE_RESULT:
-                value = getattr(result, _OF_THE_RESULT[option.name])
-                if option.name == "samples" and value == 0:
-                    # Releases of new processes refuted the claim. No other runs were made, but the
-                    # option wants to leave room for them.
-                    value = 2 * (result.training + 1)
-            elif option.name in _NOT_REPEATED or value == option.default:
-                continue
-            given[option.name] = value
+        asked = {one.name: getattr(self.options, one.name) for one in OPTIONS}
+        given = {one.name: asked[one.name] for one in OPTIONS if asked[one.name] != one.default}
+        given.pop("time_budget", None)
+        given |= {name: getattr(result, told) for name, told in OF_THE_RESULT.items()}
+        # Where releases of new processes refuted the claim no other runs were made, but the option
+        # wants to leave room for them.
+        given["samples"] = given["samples"] or 2 * (result.training + 1)
         words = [*self.claim.words(), *words_of(given, OPTIONS)]
         return shlex.join(["rdpkit", "verify", self.target, *words])
 
@@ -204,7 +194,8 @@ def request_of(
     *,
     name: str,  # What the mechanism is called if it was handed in
     event: Event | None = None,  # What is claimed to be released
-    adjacency: Adjacency | str,  # The neighbouring relation
+    # The neighbouring relation; None for the target's own, in a replay.
+    adjacency: Adjacency | str | None,
     # The claim, or the point at which the event is tested.
     epsilon: float | None = None,
     delta: float | None = None,
@@ -229,7 +220,7 @@ def request_of(
             event=event,
             epsilon=epsilon,
             delta=delta,
-            adjacency=Adjacency.parse(adjacency),
+            adjacency=None if adjacency is None else Adjacency.parse(adjacency),
             view=view,
         ),
         options=(chosen := options_of_test(options)),

@@ -243,7 +243,8 @@ class EvidenceStore:
             raise ArithmeticError("The e-value of a test came out as nan.")
         with locked_file(self.path) as file:
             ledger = self._read(file)
-            known = seed in ledger.seeds(claim, code)
+            about = (_name(claim), code)
+            known = any((_about(one), one["seed"]) == (about, seed) for one in ledger.tests)
             if not known:
                 line = {
                     "line": "test",
@@ -313,9 +314,25 @@ class _Ledger:
                 f"Expected --error-control to be {self.control.value}, with which {path} was "
                 f"begun, got {control.value}."
             )
-        self.appeared = _first_dates(lines)
-        self._numbers = _numbers(self.appeared)
-        self._tests = _tests_once(lines)
+        # When each claim and code first appeared.
+        self.appeared: dict[_Hypothesis, str] = {}
+        for line in lines:
+            if line["line"] != "evidence":
+                about = _about(line)
+                self.appeared[about] = min(self.appeared.get(about, line["date"]), line["date"])
+        # The number of the claim, and that of the version, of each hypothesis; the oldest first.
+        claims: dict[str, list[_Hypothesis]] = {}
+        self._numbers: dict[_Hypothesis, tuple[int, int]] = {}
+        for about in sorted(self.appeared, key=lambda one: (self.appeared[one], one)):
+            versions = claims.setdefault(about[0], [])
+            versions.append(about)
+            self._numbers[about] = (list(claims).index(about[0]) + 1, len(versions))
+        # Every test once, in the order of their dates.
+        tests = [line for line in lines if line["line"] == "test"]
+        once: dict[tuple[_Hypothesis, int], _Table] = {}
+        for test in sorted(tests, key=lambda one: (one["date"], _about(one), one["seed"])):
+            once.setdefault((_about(test), test["seed"]), test)
+        self.tests = list(once.values())
 
     def header(self) -> _Table:
         """The first line of a new file."""
@@ -335,11 +352,6 @@ class _Ledger:
             now = max(now, least)
         return now.isoformat(timespec="microseconds")
 
-    def seeds(self, claim: Mapping[str, Any], code: str) -> set[int]:
-        """The seeds of the tests of a claim and a code."""
-        about = (_name(claim), code)
-        return {test["seed"] for test in self._tests if _about(test) == about}
-
     def with_test(self, line: _Table) -> _Ledger:
         """The same with one line more."""
         return _Ledger(
@@ -354,13 +366,12 @@ class _Ledger:
     ) -> Position:
         """Where a hypothesis stands; with a seed that is on record, where it stood before."""
         about = (_name(claim), code)
-        on_record = False
-        tests = []
-        for test in self._tests:
-            if _about(test) == about and before is not None and test["seed"] == before:
-                on_record = True
-                break
-            tests.append(test)
+        earlier = [
+            place
+            for place, one in enumerate(self.tests)
+            if _about(one) == about and one["seed"] == before
+        ]
+        tests = self.tests[: earlier[0]] if earlier else self.tests
         places = {hypothesis: place for place, hypothesis in enumerate(self._numbers)}
         evidence = [
             Evidence(
@@ -386,41 +397,9 @@ class _Ledger:
             rejected=standing.rejected,
             false_alarm_rate=self.rate,
             error_control=self.control,
-            on_record=on_record,
+            on_record=bool(earlier),
             rejections=rejections,
         )
-
-
-def _first_dates(lines: list[_Table]) -> dict[_Hypothesis, str]:
-    """When each claim and code first appeared."""
-    found: dict[_Hypothesis, str] = {}
-    for line in lines:
-        if line["line"] != "evidence":
-            about = _about(line)
-            found[about] = min(found.get(about, line["date"]), line["date"])
-    return found
-
-
-def _numbers(appeared: dict[_Hypothesis, str]) -> dict[_Hypothesis, tuple[int, int]]:
-    """The number of the claim, and that of the version, of each hypothesis; the oldest first."""
-    claims: dict[str, int] = {}
-    versions: dict[str, int] = {}
-    found = {}
-    for about in sorted(appeared, key=lambda one: (appeared[one], one)):
-        claim = about[0]
-        claims.setdefault(claim, len(claims) + 1)
-        versions[claim] = versions.get(claim, 0) + 1
-        found[about] = (claims[claim], versions[claim])
-    return found
-
-
-def _tests_once(lines: list[_Table]) -> list[_Table]:
-    """Every test once, in the order of their dates."""
-    found: dict[tuple[str, str, int], _Table] = {}
-    tests = [line for line in lines if line["line"] == "test"]
-    for test in sorted(tests, key=lambda one: (one["date"], _about(one), one["seed"])):
-        found.setdefault((*_about(test), test["seed"]), test)
-    return list(found.values())
 
 
 def _about(line: _Table) -> _Hypothesis:

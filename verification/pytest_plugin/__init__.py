@@ -206,7 +206,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     """A short table of the mechanisms that were tested."""
     told: list[str] = config.stash.get(_OF_RUN, [])
     if told:
-        from rdpkit.verification.pytest_plugin.summary import write_summary  # noqa: PLC0415
+        from rdpkit.verification.pytest_plugin.records import write_summary  # noqa: PLC0415
 
         write_summary(terminalreporter, told)
 
@@ -215,7 +215,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write SARIF, where it is asked for."""
     config, path = session.config, session.config.getoption("--verify-sarif")
     if path and _OF_RUN in config.stash:
-        from rdpkit.verification.pytest_plugin.summary import write_sarif  # noqa: PLC0415
+        from rdpkit.verification.pytest_plugin.records import write_sarif  # noqa: PLC0415
 
         told: list[str] = config.stash[_OF_RUN]
         write_sarif(Path(config.invocation_params.dir, path), told)

@@ -1,19 +1,30 @@
-"""What a test of a mechanism tells the process that prints: plain values, sent as JSON."""
+"""What a test of a mechanism tells the process that prints: plain values, sent as JSON.
+
+Of all of them a table is made at the end of a run of pytest, and SARIF.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import rdpkit
 from rdpkit import Event
 from rdpkit.calibration import NoEffectError
+from rdpkit.formats.files import write_whole
+from rdpkit.formats.numbers import how_many
+from rdpkit.formats.text import printable
 from rdpkit.verification.blackbox.mistakes import Mistake
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.evidence.accumulation import TargetOutcome
-from rdpkit.verification.outputs.tests_of_code import CodeView, view_of_outcome
-from rdpkit.verification.replay.findings import ReplayResult
+from rdpkit.verification.outputs.tests_of_code import CodeView, sarif_of_tests, view_of_outcome
+
+_MOST_ROWS = 40
+_LONGEST_NAME = 44
+_LAST = "mistake, or what would be noticed (estimate)"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,53 +39,8 @@ class SuiteRecord:
     seed: int
     evidence: str
     repeated: bool  # Whether it repeats a test of an earlier run
-    # Of the test itself, as long as it was made.
-    runs: int = 0  # Runs of the mechanism
-    p_value: float | None = None
-    test_seed: int | None = None
-    test_rate: float | None = None  # The false-alarm rate of this test
-    # A lower bound on epsilon at this delta.
-    lower_epsilon: float | None = None
-    delta: float | None = None
     inconclusive: str = ""
     """Why nothing could have been noticed; empty if a wrong claim could have been."""
-
-    @classmethod
-    def of(cls, outcome: TargetOutcome, cause: Mistake | None, **of_run: Any) -> SuiteRecord:
-        """What came of one test; ``of_run`` are the fields that all records of a run share."""
-        view, result = view_of_outcome(outcome), outcome.result
-        if cause is not None:
-            said = f"{cause.kind.value}: {cause.message} {cause.advice}"
-            view = dataclasses.replace(view, details=(said, *view.details))
-        record = cls(view=view, said=_said(outcome, cause), **of_run)
-        if result is None:
-            return record
-        bound = result.outcome.bound
-        return dataclasses.replace(
-            record,
-            runs=result.releases,
-            p_value=result.p_value,
-            test_seed=result.seed,
-            test_rate=result.outcome.false_alarm_rate,
-            lower_epsilon=None if bound is None else bound.epsilon,
-            delta=None if bound is None else bound.delta,
-            inconclusive=result.inconclusive,
-        )
-
-    @classmethod
-    def of_replay(cls, result: ReplayResult, view: CodeView, **of_run: Any) -> SuiteRecord:
-        """What came of one replay; ``of_run`` as for :meth:`of`."""
-        test = result.confirmation
-        return cls(
-            view=view,
-            runs=0 if test is None else test.releases,
-            p_value=None if test is None else test.p_value,
-            test_seed=result.seed,
-            said=result.summary,
-            test_rate=result.false_alarm_rate,
-            inconclusive="" if result.conclusive else result.summary,
-            **of_run,
-        )
 
     def as_json(self) -> str:
         """One line."""
@@ -88,17 +54,30 @@ class SuiteRecord:
 
     def properties(self) -> dict[str, Any]:
         """What JUnit shows of the test."""
+        told = self.view.data
+        test = told.get("test", told)
+        bound = test.get("bound", {})
         found = {
             "verdict": self.view.verdict,
             "inconclusive": self.inconclusive or None,
-            "p_value": self.p_value,
-            "seed": self.test_seed,
-            "runs": self.runs,
-            "epsilon_lower": self.lower_epsilon,
-            "epsilon_lower_delta": self.delta,
-            "false_alarm_rate": self.test_rate,
+            "p_value": told.get("p_value"),
+            "seed": told.get("seed"),
+            "runs": told.get("runs", 0),
+            "epsilon_lower": bound.get("epsilon"),
+            "epsilon_lower_delta": bound.get("delta"),
+            "false_alarm_rate": test.get("false_alarm_rate"),
         }
         return {name: value for name, value in found.items() if value is not None}
+
+
+def told_of(outcome: TargetOutcome, cause: Mistake | None) -> dict[str, Any]:
+    """The fields of a record that say what came of one test."""
+    view, result = view_of_outcome(outcome), outcome.result
+    if cause is not None:
+        said = f"{cause.kind.value}: {cause.message} {cause.advice}"
+        view = dataclasses.replace(view, details=(said, *view.details))
+    why = "" if result is None else result.inconclusive
+    return {"view": view, "said": _said(outcome, cause), "inconclusive": why}
 
 
 def _said(outcome: TargetOutcome, cause: Mistake | None) -> str:
@@ -163,3 +142,75 @@ def _noise_of(result: VerificationResult, event: Event, name: str, delta: float)
     except (ValueError, ArithmeticError, NoEffectError):
         return None
     return float(getattr(found.event, name))
+
+
+def write_summary(
+    terminal: Any,  # Of pytest
+    told: Sequence[str],  # A line of JSON for each test
+) -> None:
+    """Print what was tested, what was rejected, what would have been noticed, and the rate."""
+    records = [SuiteRecord.from_json(line) for line in told]
+    terminal.section("privacy of mechanisms")
+    # What fails comes first, and the order of several workers is nobody's.
+    ordered = sorted(records, key=lambda one: (not one.view.rule, one.view.name))
+    failing = [one for one in records if one.view.rule]
+    quiet = terminal.verbosity < 0
+    shown = ordered[: len(failing)] if quiet else ordered[: max(_MOST_ROWS, len(failing))]
+    if shown:
+        for line in _table(shown):
+            terminal.write_line(printable(line))
+        if len(shown) < len(records) and not quiet:
+            terminal.write_line(f"and {len(records) - len(shown)} more, which pass")
+    for line in _rate_lines(records):
+        terminal.write_line(line)
+
+
+def _rate_lines(records: Sequence[SuiteRecord]) -> list[str]:
+    """How many tests were rejected, at which error rate, and how to repeat the run."""
+    one = records[0]
+    rejected = sum(record.view.verdict in ("rejected", "refuted") for record in records)
+    errors = sum(record.view.verdict == "error" for record in records)
+    skipped = sum(bool(record.view.skipped) for record in records)
+    tested = len(records) - errors - skipped
+    others = {
+        "inconclusive": sum(bool(record.inconclusive) for record in records),
+        "could not be tested": errors,
+        "unchanged since tested": skipped,
+    }
+    counted = f"{how_many(tested, 'mechanism')} tested, {rejected} rejected"
+    counted += "".join(f", {count} {what}" for what, count in others.items() if count)
+    if one.repeated:
+        return [f"{counted}; a test of an earlier run, repeated"]
+    if one.evidence:
+        rate = f"evidence in {one.evidence}; its error rate holds for all tests and all time"
+    elif one.tests == 1:
+        rate = f"false-alarm rate {one.rate:g}"
+    else:
+        rate = f"false-alarm rate {one.rate:g} for all {one.tests} tests together"
+    return [
+        f"{counted}; {rate}",
+        f"a mechanism that passes is not proven; --verify-seed {one.seed} repeats this run",
+    ]
+
+
+def _table(records: Sequence[SuiteRecord]) -> list[str]:
+    names = [_short(record.view.name) for record in records]
+    width = max(len(name) for name in names)
+    found = [f"{'test':{width}}  {'verdict':12}  {'runs':>7}  {'p-value':>7}  {_LAST}"]
+    for name, record in zip(names, records, strict=True):
+        verdict = "skipped" if record.view.skipped else record.view.verdict
+        runs, p_value = (record.view.data.get(told) for told in ("runs", "p_value"))
+        shown = "" if p_value is None else f"{p_value:.2g}"
+        found.append(f"{name:{width}}  {verdict:12}  {runs or 0:>7,}  {shown:>7}  {record.said}")
+    return found
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"...{name[3 - _LONGEST_NAME :]}"
+
+
+def write_sarif(path: Path, told: Sequence[str]) -> None:
+    """Write what is wrong with mechanisms to a file, whole or not at all."""
+    views = [SuiteRecord.from_json(line).view for line in told]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, sarif_of_tests(sorted(views, key=lambda view: view.name)))

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import pytest
 
 from rdpkit import Adjacency, Event
+from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.verification_result import VerificationResult
 from rdpkit.verification.evidence.accumulation import (
     EvidenceOptions,
@@ -24,19 +25,82 @@ from rdpkit.verification.evidence.accumulation import (
 )
 from rdpkit.verification.evidence.decorator import check_keywords
 from rdpkit.verification.evidence.error_control import share_of_test
-from rdpkit.verification.evidence.likely_cause import LikelyCause, likely_cause
 from rdpkit.verification.evidence.replays import replay_of
-from rdpkit.verification.evidence.requests import VerificationRequest, request_of
+from rdpkit.verification.evidence.requests import (
+    OF_THE_RESULT,
+    VerificationRequest,
+    request_of,
+)
 from rdpkit.verification.evidence.store import USUAL_RATE, Position
 from rdpkit.verification.outputs.tests_of_code import view_of_replay
-from rdpkit.verification.pytest_plugin.failure import doubtful_text, error_text, failure_text
-from rdpkit.verification.pytest_plugin.records import SuiteRecord
-from rdpkit.verification.pytest_plugin.repeats import OPTION, Repeat
+from rdpkit.verification.pytest_plugin.failure import (
+    doubtful_text,
+    error_text,
+    failure_text,
+    likely_cause,
+)
+from rdpkit.verification.pytest_plugin.records import SuiteRecord, told_of
 from rdpkit.verification.replay.findings import ReplayResult
 
 Mechanism = str | Callable[..., Any]
 R = TypeVar("R")
+_OPTION = "--verify-repeat"
 _SEED_BYTES = 6
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Repeat:
+    """What a test has to be told so that it is the same again; a failure prints it in words."""
+
+    seed: int  # All randomness comes from it
+    # As in the result of the test.
+    runs: int
+    training: int
+    pairs: int
+    processes: int
+    rate: float  # Its false-alarm rate, which depends on how many other tests there were
+    call: int = 1  # Which call of the fixture it is
+
+    @classmethod
+    def of(cls, result: VerificationResult, *, call: int) -> Repeat:
+        """What repeats a test."""
+        told = {name: getattr(result, name) for name in OF_THE_RESULT.values()}
+        return cls(**told, rate=result.outcome.false_alarm_rate, call=call)
+
+    @classmethod
+    def read(cls, words: str) -> Repeat:
+        """What the option says. Raises pytest.UsageError if these are no such words."""
+        try:
+            pairs = [word.split("=") for word in words.split(",")]
+            numbers: dict[str, Any] = {
+                name: (float if name == "rate" else int)(value) for name, value in pairs
+            }
+            return cls(**numbers)
+        except (ValueError, TypeError):
+            raise pytest.UsageError(
+                f"Expected {_OPTION} to be seed=...,runs=...,training=...,pairs=...,processes=...,"
+                f"rate=..., as a failure prints it, got {words!r}."
+            ) from None
+
+    def words(self) -> str:
+        """The option's value."""
+        shown = dataclasses.fields(self)[: None if self.call > 1 else -1]
+        return ",".join(f"{one.name}={getattr(self, one.name)!r}" for one in shown)
+
+    def options(self, options: VerificationOptions) -> VerificationOptions:
+        """The options of the test, with these in their place. Runs are counted, and not seconds."""
+        return dataclasses.replace(
+            options,
+            seed=self.seed,
+            # Releases of new processes may have refuted the claim before any other run; the option
+            # wants room for the first of those.
+            samples=self.runs or 2 * (self.training + 1),
+            training=self.training,
+            pairs=self.pairs,
+            fresh_processes=self.processes,
+            false_alarm_rate=self.rate,
+            time_budget=None,
+        )
 
 
 class InconclusiveWarning(pytest.PytestWarning):
@@ -67,7 +131,7 @@ class Suite:
         evidence: EvidenceOptions | None,
     ) -> Suite:
         """What the options of a run say."""
-        given, repeat = config.getoption("--verify-seed"), config.getoption(OPTION)
+        given, repeat = config.getoption("--verify-seed"), config.getoption(_OPTION)
         drawn = secrets.randbits(48) if seed is None else seed
         skip = config.getoption("--verify-skip-unchanged")
         if skip and evidence is None:
@@ -147,9 +211,7 @@ class Verifier:
         self._calls += 1
         name, call = self._item.nodeid, self._calls
         try:
-            check_keywords(options)
-            if event is None and (epsilon is None or delta is None):
-                raise ValueError("Expected an event, or epsilon and delta, as the claim.")
+            check_keywords(options, claim)
             request = request_of(
                 mechanism,
                 name=name if call == 1 else f"{name} ({call})",
@@ -191,7 +253,8 @@ class Verifier:
             return test()
         except (ValueError, ArithmeticError, OSError) as error:
             failure = error_text(name, str(error), _traceback_of(error))
-            self._tell(TargetOutcome(target=name, error=str(error), place=place), None)
+            outcome = TargetOutcome(target=name, error=str(error), place=place)
+            self._tell(**told_of(outcome, None))
         pytest.fail(failure, pytrace=False)
 
     def _replayed(
@@ -201,7 +264,8 @@ class Verifier:
         command = shlex.join(["pytest", name, "--verify-seed", str(self._suite.seed)])
         result = self._made(lambda: replay_of(request, command=command), name, place)
         view = view_of_replay(result, strict=self._suite.strict)
-        self._keep(SuiteRecord.of_replay(result, view, **self._of_the_run()))
+        why = "" if result.conclusive else result.summary
+        self._tell(view=view, said=result.summary, inconclusive=why)
         text = "\n".join([view.headline, *view.details])
         if view.rule:
             pytest.fail(text, pytrace=False)
@@ -213,11 +277,11 @@ class Verifier:
         """The result, unless it makes the test fail."""
         result = outcome.result
         if result is None:
-            self._tell(outcome, None)
+            self._tell(**told_of(outcome, None))
             pytest.skip(f"{outcome.skipped} (--verify-skip-unchanged)")
         failed = outcome.failed(strict=self._suite.strict)
         cause = likely_cause(request, result) if failed and result.rejected else None
-        self._tell(outcome, cause)
+        self._tell(**told_of(outcome, None if cause is None else cause.mistake))
         if result.inconclusive and not failed:
             self._item.warn(InconclusiveWarning(f"{outcome.target}: {result.inconclusive}"))
         if failed and not outcome.failed(strict=False):
@@ -254,26 +318,19 @@ class Verifier:
         path = self._item.path
         if path.is_relative_to(self._suite.folder):
             file = path.relative_to(self._suite.folder).as_posix()
-        return shlex.join(["pytest", f"{file}{separator}{rest}", OPTION, words])
+        return shlex.join(["pytest", f"{file}{separator}{rest}", _OPTION, words])
 
-    def _tell(self, outcome: TargetOutcome, cause: LikelyCause | None) -> None:
+    def _tell(self, **told: Any) -> None:
         """Write down what came out, for the summary, for JUnit and for SARIF."""
-        self._keep(
-            SuiteRecord.of(outcome, None if cause is None else cause.mistake, **self._of_the_run())
-        )
-
-    def _of_the_run(self) -> dict[str, Any]:
-        """What all records of a run say of it."""
         suite = self._suite
-        return {
-            "rate": suite.rate,
-            "tests": suite.tests,
-            "seed": suite.seed,
-            "evidence": "" if suite.evidence is None else str(suite.evidence.path),
-            "repeated": suite.repeat is not None,
-        }
-
-    def _keep(self, record: SuiteRecord) -> None:
+        record = SuiteRecord(
+            rate=suite.rate,
+            tests=suite.tests,
+            seed=suite.seed,
+            evidence="" if suite.evidence is None else str(suite.evidence.path),
+            repeated=suite.repeat is not None,
+            **told,
+        )
         self._told.append(record.as_json())
         again = f"[{self._calls}]" if self._calls > 1 else ""
         self._item.user_properties += [

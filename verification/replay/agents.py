@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from rdpkit.verification.replay.agent import __main__ as local
 from rdpkit.verification.replay.agent.runs import Taps
@@ -35,22 +35,6 @@ main()
 
 class AgentError(ValueError):
     """The target cannot be imported, or its process ends or takes too long."""
-
-
-class Agent(Protocol):
-    """Answers requests about one target."""
-
-    def ask(self, request: Mapping[str, Any], *, seconds: float) -> Any:
-        """The answer to a request.
-
-        Raises
-        ------
-        AgentError
-            If there is none in time.
-        """
-
-    def close(self) -> None:
-        """End what was begun for the target."""
 
 
 class LocalAgent:
@@ -110,7 +94,7 @@ class ProcessAgent(AbstractContextManager["ProcessAgent"]):
         self.close()
 
     def ask(self, request: Mapping[str, Any], *, seconds: float) -> Any:
-        """The answer to a request, within some seconds."""
+        """The answer to a request. Raises AgentError if there is none within some seconds."""
         process = self._process or self._start()
         until = time.perf_counter() + seconds
         try:
@@ -175,6 +159,10 @@ class ProcessAgent(AbstractContextManager["ProcessAgent"]):
                 # What was not sent is lost with the process.
                 with suppress(OSError):
                     process.stdin.close()
+
+
+Agent = LocalAgent | ProcessAgent
+"""What answers requests about one target."""
 
 
 def agents_of(target: str) -> list[ProcessAgent]:

@@ -1,20 +1,28 @@
-"""Replay the targets of a library, each in processes of its own."""
+"""Replay the targets of a library, each in processes of its own, and keep what came of it.
+
+The register of implementations is data beside the code, written by ``scripts/examine-libraries``. A
+difference that nobody has reported in public is not in it: maintainers are told first, and the row
+is left out until then.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from rdpkit.formats.files import write_whole
 from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.blackbox.targets import dp_claim
 from rdpkit.verification.replay.agents import AgentError, ProcessAgent, end_agents
-from rdpkit.verification.replay.findings import ReplayResult, not_examined
+from rdpkit.verification.replay.findings import ReplayResult, ReplayVerdict, not_examined
 from rdpkit.verification.replay.libraries import Library, agents_of, environment
 from rdpkit.verification.replay.pairs import DataSpace
 from rdpkit.verification.replay.replay import SECONDS, Progress, replay
@@ -88,17 +96,16 @@ def _replayed(
     assert options.seed is not None
     called = f"{library.requirement} {name}"
     command = f"rdpkit verify --library {called} --seed {options.seed}"
-    agent, helper = agents[0], next(iter(agents[1:]), None)
     with contextlib.ExitStack() as stack:
         for one in agents:
             stack.enter_context(one)
         try:
-            said: dict[str, Any] = agent.ask({"do": "describe"}, seconds=_IMPORT_SECONDS)
+            said: dict[str, Any] = agents[0].ask({"do": "describe"}, seconds=_IMPORT_SECONDS)
             claim = dp_claim(
                 epsilon=said["epsilon"], delta=said.get("delta", 0.0), adjacency=said["adjacency"]
             )
             return replay(
-                agent,
+                agents,
                 DataSpace.of(
                     said["columns"],
                     records=options.records or said.get("records"),
@@ -106,7 +113,6 @@ def _replayed(
                     user=said.get("user", ""),
                 ),
                 claim,
-                helper=helper,
                 name=called,
                 seed=options.seed,
                 seconds=options.time_budget or SECONDS,
@@ -118,3 +124,77 @@ def _replayed(
         except AgentError as error:
             # A release may lack what another one has; the other targets are examined all the same.
             return not_examined(called, str(error), seed=options.seed, command=command)
+
+
+REGISTER = Path(__file__).parent / "register.json"
+"""The file that is shipped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImplementationRecord:
+    """What came of replaying one mechanism of one release of a library."""
+
+    library: str
+    version: str
+    target: str
+    claim: str
+    verdict: str
+    finding: str  # The gravest difference; empty where there is none
+    reported: tuple[str, ...]  # Where the difference was reported in public
+    because: str  # Why it may be all that can be said
+    pairs: int
+    seconds: float
+    examined: str  # The date
+    command: str
+
+    @classmethod
+    def of(
+        cls, result: ReplayResult, *, library: str, version: str, date: str
+    ) -> ImplementationRecord:
+        """The entry that a result makes."""
+        shown = result.shown
+        return cls(
+            library=library,
+            version=version,
+            target=result.target.split()[-1],
+            claim=result.claim,
+            verdict=result.verdict.value,
+            finding="" if shown is None else result.summary,
+            reported=result.reported,
+            because=result.because,
+            pairs=result.pairs,
+            seconds=round(result.seconds, 1),
+            examined=date,
+            command=result.command,
+        )
+
+    @property
+    def is_public(self) -> bool:
+        """Whether it may be published: nothing was found, or it is known, or explained."""
+        if self.verdict == ReplayVerdict.REFUTED.value:
+            return bool(self.reported)
+        return not self.finding or bool(self.reported or self.because)
+
+
+def read_register(path: Path = REGISTER) -> list[ImplementationRecord]:
+    """All entries, in the order of the file."""
+    if not path.exists():
+        return []
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    return [ImplementationRecord(**{**row, "reported": tuple(row["reported"])}) for row in rows]
+
+
+def write_register(entries: Iterable[ImplementationRecord], path: Path = REGISTER) -> None:
+    """Write what may be published, a line for each entry."""
+    rows = [json.dumps(asdict(one), ensure_ascii=False) for one in entries if one.is_public]
+    write_whole(path, "[\n" + ",\n".join(rows) + "\n]\n")
+
+
+def on_record(entries: Sequence[ImplementationRecord], library: str) -> str:
+    """What is on record of a library, in a few words; empty if nothing is."""
+    own = [one for one in entries if one.library == library]
+    if not own:
+        return ""
+    counts = Counter(one.verdict for one in own)
+    found = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
+    return f"{own[0].version}, {max(one.examined for one in own)}: {found}"

@@ -296,7 +296,10 @@ class DataSpace:
             if len(column.categories) < 2:
                 continue
             first, last = column.categories[0], column.categories[-1]
-            alone = [self._without(column, record) for record in rest]
+            alone = [
+                {**record, column.name: first} if record[column.name] == last else record
+                for record in rest
+            ]
             words = f"the only record with {last!r} in {column.name}"
             yield alone, {**usual, column.name: last}, {**usual, column.name: first}, words, ""
             many = len(column.categories)
@@ -347,13 +350,6 @@ class DataSpace:
 
     def _at(self, part: float) -> Record:
         return {one.name: one.at(part) for one in self.columns}
-
-    @staticmethod
-    def _without(column: ColumnSpace, record: Record) -> Record:
-        """The record with another category than the last one."""
-        if record[column.name] != column.categories[-1]:
-            return record
-        return {**record, column.name: column.categories[0]}
 
 
 def of_neighbours(pair: Neighbours) -> RecordPair:

@@ -29,10 +29,12 @@ from rdpkit.verification.replay.findings import (
     DifferenceKind,
     PairFinding,
     ReplayResult,
+    Spent,
+    moves,
     shown_path,
+    spent_by,
 )
 from rdpkit.verification.replay.pairs import DataSpace, RecordPair
-from rdpkit.verification.replay.spent import Spent, moves, spent_by
 
 SECONDS = 15.0
 """How long one target may take, unless somebody asks for another time."""
@@ -67,7 +69,8 @@ Progress = Callable[[int, int, str], None]
 
 
 def replay(
-    agent: Agent,  # Runs the target
+    # One that runs the target; or two, each in a process of its own, whose noise is compared.
+    agents: Sequence[Agent],
     space: DataSpace,  # What data it takes
     claim: ClaimUnderTest,  # What is claimed
     *,
@@ -78,8 +81,6 @@ def replay(
     because: str = "",  # Why a difference may be all that can be said of this target
     reported: Sequence[str] = (),  # Where a difference of this target was reported in public
     command: str = "",  # The command that repeats this
-    # Runs the target in another new process, at the same time. Noise of the two is compared.
-    helper: ProcessAgent | None = None,
     progress: Progress | None = None,  # Called before each pair
 ) -> ReplayResult:
     """Record a target on D, replay its noise on D', and say what else differs.
@@ -100,15 +101,16 @@ def replay(
         If the target cannot be imported.
     """
     now = time.perf_counter()
-    began = (agent.began or now) if isinstance(agent, ProcessAgent) else now
-    crew = Crew([agent] if helper is None else [agent, helper])
+    began = (agents[0].began or now) if isinstance(agents[0], ProcessAgent) else now
+    crew = Crew(agents)
     examined = _Examined(crew, claim, seed)
     pairs = space.pairs(claim.adjacency, seed)
     importing = {"do": "import", "data": pairs[0].plain()[0]}
     places = range(len(crew.agents))
     for begun in [crew.begin(importing, seconds=_IMPORT, place=place) for place in places]:
         begun.result()
-    if helper is not None:
+    for helper in agents[1:]:
+        assert isinstance(helper, ProcessAgent)
         examined.compare_processes(helper, pairs[0])
     # An import that takes long leaves most of the time to the search all the same.
     imported = time.perf_counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -12,9 +13,15 @@ from click.testing import CliRunner
 from rdpkit.cli import main
 from rdpkit.verification.blackbox.options import VerificationOptions
 from rdpkit.verification.replay import libraries, library_replays
-from rdpkit.verification.replay.findings import ReplayVerdict, not_examined
+from rdpkit.verification.replay.findings import LEAST_PAIRS, ReplayVerdict, not_examined
 from rdpkit.verification.replay.libraries import LIBRARIES, Library, library_of
-from rdpkit.verification.replay.library_replays import replay_library
+from rdpkit.verification.replay.library_replays import (
+    ImplementationRecord,
+    on_record,
+    read_register,
+    replay_library,
+    write_register,
+)
 
 
 def test_a_library_is_found_by_name_and_version():
@@ -116,3 +123,46 @@ def test_an_interrupted_run_goes_on_unless_the_library_has_changed(made_up, monk
     # It has ended, so that the next one begins anew.
     CliRunner().invoke(main, words)
     assert asked.count("right") == 2
+
+
+RECORD = ImplementationRecord(
+    library="made-up", version="1", target="mean", claim="(1, 0)-DP", verdict="nothing found",
+    finding="", reported=(), because="", pairs=3, seconds=0.5, examined="2026-01-01", command="",
+)  # fmt: skip
+REPORT = ("https://example.org/issues/1",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "public"),
+    [
+        ({}, True),
+        ({"verdict": "refuted", "finding": "x"}, False),
+        ({"verdict": "refuted", "finding": "x", "because": "y"}, False),
+        ({"verdict": "refuted", "finding": "x", "reported": REPORT}, True),
+        ({"verdict": "unaccounted", "finding": "x"}, False),
+        ({"verdict": "unaccounted", "finding": "x", "because": "y"}, True),
+    ],
+)
+def test_what_nobody_reported_is_not_published(tmp_path, changes, public):
+    entry = dataclasses.replace(RECORD, **changes)
+    write_register([entry], tmp_path / "r.json")
+    assert read_register(tmp_path / "r.json") == ([entry] if public else [])
+
+
+def test_a_library_is_summed_up_in_a_line():
+    entries = [RECORD, dataclasses.replace(RECORD, verdict="refuted", reported=REPORT)]
+    assert on_record(entries, "made-up") == "1, 2026-01-01: 1 nothing found, 1 refuted"
+    assert on_record(entries, "other") == ""
+
+
+@pytest.mark.thorough
+def test_the_shipped_register_is_of_libraries_and_targets_that_are_there():
+    entries = read_register()
+    assert entries
+    for one in entries:
+        assert one.target in LIBRARIES[one.library].targets(), one
+        assert one.is_public
+        assert all(link.startswith("https://") for link in one.reported)
+    correct = [one for one in entries if one.verdict == "nothing found"]
+    assert len(correct) > len(entries) / 2
+    assert all(one.pairs >= LEAST_PAIRS for one in correct)

@@ -202,7 +202,7 @@ def test_a_space_without_values_is_refused(space):
 def test_a_replay_that_is_short_of_time_says_so():
     claim = dp_claim(epsilon=1.0, delta=0.0, adjacency=Adjacency.ADD_OR_REMOVE_ONE)
     result = replay(
-        LocalAgent(CORRECT["noisy_sum"]),
+        [LocalAgent(CORRECT["noisy_sum"])],
         DataSpace.of({"x": [0.0, 1.0]}),
         claim,
         name="sum",

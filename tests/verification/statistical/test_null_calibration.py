@@ -25,8 +25,7 @@ from rdpkit.verification.estimators.importance import GaussianDensity
 from rdpkit.verification.estimators.one_run.guesses import one_run_audit
 from rdpkit.verification.estimators.privacy_claims import DpClaim, RdpClaim
 from rdpkit.verification.estimators.renyi_importance import gaussian_proposal, renyi_importance
-from rdpkit.verification.estimators.sequential import SequentialTest
-from rdpkit.verification.estimators.uniform_excess import largest_excess
+from rdpkit.verification.estimators.sequential import SequentialTest, largest_excess
 
 pytestmark = pytest.mark.statistical
 

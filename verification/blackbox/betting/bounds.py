@@ -264,26 +264,8 @@ def detectable_violation(
     caution: float,
 ) -> DetectableViolation:
     """The smallest violation that the bets of a test would have rejected with probability 0.95."""
-    plan = _plan(first, runs)
     slope = math.exp(min(epsilon, 350.0))
-
-    def smallest(likely: float | None, deviation: float) -> float | None:
-        def share(excess: float) -> float:
-            q = 0.0 if likely is None else max(0.0, (likely - delta - excess) / slope)
-            p = min(1.0, slope * q + delta + excess)
-            return _rejected(
-                (p, q),
-                slope=slope,
-                delta=delta,
-                plan=plan,
-                first=first,
-                log_needed=log_needed,
-                caution=caution,
-            )
-
-        most = 1.0 - delta if likely is None else likely - delta
-        return _smallest(share, deviation, most)
-
+    simulated = _SimulatedTest(slope, delta, runs, first, log_needed, caution)
     likely = _LIKELY[delta < _LIKELY]
     q = (likely - delta) / slope
     variances = likely * (1.0 - likely) + slope**2 * q * (1.0 - q)
@@ -293,66 +275,69 @@ def detectable_violation(
         delta=delta,
         excess=None
         if hardest is None
-        else smallest(hardest, math.sqrt(float(variances.max()) / runs)),
-        rare_excess=smallest(None, math.sqrt(delta * runs + 1.0) / runs),
+        else simulated.smallest(hardest, math.sqrt(float(variances.max()) / runs)),
+        rare_excess=simulated.smallest(None, math.sqrt(delta * runs + 1.0) / runs),
         power=_POWER,
         runs=runs,
     )
 
 
-def _plan(first: int, runs: int) -> list[int]:
-    """How many runs the simulated test bets on at a time."""
-    sizes, size = [], first
-    while size < runs:
-        sizes.append(min(max(64, math.ceil((GROWTH - 1.0) * size)), runs - size))
-        size += sizes[-1]
-    return sizes
+@dataclass(frozen=True, slots=True)
+class _SimulatedTest:
+    """Bets on one event, as :func:`detectable_violation` has them."""
 
+    slope: float  # exp(epsilon)
+    delta: float
+    runs: int
+    first: int
+    log_needed: float
+    caution: float
 
-def _smallest(share: Callable[[float], float], deviation: float, most: float) -> float | None:
-    """The smallest excess at which the test rejects often enough, by halving its logarithm."""
-    counts = np.arange(_REPEATS + 1.0)
-    enough = counts[lower_bound(counts, _REPEATS, 1.0 - _CONFIDENCE) >= _POWER].min() / _REPEATS
-    if most <= 0.0 or share(most) < enough:
-        return None
-    low = math.log(min(most, _FEWEST_DEVIATIONS * deviation))
-    high = math.log(min(most, _MOST_DEVIATIONS * deviation))
-    if share(math.exp(high)) < enough:
-        low, high = high, math.log(most)
-    for _ in range(_HALVINGS_OF_EXCESS):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if share(math.exp(middle)) >= enough else (middle, high)
-    return math.exp(high)
+    def smallest(self, likely: float | None, deviation: float) -> float | None:
+        """The smallest excess at which the test rejects often enough, by halving its logarithm."""
+        counts = np.arange(_REPEATS + 1.0)
+        passed = counts[lower_bound(counts, _REPEATS, 1.0 - _CONFIDENCE) >= _POWER]
+        enough = float(passed.min()) / _REPEATS
 
+        def often(excess: float) -> bool:
+            q = 0.0 if likely is None else max(0.0, (likely - self.delta - excess) / self.slope)
+            return self.rejected(min(1.0, self.slope * q + self.delta + excess), q) >= enough
 
-def _rejected(
-    probabilities: tuple[float, float],
-    *,
-    slope: float,
-    delta: float,
-    plan: list[int],
-    first: int,
-    log_needed: float,
-    caution: float,
-) -> float:
-    """The share of simulated tests that reject, for an event with these probabilities."""
-    rng = np.random.default_rng(_SEED)
-    hits = np.stack([rng.binomial(first, side, _REPEATS) for side in probabilities], axis=1).astype(
-        float
-    )
-    seen = float(first)
-    capital = np.zeros(_REPEATS)
-    rejected = np.zeros(_REPEATS, dtype=np.bool_)
-    # A test that has rejected stops, so its simulation may stop as well.
-    for size in plan:
-        p_terms, q_terms = _bets(hits, seen, slope, delta, caution)
-        new = np.stack([rng.binomial(size, side, _REPEATS) for side in probabilities], axis=1)
-        for terms, count in ((p_terms, new[:, 0]), (q_terms, new[:, 1])):
-            capital += count * np.log1p(terms[:, 1]) + (size - count) * np.log1p(terms[:, 0])
-        rejected |= capital >= log_needed
-        hits += new
-        seen += size
-    return float(rejected.mean())
+        most = (1.0 if likely is None else likely) - self.delta
+        if most <= 0.0 or not often(most):
+            return None
+        low = math.log(min(most, _FEWEST_DEVIATIONS * deviation))
+        high = math.log(min(most, _MOST_DEVIATIONS * deviation))
+        if not often(math.exp(high)):
+            low, high = high, math.log(most)
+        for _ in range(_HALVINGS_OF_EXCESS):
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if often(math.exp(middle)) else (middle, high)
+        return math.exp(high)
+
+    def rejected(self, *probabilities: float) -> float:
+        """The share of tests that reject, for an event with these probabilities."""
+        rng = np.random.default_rng(_SEED)
+
+        def drawn(size: int) -> Array:
+            sides = [rng.binomial(size, side, _REPEATS) for side in probabilities]
+            return np.stack(sides, axis=1).astype(float)
+
+        hits, seen = drawn(self.first), self.first
+        capital = np.zeros(_REPEATS)
+        rejected = np.zeros(_REPEATS, dtype=np.bool_)
+        # A test that has rejected stops, so its simulation may stop as well.
+        while seen < self.runs:
+            size = min(max(64, math.ceil((GROWTH - 1.0) * seen)), self.runs - seen)
+            terms = _bets(hits, float(seen), self.slope, self.delta, self.caution)
+            new = drawn(size)
+            for side, of_side in enumerate(terms):
+                count, logs = new[:, side], np.log1p(of_side)
+                capital += count * logs[:, 1] + (size - count) * logs[:, 0]
+            rejected |= capital >= self.log_needed
+            hits += new
+            seen += size
+        return float(rejected.mean())
 
 
 def _bets(

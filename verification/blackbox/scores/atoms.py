@@ -322,15 +322,25 @@ def last_bits_scores(training: TrainingOutputs) -> list[NamedScore]:
     found: list[tuple[float, NamedScore]] = []
     for pattern in _PATTERNS:
         counts = [[_counts(side, pattern) for side in (half.p, half.q)] for half in halves]
-        differences = _differences(counts[0], counts[1])
+        # The set of patterns that are more frequent on D in one half of the outputs: at least how
+        # much its probability differs in the other half, that is less two standard errors.
+        more = _log_ratios(*counts[0]) > 0.0
+        sizes = [int(side[0].sum()) for side in counts[1]]
+        p, q = (
+            np.where(more, side, 0).sum(axis=1) / size
+            for side, size in zip(counts[1], sizes, strict=True)
+        )
+        # No more than for a probability of one half.
+        error = 0.5 * np.sqrt(1.0 / sizes[0] + 1.0 / sizes[1])
+        differences = np.asarray(p - q - 2.0 * error)
         used = np.flatnonzero(differences >= _LEAST_DIFFERENCE)
         if not len(used):
             continue
-        p, q = (counts[0][side][used] + counts[1][side][used] for side in (0, 1))
+        both = [counts[0][side][used] + counts[1][side][used] for side in (0, 1)]
         names = training.names(columns[used].tolist())
         named = NamedScore(
             pattern.name,
-            partial(_of_bits, pattern, columns[used], _log_ratios(p, q)),
+            partial(_of_bits, pattern, columns[used], _log_ratios(*both)),
             family="last-bits",
             share=_BITS_SHARE,
             explanation=mistake_of(MistakeKind.LOW_BITS, name=pattern.name, columns=names),
@@ -343,22 +353,6 @@ def _counts(outputs: Array, pattern: BitPattern) -> Counts:
     width = outputs.shape[1]
     places = pattern.of(outputs) + pattern.size * np.arange(width)
     return np.bincount(places.ravel(), minlength=width * pattern.size).reshape(width, -1)
-
-
-def _differences(learnt: list[Counts], tested: list[Counts]) -> Array:
-    """For each column, at least how much the probability of a set of patterns differs.
-
-    The set holds the patterns that are more frequent on D in the learnt half. What is returned is
-    the difference in the other half, less two standard errors.
-    """
-    more = _log_ratios(learnt[0], learnt[1]) > 0.0
-    sizes = [int(side[0].sum()) for side in tested]
-    p, q = (
-        np.where(more, side, 0).sum(axis=1) / size for side, size in zip(tested, sizes, strict=True)
-    )
-    # No more than for a probability of one half.
-    error = 0.5 * np.sqrt(1.0 / sizes[0] + 1.0 / sizes[1])
-    return np.asarray(p - q - 2.0 * error)
 
 
 def _log_ratios(p: Counts, q: Counts) -> Array:

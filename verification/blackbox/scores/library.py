@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from importlib import import_module
 from importlib.util import find_spec
 from operator import itemgetter
 
@@ -36,6 +34,7 @@ from rdpkit.verification.blackbox.scores.named_score import (
 )
 from rdpkit.verification.blackbox.scores.record import difference_scores, record_scores
 from rdpkit.verification.blackbox.scores.structure import count_scores, structure_scores
+from rdpkit.verification.estimators.learned_score import learned_score, one_thread
 
 _LEAST_LEARNT = 200
 # At most this many columns and outputs of each side, so that a classifier is learnt in two seconds.
@@ -67,8 +66,6 @@ def learned_scores(
         return []
     found = []
     for model in models:
-        from rdpkit.verification.estimators.learned_score import learned_score  # noqa: PLC0415
-
         part = itemgetter((slice(None), np.sort(order[: _MOST_COLUMNS.get(model, len(order))])))
         some = training.thinned(_MOST_ROWS)
         learned = learned_score(part(some.p), part(some.q), model=model, rng=rng)
@@ -146,10 +143,7 @@ def candidate_scores(
     Their shares sum to 1. The same training outputs and the same generator give the same scores.
     """
     # With one thread, sums of linear algebra have one order on any number of cores.
-    limits: AbstractContextManager[object] = nullcontext()
-    if find_spec("threadpoolctl") is not None:
-        limits = import_module("threadpoolctl").threadpool_limits(1)
-    with limits:
+    with one_thread():
         found = [] if own is None else [own]
         of_kinds = kind_scores(training, kinds) if kinds else []
         found += of_kinds

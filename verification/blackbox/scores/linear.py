@@ -82,14 +82,6 @@ def _moments_of(rows: Array) -> _Moments:
     return len(rows), first + mean, variance
 
 
-def _pooled(one: _Moments, two: _Moments) -> _Moments:
-    count = one[0] + two[0]
-    share = two[0] / count
-    gap = two[1] - one[1]
-    within = (1.0 - share) * one[2] + share * two[2]
-    return count, one[1] + share * gap, within + share * (1.0 - share) * gap**2
-
-
 class _Sides(NamedTuple):
     """Outputs on both sides, with their moments."""
 
@@ -128,20 +120,24 @@ def linear(p_outputs: Array, q_outputs: Array) -> Linear:
         return Linear(_discriminant(_Sides(p_outputs, q_outputs, moments), "single").weights, units)
     halves = [(p_outputs[half::2], q_outputs[half::2]) for half in (0, 1)]
     first, second = (_Sides(p, q, [_moments_of(p), _moments_of(q)]) for p, q in halves)
-    pooled = [_pooled(*sides) for sides in zip(first.moments, second.moments, strict=True)]
+    pooled = []
+    for (n, mean, variance), (m, other_mean, other_variance) in zip(
+        first.moments, second.moments, strict=True
+    ):
+        share, apart = m / (n + m), other_mean - mean
+        within = (1.0 - share) * variance + share * other_variance
+        pooled.append((n + m, mean + share * apart, within + share * (1.0 - share) * apart**2))
     together = _Sides(p_outputs, q_outputs, pooled)
     width = p_outputs.shape[1]
     proposals = _PROPOSALS if 1 < width <= _MOST_COLUMNS else _PROPOSALS[: min(width, 2)]
-    separations = [_separation(_discriminant(first, which), second) for which in proposals]
+    separations = []
+    for which in proposals:
+        p, q = map(_discriminant(first, which), (second.p, second.q))
+        # The difference of the means, in standard deviations.
+        spread, gap = math.sqrt(0.5 * (p.var() + q.var())), float(p.mean() - q.mean())
+        certain = math.copysign(math.inf, gap) if gap else 0.0
+        separations.append(gap / spread if spread > 0.0 else certain)
     return Linear(_discriminant(together, proposals[np.argmax(separations)]).weights, units)
-
-
-def _separation(score: Linear, sides: _Sides) -> float:
-    """The difference of the means of a score, in standard deviations."""
-    p, q = score(sides.p), score(sides.q)
-    spread = math.sqrt(0.5 * (p.var() + q.var()))
-    gap = float(p.mean() - q.mean())
-    return gap / spread if spread > 0.0 else math.copysign(math.inf, gap) if gap else 0.0
 
 
 def _discriminant(sides: _Sides, which: str) -> Linear:

@@ -48,15 +48,8 @@ class TrainingOutputs:
     name: Callable[[int], str] = str  # The name of a column in a release; by default its number
 
     def __post_init__(self) -> None:
-        width = self.p.shape[1:]
         if not self.is_number.size:
-            object.__setattr__(self, "is_number", np.ones(width, dtype=np.bool_))
-        if self.p.ndim != 2 or self.q.shape[1:] != width or self.is_number.shape != width:
-            raise ValueError(
-                "Expected outputs on D and D' of shapes (n, d) and (m, d) and one entry of "
-                f"is_number for each column, got {self.p.shape}, {self.q.shape} and "
-                f"{self.is_number.shape}."
-            )
+            object.__setattr__(self, "is_number", np.ones(self.p.shape[1:], dtype=np.bool_))
 
     @property
     def runs(self) -> int:
@@ -166,10 +159,6 @@ class NamedScore:
     """What is wrong with the mechanism if a claim is rejected by this score; None if the score does
     not say.
     """
-
-    def __post_init__(self) -> None:
-        if not 0.0 < self.share < math.inf:
-            raise _validate.fail("share", "to be positive and finite", self.share)
 
     def of(self, outputs: Array) -> Array:
         """The scores of outputs.

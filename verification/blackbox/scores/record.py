@@ -136,7 +136,18 @@ def difference_scores(training: TrainingOutputs) -> list[NamedScore]:
         if (weights * precision).any()
     ]
     candidates += _of_rows(some, found)
-    clear = [_clear(some, weights) for _, weights in candidates]
+    clear = []
+    for _, weights in candidates:
+        # The difference of the medians along a direction, in robust deviations.
+        p, q = map(Linear(weights), (some.p, some.q))
+        low, middle, high = (
+            0.5 * (np.quantile(p, share) / 2.0 + np.quantile(q, share) / 2.0)
+            for share in (0.25, 0.5, 0.75)
+        )
+        gap = abs(float(np.median(p) / 2.0 - np.median(q) / 2.0))
+        spread = float(high / 2.0 - low / 2.0)
+        certain = np.inf if gap > 0.0 and np.isfinite(middle) else 0.0
+        clear.append(gap / spread if spread > 0.0 else certain)
     order = np.argsort(-np.array(clear), kind="stable")
     return [
         NamedScore(name, Linear(weights), family="difference", share=2.0)
@@ -164,20 +175,6 @@ def _of_rows(training: TrainingOutputs, found: list[tuple[str, Array]]) -> list[
             combined[places] = weights[places] * np.asarray(learnt.weights)[:, None]
             weighted.append((f"along {name}, rows weighted", combined))
     return weighted
-
-
-def _clear(training: TrainingOutputs, weights: Array) -> float:
-    """The difference of the medians along a direction, in robust deviations."""
-    p, q = (Linear(weights)(side) for side in (training.p, training.q))
-    low, middle, high = (
-        0.5 * (np.quantile(p, share) / 2.0 + np.quantile(q, share) / 2.0)
-        for share in (0.25, 0.5, 0.75)
-    )
-    gap = abs(float(np.median(p) / 2.0 - np.median(q) / 2.0))
-    spread = float(high / 2.0 - low / 2.0)
-    if spread > 0.0:
-        return gap / spread
-    return np.inf if gap > 0.0 and np.isfinite(middle) else 0.0
 
 
 # Distances are measured from this one on, relative to the size of the record.

@@ -67,13 +67,6 @@ class NoiseGrid:
         return _distance(outputs[:, self.column], self.origin, self.step)
 
 
-def noiseless_direction(p_outputs: Array, q_outputs: Array) -> Noiseless | None:
-    """A weighted sum that does not vary and tells the data sets apart, if there is one."""
-    columns = _columns(p_outputs, q_outputs)
-    p, q = p_outputs[:, columns], q_outputs[:, columns]
-    return _in_columns(columns, p, q) or _in_columns(columns, q, p)
-
-
 def _columns(p_outputs: Array, q_outputs: Array) -> NDArray[np.intp]:
     """The columns to examine: those whose means differ most, if there are too many."""
     width = p_outputs.shape[1]
@@ -89,71 +82,65 @@ def _columns(p_outputs: Array, q_outputs: Array) -> NDArray[np.intp]:
     return np.sort(np.argsort(-clear, kind="stable")[:room])
 
 
-def _in_columns(columns: NDArray[np.intp], rows: Array, others: Array) -> Noiseless | None:
-    size = np.abs(rows).max(axis=0)
-    # Constant columns become exactly 0 if one row is subtracted.
-    rows, others = rows - rows[0], others - rows[0]
-    centre = rows.mean(axis=0)
-    spread = rows.std(axis=0)
-    # A column that varies only by rounding has no noise of its own.
-    noisy = spread > 16.0 * _EPS * size
-    scale = np.where(noisy, spread, np.where(size > 0.0, size, 1.0))
-    residuals = (rows - centre) / scale
-    _, singular, basis = np.linalg.svd(residuals, full_matrices=False)
-    deviations = singular / math.sqrt(len(rows))
-    still = basis[deviations < _NOISELESS]
-    if not len(still):
-        return None
-    gaps = still @ ((others.mean(axis=0) - centre) / scale)
-    length = float(np.linalg.norm(gaps))
-    if length < _DIFFERENT:
-        return None
-    direction = gaps @ still / length
-    # Leave out columns whose weight is negligible.
-    direction[np.abs(direction) < _DIFFERENT] = 0.0
-    weights = direction / scale
-    weights = weights / np.abs(weights).max()
-    values, other_values = rows @ weights, others @ weights
-    parts = float(np.abs(weights * spread).max())
-    varies = float(values.std()) / parts if parts > 0.0 else 0.0
-    gap = float(abs(other_values.mean() - values.mean()))
-    if varies > math.sqrt(_NOISELESS * _DIFFERENT) or gap <= 1e3 * float(values.std()):
-        return None
-    used = np.abs(weights) > _DIFFERENT * np.abs(weights).max()
-    kept, chosen = columns[used].tolist(), weights[used].tolist()
-    return Noiseless(columns=tuple(kept), weights=tuple(chosen), spread=varies, gap=gap)
+def noiseless_direction(p_outputs: Array, q_outputs: Array) -> Noiseless | None:
+    """A weighted sum that does not vary and tells the data sets apart, if there is one."""
+    columns = _columns(p_outputs, q_outputs)
+    sides = (p_outputs[:, columns], q_outputs[:, columns])
+    for rows, others in (sides, sides[::-1]):
+        size = np.abs(rows).max(axis=0)
+        # Constant columns become exactly 0 if one row is subtracted.
+        others = others - rows[0]  # noqa: PLW2901
+        rows = rows - rows[0]  # noqa: PLW2901
+        centre, spread = rows.mean(axis=0), rows.std(axis=0)
+        # A column that varies only by rounding has no noise of its own.
+        noisy = spread > 16.0 * _EPS * size
+        scale = np.where(noisy, spread, np.where(size > 0.0, size, 1.0))
+        _, singular, basis = np.linalg.svd((rows - centre) / scale, full_matrices=False)
+        still = basis[singular / math.sqrt(len(rows)) < _NOISELESS]
+        gaps = still @ ((others.mean(axis=0) - centre) / scale)
+        length = float(np.linalg.norm(gaps))
+        if length < _DIFFERENT:
+            continue
+        direction = gaps @ still / length
+        # Leave out columns whose weight is negligible.
+        direction[np.abs(direction) < _DIFFERENT] = 0.0
+        weights = direction / scale
+        weights = weights / np.abs(weights).max()
+        values, other_values = rows @ weights, others @ weights
+        parts = float(np.abs(weights * spread).max())
+        varies = float(values.std()) / parts if parts > 0.0 else 0.0
+        gap = float(abs(other_values.mean() - values.mean()))
+        if varies <= math.sqrt(_NOISELESS * _DIFFERENT) and gap > 1e3 * float(values.std()):
+            used = np.abs(weights) > _DIFFERENT * np.abs(weights).max()
+            kept, chosen = tuple(columns[used].tolist()), tuple(weights[used].tolist())
+            return Noiseless(columns=kept, weights=chosen, spread=varies, gap=gap)
+    return None
 
 
 def grid_of(p_outputs: Array, q_outputs: Array) -> NoiseGrid | None:
-    """The grid in which the data sets differ most clearly, if there is one."""
-    grids = [
-        _grid_of_column(column, side[:, column], other[:, column])
-        for column in _columns(p_outputs, q_outputs).tolist()
-        for side, other in ((p_outputs, q_outputs), (q_outputs, p_outputs))
-    ]
-    found = [grid for grid in grids if grid is not None]
-    return max(found, key=attrgetter("shift"), default=None)
+    """The grid in which the data sets differ most clearly, if there is one.
 
-
-def _grid_of_column(column: int, values: Array, others: Array) -> NoiseGrid | None:
-    """The grid with the largest step; None if there is none or both data sets are on it."""
-    if len(np.unique(values)) < _FEWEST:
-        return None
-    size = max(float(np.abs(values).max()), float(np.abs(others).max()))
-    origin = float(values[0])
-    # The finest grid that rounding errors of the outputs leave visible.
-    finest = 2.0 ** math.ceil(math.log2(64.0 * _EPS * size))
-    step, found = finest, None
-    while step < size:
-        near = _distance(values, origin, step) < _NEAR
-        if near.mean() < _SHARE:
-            break
-        shift = float(np.median(_distance(others, origin, step)))
-        same = float((_distance(others, origin, step) < _NEAR).mean())
-        if shift > 2.0 * _NEAR and same < 1.0 - _SHARE:
-            found = NoiseGrid(column=column, origin=origin, step=step, shift=shift)
-        step *= 2.0
-    return found
+    Of each column and side it is that with the largest step; none if both data sets are on it.
+    """
+    found: dict[tuple[int, int], NoiseGrid] = {}
+    sides = (p_outputs, q_outputs)
+    for column in _columns(p_outputs, q_outputs).tolist():
+        for side in (0, 1):
+            values, others = sides[side][:, column], sides[1 - side][:, column]
+            if len(np.unique(values)) < _FEWEST:
+                continue
+            size = max(float(np.abs(values).max()), float(np.abs(others).max()))
+            origin = float(values[0])
+            # The finest grid that rounding errors of the outputs leave visible.
+            step = 2.0 ** math.ceil(math.log2(64.0 * _EPS * size))
+            while step < size and (_distance(values, origin, step) < _NEAR).mean() >= _SHARE:
+                distance = _distance(others, origin, step)
+                shift = float(np.median(distance))
+                if shift > 2.0 * _NEAR and float((distance < _NEAR).mean()) < 1.0 - _SHARE:
+                    grid = NoiseGrid(column=column, origin=origin, step=step, shift=shift)
+                    found[column, side] = grid
+                step *= 2.0
+    return max(found.values(), key=attrgetter("shift"), default=None)
 
 
 def _distance(values: Array, origin: float, step: float) -> Array:

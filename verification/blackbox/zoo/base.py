@@ -61,8 +61,8 @@ class ZooEntry:
 
 
 _WORDS = tomllib.loads(resources.files(__package__).joinpath("mistakes.toml").read_text("utf-8"))
-PLACES = {name: place for place, name in enumerate(_WORDS)}
-"""Where each entry is in the list."""
+ORDER = tuple(_WORDS)
+"""The names of the entries, as they are listed."""
 
 
 def entry(

@@ -8,11 +8,10 @@ import os
 import sys
 from typing import Any, Dict
 
-from .data import ExaminedData
 from .examine import examined, parts_at
 from .lines import computing_lines
 from .releases import parts_of
-from .runs import heard, loaded, release_of, run_once
+from .runs import ExaminedData, heard, loaded, release_of, run_once
 from .seeds import draws
 from .tape import Tape
 
@@ -70,15 +69,14 @@ def released(target: Any, data: ExaminedData, request: Dict[str, Any]) -> Any:
             wanted = request["parts"]
             one = {key: parts.get(key, "not there") for key in wanted} if wanted else parts
             # A test compares numbers; that there is none is a thing of its own.
-            one = {key: "no number" if _is_nan(part) else part for key, part in one.items()}
+            nans = {
+                key for key, part in one.items() if isinstance(part, float) and math.isnan(part)
+            }
+            one = {**one, **dict.fromkeys(nans, "no number")}
         except (Exception, SystemExit) as error:
             one = {"exception": type(error).__name__}
         found.append(one)
     return found
-
-
-def _is_nan(part: Any) -> bool:
-    return isinstance(part, float) and math.isnan(part)
 
 
 def main() -> None:

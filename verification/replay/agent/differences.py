@@ -1,4 +1,4 @@
-"""In what two runs with the same noise differ."""
+"""In what two runs with the same noise differ, and how far values are apart."""
 
 from __future__ import annotations
 
@@ -11,12 +11,109 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
 
-from .moves import ROUNDING, equal, length_of_move, moved, short, size_of
+from .noise import plain
 from .releases import same
 from .runs import Run
 from .tape import Call, Place, Tape
 
+# Values and sensitivities are computed in floats; a difference within this part is rounding.
+_ROUNDING = 1e-9
 _MOST_THROUGH = 12
+
+
+def moved(first: Any, second: Any) -> Optional[List[float]]:
+    """The L1, the L2 and the largest difference of two values; None if they are no numbers."""
+    if first is None or second is None:
+        return None
+    try:
+        one, other = (numbers_of(value) for value in (first, second))
+    except (TypeError, ValueError, RuntimeError):
+        return None
+    if one.shape != other.shape:
+        return None if one.ndim else [math.inf] * 3
+    with np.errstate(all="ignore"):
+        by = np.abs(one - other)
+    by = np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0.0, by)
+    by = np.where(np.isnan(by), np.inf, by)
+    return [*_lengths(by), float(by.max(initial=0.0))]
+
+
+def _length_of_move(before: Call, after: Call, by: List[float]) -> float:
+    """How far a value moved, measured as its sensitivity is."""
+    if after.length in ("spectral", "spread") and by[2] < math.inf:
+        difference = np.asarray(before.value) - np.asarray(after.value)
+        return float(
+            np.linalg.norm(difference, 2) if after.length == "spectral" else np.ptp(difference)
+        )
+    return by[1] if after.length == "euclidean" else by[2]
+
+
+def relative(before: Call, after: Call) -> Optional[List[float]]:
+    """How far the values moved in units of the noise: the L1 and the L2 length.
+
+    For draws among probabilities, the sum of the largest logarithms of their ratios, twice.
+    """
+    first, second = (np.asarray(one.value, dtype=float) for one in (before, after))
+    if first.shape != second.shape or not equal(before.scale, after.scale):
+        return None
+    answer = plain(before.answer)
+    with np.errstate(all="ignore"):
+        if before.family == "categorical":
+            by = np.abs(np.log(first) - np.log(second))
+        else:
+            by = np.abs(first - second) / np.asarray(before.scale, dtype=float)
+    by = np.where(first == second, 0.0, by)
+    if before.family == "categorical":
+        return [by.max(initial=0.0) * np.size(answer)] * 2
+    if by.size < np.size(answer):
+        # One value under many draws, each of which shows it.
+        by = np.broadcast_to(by, np.shape(answer))
+    return _lengths(by)
+
+
+def _lengths(by: np.ndarray) -> List[float]:
+    return [float(by.sum()), float(np.sqrt(np.square(by).sum()))]
+
+
+def _size_of(first: Any, second: Any) -> float:
+    """The logarithm of the ratio of two numbers; infinite for anything else."""
+    try:
+        with np.errstate(all="ignore"):
+            one, other = (np.log(np.abs(np.asarray(v, dtype=float))) for v in (first, second))
+            largest = float(np.max(np.abs(one - other), initial=0.0))
+    except (TypeError, ValueError):
+        return math.inf
+    return math.inf if math.isnan(largest) else largest
+
+
+def numbers_of(value: Any) -> Any:
+    """An array of floats; also of a tensor, whose gradient nobody needs."""
+    detached = value.detach().cpu() if hasattr(value, "detach") else value
+    return np.asarray(detached, dtype=float)
+
+
+def equal(first: Any, second: Any) -> bool:
+    """Whether two values are the same but for rounding; functions are not compared."""
+    try:
+        if callable(first) and callable(second):
+            return True
+        one, other = np.asarray(first), np.asarray(second)
+        if one.shape != other.shape:
+            return False
+        if one.dtype.kind == "f" and other.dtype.kind in "fiu":
+            return bool(np.allclose(one, other, rtol=_ROUNDING, atol=0.0, equal_nan=True))
+        return bool(np.all(one == other))
+    except Exception:  # objects of the examined library may refuse to be compared
+        return repr(first) == repr(second)
+
+
+def _short(value: Any) -> str:
+    """A value in a few words."""
+    value = plain(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    shown = value if isinstance(value, str) else repr(value)
+    return shown if len(shown) <= 120 else shown[:117] + "..."
 
 
 @dataclass
@@ -148,8 +245,8 @@ def _of_calls(tape: Tape) -> List[SeenDifference]:
             values = (before.parameters.get(key), after.parameters.get(key))
             if not equal(*values):
                 what = "%s of %s" % (key, after.primitive)
-                found.append(at_call("parameter", after, what, *map(short, values)))
-                found[-1].size = size_of(*values)
+                found.append(at_call("parameter", after, what, *map(_short, values)))
+                found[-1].size = _size_of(*values)
                 found[-1].values = ([values[0]], [values[1]])
         found += _of_values(before, after)
     return _first_of_each(found)
@@ -160,21 +257,21 @@ def _of_values(before: Call, after: Call) -> List[SeenDifference]:
     by = moved(before.value, after.value)
     if by is None:
         return []
-    sensitivity, length = after.sensitivity, length_of_move(before, after, by)
+    sensitivity, length = after.sensitivity, _length_of_move(before, after, by)
     what = "value given to %s" % after.primitive
     if sensitivity is None:
         # No noise of any scale hides a value that is missing, or infinite, on one side alone.
         if by[1] < math.inf:
             return []
-    elif length <= sensitivity * (1.0 + ROUNDING) + 1e-12:
+    elif length <= sensitivity * (1.0 + _ROUNDING) + 1e-12:
         return []
     else:
         what += ", of sensitivity %.6g" % sensitivity
     # The score of a candidate that is ruled out is infinite, as is that of an empty interval.
     kind = "parameter" if after.family == "gumbel" else "sensitivity"
-    found = at_call(kind, after, what, short(before.value), short(after.value))
+    found = at_call(kind, after, what, _short(before.value), _short(after.value))
     found.values = ([before.value], [after.value])
-    found.size = math.inf if not sensitivity else size_of(length, sensitivity)
+    found.size = math.inf if not sensitivity else _size_of(length, sensitivity)
     found.declared = sensitivity
     if by[1] == math.inf:
         # No sensitivity would be large enough.
@@ -200,11 +297,11 @@ def _of_releases(one: Run, other: Run) -> List[SeenDifference]:
         difference = SeenDifference(
             "structure" if whole else "value",
             path or "release",
-            short(values[0]),
-            short(values[1]),
+            _short(values[0]),
+            _short(values[1]),
             place=_setting_line(one.origin, path),
         )
-        difference.size = size_of(*values)
+        difference.size = _size_of(*values)
         difference.values = (_looked_for(one, path), _looked_for(other, path))
         found.append(difference)
     return found

@@ -7,13 +7,11 @@ from typing import Any, Dict, FrozenSet, List, Optional, Set, Tuple
 
 import numpy as np
 
-from .data import ExaminedData
-from .differences import SeenDifference, differences, reused
+from .differences import SeenDifference, differences, equal, moved, relative, reused
 from .lines import add_lines, budget_lines
-from .moves import equal, moved, relative
 from .noise import plain
 from .releases import CLOSED, MORE_PARTS
-from .runs import Run, Taps, Target, run_once
+from .runs import ExaminedData, Run, Taps, Target, run_once
 from .seeds import fixed_noise
 from .slices import assigned_before, makes_seed, picks_records
 from .tape import TIES, Call, Place, Tape

@@ -13,8 +13,7 @@ from typing import Any, Callable, Dict, List
 import numpy as np
 
 from .noise import again, amount_of, drawn_around, given_value, noise, plain
-from .patches import replaced, seeding, taped
-from .tape import Tape, current
+from .tape import Tape, current, replaced, seeding, taped
 from .tensors import tap_torch
 
 # Methods of numpy's generators: the family of their noise and the names of location and scale.

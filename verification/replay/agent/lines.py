@@ -10,9 +10,8 @@ import math
 import re
 from typing import Any, Dict, List, Optional, Tuple
 
-from .data import ExaminedData
 from .differences import SeenDifference
-from .runs import Run, Taps, Target, run_once
+from .runs import ExaminedData, Run, Taps, Target, run_once
 from .slices import assigned_before, given_for, lines_that_set, statement_at
 from .sources import Watch, differs, first_common, parting_before, partings, was_run
 from .tape import Call, Place, Tape

@@ -203,16 +203,13 @@ def again(
     if not isinstance(found, np.ndarray) or np.shape(earlier[0])[1:] != np.shape(found)[1:]:
         return found
     if name == "permutation":
-        return _permutation_like(earlier[0], len(found))
+        # One of as many numbers as are wanted that agrees with the earlier one.
+        kept = [one for one in np.asarray(earlier[0]).tolist() if one < len(found)]
+        rest = sorted(set(range(len(found))).difference(kept))
+        return np.array(kept + rest, dtype=int)
     common = min(len(earlier[0]), len(found))
     found[:common] = earlier[0][:common]
     return found
-
-
-def _permutation_like(earlier: Any, size: int) -> Any:
-    """A permutation of as many numbers as are wanted that agrees with an earlier one."""
-    kept = [one for one in np.asarray(earlier).tolist() if one < size]
-    return np.array(kept + [one for one in range(size) if one not in set(kept)], dtype=int)
 
 
 class NoisyArray(np.ndarray):

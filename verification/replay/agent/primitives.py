@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, Callable, Optional, Tuple
 
-from .patches import taped
+from .tape import taped
 
 
 def primitive(

@@ -75,17 +75,11 @@ def _members(value: Any) -> Tuple[List[Tuple[str, Any]], str]:
     if isinstance(value, dict):
         keys = list(value)
         return [("[%r]" % (key,), value[key]) for key in keys], "%s with keys %r" % (name, keys)
-    if isinstance(value, (list, tuple)):
-        return [("[%d]" % place, one) for place, one in enumerate(value)], "%s of %d" % (
-            name,
-            len(value),
-        )
-    if isinstance(value, (set, frozenset)):
-        members = sorted(value, key=repr)
-        return [("{%d}" % place, one) for place, one in enumerate(members)], "%s of %d" % (
-            name,
-            len(value),
-        )
+    if isinstance(value, (list, tuple, set, frozenset)):
+        has_order = isinstance(value, (list, tuple))
+        form, members = ("[%d]", value) if has_order else ("{%d}", sorted(value, key=repr))
+        found = [(form % place, one) for place, one in enumerate(members)]
+        return found, "%s of %d" % (name, len(value))
     if hasattr(value, "columns") and hasattr(value, "to_numpy"):
         columns = [("[%r]" % (key,), np.asarray(value[key])) for key in value.columns]
         index = getattr(value, "index", None)

@@ -8,11 +8,9 @@ from typing import Any, Dict, List, Optional, Set, Tuple
 
 import numpy as np
 
-from .data import ExaminedData
-from .differences import SeenDifference, at_call
-from .moves import equal, moved, numbers_of
+from .differences import SeenDifference, at_call, equal, moved, numbers_of
 from .releases import same
-from .runs import Run, Taps, Target, loaded, run_once
+from .runs import ExaminedData, Run, Taps, Target, loaded, run_once
 from .sources import is_examined
 from .tape import Call, Place, Tape, recording
 

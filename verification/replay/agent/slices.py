@@ -59,9 +59,7 @@ def given_for(caller: Place, callee: Place, words: Tuple[str, ...]) -> List[Plac
     parameters = parameters[1:] if parameters[:1] in (["self"], ["cls"]) else parameters
     names, statements = _function_at(caller.file, caller.line)
     found: Set[int] = set()
-    for node in (node for one in statements for node in ast.walk(one)):
-        if not isinstance(node, ast.Call):
-            continue
+    for node in (node for one in statements for node in _all(ast.Call, one)):
         if not _is_at(node, caller.line) or function.name not in (_called(node), "__init__"):
             continue
         given = [
@@ -72,8 +70,7 @@ def given_for(caller: Place, callee: Place, words: Tuple[str, ...]) -> List[Plac
             one.id
             for parameter, value in given
             if any(word in parameter for word in words)
-            for one in ast.walk(value)
-            if isinstance(one, ast.Name)
+            for one in _all(ast.Name, value)
         ):
             before = [at for at in names.get(name, []) if at < caller.line]
             found.update([max(before)] if before else [])
@@ -133,22 +130,27 @@ def line_of_argument(file: str, line: int, name: str) -> int:
     """The line of an argument of the call at a line, or of the variable that is given for it."""
     given = [
         argument.value
-        for node in ast.walk(_tree(file))
-        if isinstance(node, ast.Call) and _is_at(node, line)
+        for node in _all(ast.Call, _tree(file))
+        if _is_at(node, line)
         for argument in node.keywords
         if argument.arg == name
     ]
     if not given:
         return line
     value = given[-1]
-    lines = [
+    lines: List[int] = [
         node.lineno
-        for node in ast.walk(_around(file, line))
-        if isinstance(node, ast.Assign) and node.lineno <= line
+        for node in _all(ast.Assign, _around(file, line))
+        if node.lineno <= line
         for one in node.targets
         if isinstance(one, ast.Name) and isinstance(value, ast.Name) and one.id == value.id
     ]
-    return max(lines, default=value.lineno)
+    return max(lines, default=int(value.lineno))
+
+
+def _all(kind: Any, root: Any) -> List[Any]:
+    """All nodes of a kind, or of several, in a tree."""
+    return [node for node in ast.walk(root) if isinstance(node, kind)]
 
 
 def _is_at(node: Any, line: int) -> bool:
@@ -162,13 +164,8 @@ def _called(node: ast.Call) -> str:
 
 @functools.lru_cache(maxsize=None)
 def _returns_of(file: str, name: str) -> List[int]:
-    return [
-        inner.lineno
-        for node in ast.walk(_tree(file))
-        if isinstance(node, ast.FunctionDef) and node.name == name
-        for inner in ast.walk(node)
-        if isinstance(inner, ast.Return)
-    ]
+    named = [node for node in _all(ast.FunctionDef, _tree(file)) if node.name == name]
+    return [one.lineno for node in named for one in _all(ast.Return, node)]
 
 
 @functools.lru_cache(maxsize=None)
@@ -194,15 +191,13 @@ def _function_at(file: str, line: int) -> Any:
             assigned.setdefault(node.id, []).append(node.lineno)
         if isinstance(node, ast.Assign) and node.value.lineno != node.lineno:
             # Names on several lines, which are computed on the last one.
-            for one in (one for part in node.targets for one in ast.walk(part)):
-                if isinstance(one, ast.Name):
-                    assigned.setdefault(one.id, []).append(node.value.lineno)
-    for kind in ast.walk(_tree(file)):
-        if isinstance(kind, ast.ClassDef) and _is_at(kind, line):
-            for one in ast.walk(kind):
-                name = _own_attribute(one, ast.Store)
-                if isinstance(one, ast.Attribute) and name:
-                    assigned.setdefault(name, []).append(one.lineno)
+            for one in (one for part in node.targets for one in _all(ast.Name, part)):
+                assigned.setdefault(one.id, []).append(node.value.lineno)
+    for kind in _all(ast.ClassDef, _tree(file)):
+        for one in _all(ast.Attribute, kind) if _is_at(kind, line) else ():
+            name = _own_attribute(one, ast.Store)
+            if name:
+                assigned.setdefault(name, []).append(one.lineno)
     return assigned, statements
 
 
@@ -225,13 +220,8 @@ def _changed_by(node: Any) -> Optional[ast.Name]:
 
 def _around(file: str, line: int) -> Any:
     """The innermost function at a line, or the file."""
-    tree = _tree(file)
-    around = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _is_at(node, line)
-    ]
-    return around[-1] if around else tree
+    functions = _all((ast.FunctionDef, ast.AsyncFunctionDef), _tree(file))
+    return [_tree(file), *(one for one in functions if _is_at(one, line))][-1]
 
 
 def _read_at(statements: List[Any], line: int) -> Set[str]:
@@ -262,27 +252,16 @@ def picks_records(file: str, line: int, many: bool) -> bool:
 @functools.lru_cache(maxsize=None)
 def makes_seed(file: str, line: int) -> bool:
     """Whether what a line draws is the seed of a generator whose draws are seen themselves."""
-    nodes = list(ast.walk(_around(file, line)))
-    seeds = {
-        one
-        for node in nodes
-        if isinstance(node, ast.Call) and _called(node) in _SEEDED
-        for given in node.args
-        for one in ast.walk(given)
-    }
+    root = _around(file, line)
+    made = [node for node in _all(ast.Call, root) if _called(node) in _SEEDED]
+    seeds = {one for node in made for given in node.args for one in ast.walk(given)}
     if any(isinstance(one, ast.Call) and one.lineno == line for one in seeds):
         return True
-    names = {
-        target.id
-        for node in nodes
-        if isinstance(node, ast.Assign) and node.lineno == line
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
+    assigned = [node for node in _all(ast.Assign, root) if node.lineno == line]
+    targets = [one for node in assigned for one in node.targets]
+    names = {one.id for one in targets if isinstance(one, ast.Name)}
     reads = {
-        one
-        for one in nodes
-        if isinstance(one, ast.Name) and one.id in names and isinstance(one.ctx, ast.Load)
+        one for one in _all(ast.Name, root) if one.id in names and isinstance(one.ctx, ast.Load)
     }
     return bool(reads) and reads <= seeds
 

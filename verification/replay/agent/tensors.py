@@ -16,8 +16,7 @@ from typing import Any, Callable, Dict, List, Tuple
 import numpy as np
 
 from .noise import again, amount_of, given_value, noisy_value
-from .patches import replaced, seeding, taped
-from .tape import Tape, current, escapes
+from .tape import Tape, current, escapes, replaced, seeding, taped
 
 _FUNCTIONS = ("randn", "rand", "randn_like", "rand_like", "randperm", "randint", "normal",
               "bernoulli", "multinomial", "poisson")  # fmt: skip
@@ -109,7 +108,12 @@ def _operated(func: Any, args: Tuple[Any, ...], given: Dict[str, Any]) -> Any:
     if current() is not None and noisy:
         first = noisy[0]
         if name in _VIEWS and args[0] is first:
-            return _view(first, compute())
+            drawn, is_tensor = compute(), sys.modules["torch"].is_tensor
+            return (
+                _noise(drawn, first.family, first.scale, first.origin)
+                if is_tensor(drawn)
+                else drawn
+            )
         if name in _MULTIPLES and len(noisy) == 1:
             found = _multiple(name, args, first, compute)
             if found is not None:
@@ -121,13 +125,6 @@ def _operated(func: Any, args: Tuple[Any, ...], given: Dict[str, Any]) -> Any:
     if name not in ("size", "dim", "numel", "__len__", "is_floating_point"):
         escapes()
     return compute()
-
-
-def _view(of: Any, drawn: Any) -> Any:
-    torch = sys.modules["torch"]
-    if not isinstance(drawn, torch.Tensor):
-        return drawn
-    return _noise(drawn, of.family, of.scale, of.origin)
 
 
 def _multiple(name: str, args: Any, noisy: Any, compute: Callable[[], Any]) -> Any:

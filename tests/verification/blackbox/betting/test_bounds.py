@@ -9,7 +9,7 @@ import pytest
 from rdpkit.verification.blackbox.betting.bounds import (
     CountedEvent,
     _bets,
-    _rejected,
+    _SimulatedTest,
     best_event,
     detectable_violation,
     epsilon_of,
@@ -19,10 +19,9 @@ from rdpkit.verification.blackbox.betting.bounds import (
     mu_of,
 )
 from rdpkit.verification.estimators.base import Direction, ThresholdEvent
-from rdpkit.verification.estimators.bets import BOLDNESS, best_bet
+from rdpkit.verification.estimators.bets import BOLDNESS, best_bet, event_witness
 from rdpkit.verification.estimators.privacy_claims import DpClaim
 from rdpkit.verification.estimators.sequential import SequentialTest
-from rdpkit.verification.estimators.witness import event_witness
 
 EPSILON = partial(epsilon_of, 0.0)
 EVENT = ThresholdEvent(threshold=0.5, above=True, direction=Direction.P_OVER_Q)
@@ -170,16 +169,8 @@ def test_no_violation_is_rejected_rarely():
     # P(E) = e^epsilon Q(E) + delta exactly: the simulated test may reject at most 1 in 20 times;
     # 40 of 400 or more have a probability below 1e-4.
     q, epsilon, delta = 0.2, 0.5, 0.01
-    share = _rejected(
-        (math.exp(epsilon) * q + delta, q),
-        slope=math.exp(epsilon),
-        delta=delta,
-        plan=[100] * 40,
-        first=100,
-        log_needed=NEEDED,
-        caution=0.0,
-    )
-    assert share <= 0.1
+    test = _SimulatedTest(math.exp(epsilon), delta, 4000, 100, NEEDED, 0.0)
+    assert test.rejected(math.exp(epsilon) * q + delta, q) <= 0.1
 
 
 @pytest.mark.thorough

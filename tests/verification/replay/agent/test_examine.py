@@ -11,9 +11,8 @@ import warnings
 import numpy as np
 import pytest
 
-from rdpkit.verification.replay.agent.data import ExaminedData
 from rdpkit.verification.replay.agent.examine import examined, parts_at
-from rdpkit.verification.replay.agent.runs import Taps
+from rdpkit.verification.replay.agent.runs import ExaminedData, Taps
 
 
 def data(*values, labels=None):

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from rdpkit.verification.replay.agent import taps
-from rdpkit.verification.replay.agent.data import ExaminedData
 from rdpkit.verification.replay.agent.examine import examined
-from rdpkit.verification.replay.agent.runs import Taps
+from rdpkit.verification.replay.agent.runs import ExaminedData, Taps
 
 
 class Backend:
@@ -46,7 +45,7 @@ def backend(monkeypatch):
     utils = sys.modules["pipeline_dp.sampling_utils"]
     utils.choose_from_list_without_replacement = Backend.some
     sys.modules["pipeline_dp"].sampling_utils = utils
-    monkeypatch.setattr(taps, "_TAPPED", ("pipeline_dp",))
+    monkeypatch.setattr(taps, "_TAPPED", {"pipeline_dp": "pipeline_dp"})
     yield Backend()
     Taps.close()
 

@@ -10,15 +10,13 @@ import importlib
 import sys
 from contextlib import ExitStack
 
-_TAPPED = (
-    "diffprivlib", "dpmm", "jax_privacy", "opacus", "opendp", "pipeline_dp", "pydp", "snsql",
-    "snsynth",
-)  # fmt: skip
-"""The packages with a module here, of the same name, that knows their primitives."""
+_NAMES = ("diffprivlib", "jax_privacy", "opacus", "opendp", "pipeline_dp", "pydp", "snsql")
+_OF_FUNCTIONS = dict.fromkeys(("dpmm", "snsynth"), "of_noise_functions")
+_TAPPED = {**dict(zip(_NAMES, _NAMES)), **_OF_FUNCTIONS}
+"""The packages with a module here that knows their primitives, most of them of the same name."""
 
 
 def tap_libraries(stack: ExitStack) -> None:
     """Calls of the primitives of all libraries that are imported go to the current tape."""
-    for name in _TAPPED:
-        if name in sys.modules:
-            importlib.import_module("." + name, __name__).tap(stack)
+    for module in dict.fromkeys(one for name, one in _TAPPED.items() if name in sys.modules):
+        importlib.import_module("." + module, __name__).tap(stack)

@@ -11,9 +11,8 @@ from typing import Any, Callable, Dict, Iterator, List, Optional
 import numpy as np
 
 from ..generators import replace_everywhere
-from ..patches import tap_method, taped
 from ..slices import line_of_argument
-from ..tape import Place, is_of_the_agent, places_here
+from ..tape import Place, is_of_the_agent, places_here, tap_method, taped
 
 # Attributes of a mechanism that hold what it hides, and no parameter of its noise.
 _HIDDEN = ("utility",)
@@ -201,7 +200,9 @@ def _logistic_path(tape: Any, compute: Callable[[], Any], data: Dict[str, Any]) 
     rows = np.asarray(data["X"], dtype=float)
     if data["fit_intercept"]:
         rows = np.column_stack([rows, np.ones(len(rows))])
-    signs = np.where(np.asarray(data["y"]) == _positive(data), 1.0, -1.0)
+    # The class that counts as one.
+    positive = np.max(data["y"]) if data["pos_class"] is None else data["pos_class"]
+    signs = np.where(np.asarray(data["y"]) == positive, 1.0, -1.0)
     coefficients, strengths, iterations = found
     solved = np.column_stack([coefficients, iterations])
     answer = tape.call(
@@ -215,9 +216,3 @@ def _logistic_path(tape: Any, compute: Callable[[], Any], data: Dict[str, Any]) 
         stated_at=getattr(mechanism, "_stated_at", None),
     )
     return answer[:, :-1], strengths, answer[:, -1].astype(iterations.dtype)
-
-
-def _positive(data: Dict[str, Any]) -> Any:
-    """The class that counts as one."""
-    named = data["pos_class"]
-    return np.max(data["y"]) if named is None else named

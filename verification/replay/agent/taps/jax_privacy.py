@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict
 
 import numpy as np
 
-from ..patches import tap_method, taped
+from ..tape import tap_method, taped
 
 
 def tap(stack: ExitStack) -> None:

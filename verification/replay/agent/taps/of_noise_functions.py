@@ -1,8 +1,13 @@
-"""Functions of a library that draw noise on a zero with OpenDP, to be added to a value later."""
+"""Functions of a library that draw noise on a zero with OpenDP, to be added to a value later.
+
+dpmm and SmartNoise's synthesizers have them, and add the noise to marginals and answers.
+"""
 
 from __future__ import annotations
 
 import functools
+import importlib
+import sys
 from contextlib import ExitStack
 from typing import Any, Callable
 
@@ -10,9 +15,22 @@ import numpy as np
 
 from ..generators import replace_everywhere
 from ..noise import NoisyArray, again, noise
-from ..patches import taped
+from ..tape import replaced, taped
 
 _FAMILIES = {"gaussian_noise": "normal", "laplace_noise": "laplace"}
+_MODULES = {"dpmm": "dpmm.models.base.utils", "snsynth": "snsynth.utils"}
+# They make an array of the noise before they add it to marginals.
+_MAKING_ARRAYS = ("snsynth.mst.mst", "snsynth.aim.aim")
+
+
+def tap(stack: ExitStack) -> None:
+    """Tap what draws noise in those of the libraries that are imported."""
+    for package, name in _MODULES.items():
+        if package in sys.modules:
+            tap_noise_functions(stack, importlib.import_module(name), package)
+    for name in _MAKING_ARRAYS:
+        if name in sys.modules:
+            replaced(stack, sys.modules[name], "np", KeepingNumpy())
 
 
 def tap_noise_functions(stack: ExitStack, module: Any, package: str) -> None:

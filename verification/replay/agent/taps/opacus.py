@@ -8,7 +8,7 @@ from typing import Any, Callable, List
 
 import numpy as np
 
-from ..patches import tap_method
+from ..tape import tap_method
 
 
 def tap(stack: ExitStack) -> None:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Any, Callable, Dict, Optional, Tuple
 
 from ..noise import noise
-from ..patches import tap_method
+from ..tape import tap_method
 
 # Metrics that count a record that is replaced as two, and those that count it as one.
 _COUNT_BOTH = ("SymmetricDistance", "InsertDeleteDistance")

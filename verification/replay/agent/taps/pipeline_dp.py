@@ -11,8 +11,7 @@ import sys
 from contextlib import ExitStack
 from typing import Any, Callable, Iterator, List, Tuple
 
-from ..patches import tap_method
-from ..tape import Place, places_here
+from ..tape import Place, places_here, tap_method
 
 _PACKAGE, _MOST_FRAMES = "pipeline_dp", 13
 

@@ -7,8 +7,7 @@ import inspect
 from contextlib import ExitStack
 from typing import Any, Callable, Dict, Tuple
 
-from ..patches import tap_method
-from ..tape import Place, places_here
+from ..tape import Place, places_here, tap_method
 from .pipeline_dp import partition
 
 _OF_A_NUMBER = ("add_noise", "should_keep", "noised_value_if_should_keep")

@@ -6,7 +6,7 @@ import sys
 from contextlib import ExitStack
 from typing import Any, Callable
 
-from ..patches import tap_method
+from ..tape import tap_method
 
 _FAMILIES = {"Laplace": "laplace", "Gaussian": "normal"}
 _ROW_FUNCTION, _MOST_FRAMES = "randomize_row_values", 5

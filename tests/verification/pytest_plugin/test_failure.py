@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import rdpkit
-from rdpkit.verification.evidence import likely_cause as module
-from rdpkit.verification.evidence.likely_cause import likely_cause
 from rdpkit.verification.evidence.requests import request_of
+from rdpkit.verification.pytest_plugin import failure as module
+from rdpkit.verification.pytest_plugin.failure import likely_cause
 
 EVENT = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
 COUNT = rdpkit.Laplace(noise_scale=2.0, record_norm=1.0)
