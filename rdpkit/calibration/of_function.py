@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rdpkit import _validate
-from rdpkit.calibration.errors import CalibrationError, UnreachableTargetError
-from rdpkit.calibration.outcome import Calibration
+from rdpkit.calibration.outcome import Calibration, CalibrationError, UnreachableTargetError
 from rdpkit.events import Event
 from rdpkit.guarantee import Guarantee
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rdpkit
-from rdpkit.calibration import subset_size as mixture
 from rdpkit.calibration.parameters import with_value
+from rdpkit.calibration.search import first_that_meets
 
 HIGHEST = 60
 
@@ -22,8 +22,8 @@ def test_the_first_and_the_last_of_any_pattern(pattern):
         return min(pattern[low - 1 : high])
 
     good = [t for t in range(1, HIGHEST + 1) if pattern[t - 1] <= 0.0]
-    first = mixture.first(score, lowest=1, highest=HIGHEST, smallest=True)
-    last = mixture.first(score, lowest=1, highest=HIGHEST, smallest=False)
+    first = first_that_meets(score, lowest=1, highest=HIGHEST, smallest=True)
+    last = first_that_meets(score, lowest=1, highest=HIGHEST, smallest=False)
     if not good:
         assert first.meets is None is last.meets
         return
@@ -40,7 +40,7 @@ def test_few_intervals_are_looked_at_where_the_score_is_smooth():
         asked.append((low, high))
         return 4.0 * math.log(3000.5 / high)
 
-    found = mixture.first(score, lowest=1, highest=10**6, smallest=True)
+    found = first_that_meets(score, lowest=1, highest=10**6, smallest=True)
     assert (found.meets, found.misses) == (3001, 3000)
     assert len(asked) < 60
 
