@@ -1,4 +1,4 @@
-"""The moment of a sampled Gaussian profile in floats: an integral of powers over a half-line.
+"""The moment of a sampled Gaussian profile, in floats and in balls: an integral on a half-line.
 
 The profile h of the mechanism is h(log(1 + gamma (e^eps - 1))) = gamma delta(eps), where gamma is
 the sampling probability and delta is the profile of the Gaussian mechanism with noise multiplier z.
