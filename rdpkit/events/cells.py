@@ -15,8 +15,15 @@ from flint import arb, ctx
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.composition import released_counts
-from rdpkit.events.losses import Attained, Losses, Step
-from rdpkit.events.pairs import LaplacePair, Outcomes, StatedPair, TwoOutcomes
+from rdpkit.events.losses import (
+    Attained,
+    LaplacePair,
+    Losses,
+    Outcomes,
+    StatedPair,
+    Step,
+    TwoOutcomes,
+)
 
 Cells = list[tuple[arb, arb]]
 BITS = 256

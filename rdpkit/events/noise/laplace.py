@@ -14,13 +14,15 @@ from rdpkit.events.base import DescribedEvent, Event
 from rdpkit.events.data_sets import NeighbouringDataSets, one_integer_changed
 from rdpkit.events.fields import declared, diameter, event_class, integer, noise, norm, positive
 from rdpkit.events.geometry import opposite_records, record_move, with_longer_records
-from rdpkit.events.losses import Attained, Dominating, attains
-from rdpkit.events.pairs import (
+from rdpkit.events.losses import (
+    Attained,
     BoundedRange,
     DiscreteLaplacePair,
+    Dominating,
     LaplacePair,
     Outcomes,
     TruncatedLaplacePair,
+    attains,
 )
 from rdpkit.numerics.balls import float_above
 

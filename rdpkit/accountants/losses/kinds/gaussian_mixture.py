@@ -23,8 +23,7 @@ from rdpkit.accountants.losses.kinds.base import (
     tolerance,
     upper_tail,
 )
-from rdpkit.events.losses import NoLossDistributionError
-from rdpkit.events.pairs import GaussianMixturePair
+from rdpkit.events.losses import GaussianMixturePair, NoLossDistributionError
 
 _POINTS = 3000
 _NEWTON = 200

@@ -28,8 +28,7 @@ from rdpkit.accountants.losses.kinds.base import (
     reversed_curve,
     upper_tail,
 )
-from rdpkit.events.losses import NoLossDistributionError
-from rdpkit.events.pairs import ShuffledMaximum
+from rdpkit.events.losses import NoLossDistributionError, ShuffledMaximum
 from rdpkit.numerics.special import log_ndtr
 
 _POINTS, _LARGEST_SHIFT = 4000, 50.0

@@ -37,8 +37,7 @@ from rdpkit.accountants.losses.kinds.base import (
     largest_of,
     upper_tail,
 )
-from rdpkit.events.losses import NoLossDistributionError
-from rdpkit.events.pairs import AllocatedMoves
+from rdpkit.events.losses import AllocatedMoves, NoLossDistributionError
 from rdpkit.numerics.balls import float_above
 from rdpkit.numerics.fourier import DOUBLE, U, extended
 
