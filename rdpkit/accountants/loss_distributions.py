@@ -31,7 +31,7 @@ from typing import Any, cast
 from flint import arb, ctx
 
 from rdpkit.accountants.losses import closed
-from rdpkit.accountants.losses.above import Above
+from rdpkit.accountants.losses.above import Above, from_above
 from rdpkit.accountants.losses.below import Below
 from rdpkit.accountants.losses.kinds import kind_of
 from rdpkit.accountants.losses.kinds.outcomes import has_few_sums
@@ -215,7 +215,7 @@ def _sharp_at(releases: DominatingReleases, epsilon: float) -> tuple[Layout, Abo
         layout = arrange(releases, delta=expected, epsilon=epsilon, accuracy=_SHARED * ACCURACY)
         if layout.line is None:
             return None
-        above = Above(layout)
+        above = from_above(layout)
         value = min(_up(above.delta_at(epsilon)[1]), 1.0)
         if above.infinite <= _RARE * value or value <= _LEAST_DELTA:
             break
@@ -454,7 +454,7 @@ def _epsilon_on_grids(
     for _ in range(_ROUNDS):
         try:
             layout = arrange(releases, delta=delta, epsilon=None, around=around, accuracy=accuracy)
-            above = Above(layout)
+            above = from_above(layout)
             low, high = above.epsilon_at(delta)
         except NoLossDistributionError as error:
             failure = error
@@ -475,7 +475,7 @@ def _epsilon_on_grids(
             arrange, releases, delta=delta, epsilon=None, around=best.value, accuracy=accuracy
         )
         for sharper in _sharper(best_layout, again):
-            low, high = Above(sharper).epsilon_at(delta)
+            low, high = from_above(sharper).epsilon_at(delta)
             if high < best.value:
                 best = LossBound(value=high, other_end=low, step=sharper.grid.step)
             if best.value - best.other_end <= wide * best.value:
@@ -533,7 +533,7 @@ def _delta_on_grids(releases: DominatingReleases, epsilon: float, accuracy: floa
             if least.value <= epsilon:
                 return LossBound(value=_LEAST_DELTA, other_end=0.0)
             raise
-        found = Above(layout)
+        found = from_above(layout)
         low, high = found.delta_at(epsilon)
         value = min(_up(high), 1.0)
         if value < best.value or expected is None:

@@ -31,7 +31,7 @@ from rdpkit.accountants.loss_distributions import (
     roughly,
 )
 from rdpkit.accountants.losses import closed
-from rdpkit.accountants.losses.above import Above
+from rdpkit.accountants.losses.above import Above, from_above
 from rdpkit.accountants.losses.below import Below
 from rdpkit.accountants.losses.kinds import kind_of
 from rdpkit.accountants.losses.kinds.sampled_gaussian import parameters
@@ -346,7 +346,7 @@ class _OnGrids(_Curve):
                 layout = _arranged(self.releases, delta=expected, epsilon=0.0)
             except NoLossDistributionError:
                 break
-            found = layout, Above(layout)
+            found = layout, from_above(layout)
             low, high = found[1].delta_at(0.0)
             value = min(float_above(high), 1.0)
             sharp = value > 0.5 * expected if expected is not None else low > 0.9 * high
@@ -365,7 +365,7 @@ class _OnGrids(_Curve):
         best = math.inf
         for _ in range(_ROUNDS):
             layout = _arranged(self.releases, delta=smallest, epsilon=None, around=around)
-            above = Above(layout)
+            above = from_above(layout)
             high = above.epsilon_at(smallest)[1]
             close = layout.saddle.epsilon if around is None else around
             if high < best:
@@ -388,7 +388,7 @@ class _OnGrids(_Curve):
             return
         try:
             layout = _arranged(self.releases, delta=delta, epsilon=epsilon)
-            self._add(epsilon, layout, Above(layout))
+            self._add(epsilon, layout, from_above(layout))
         except NoLossDistributionError:
             return
 
