@@ -25,6 +25,7 @@ from rdpkit.events.losses import (
     sampled_step,
 )
 from rdpkit.numerics.balls import float_above, float_below
+from rdpkit.numerics.gaussian_profile import upper_tail
 
 
 def kept_alone(probability: float, adjacency: Adjacency) -> Outcomes | StatedPair:
@@ -211,7 +212,7 @@ class ThresholdedCounts(DescribedEvent):
             above = arb(self.threshold or 0.0) - arb(self.max_per_partition)
             place = above / arb(self.noise_scale)
             if self.noise == "gaussian":
-                tail = (place / arb(2).sqrt()).erfc() / 2
+                tail = upper_tail(place)
             else:
                 tail = (-place).exp() / 2 if place >= 0 else 1 - place.exp() / 2
             return -(self.max_partitions * (-tail).log1p()).expm1()

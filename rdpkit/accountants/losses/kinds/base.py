@@ -11,6 +11,7 @@ import numpy as np
 from flint import arb, ctx
 
 from rdpkit.accountants.losses.guide import Array, Guide
+from rdpkit.events.losses import SidedPair
 
 Curve = Callable[[arb], arb]
 """Maps a privacy loss, any real number, to the hockey-stick divergence there."""
@@ -101,11 +102,6 @@ def largest_of(candidates: list[arb]) -> arb:
     return found
 
 
-def upper_tail(x: arb) -> arb:
-    """P(N(0, 1) > x)."""
-    return (x / arb(2).sqrt()).erfc() / 2
-
-
 def tolerance(x: arb) -> arb:
     """How well a root can be known at the working precision."""
     return (abs(x) + 1) * arb(2) ** (8 - ctx.prec)
@@ -122,6 +118,24 @@ def symmetric_guide(
     all_losses = np.concatenate([-losses[::-1], at_zero[0], losses])
     masses = np.concatenate([(log_masses - losses)[::-1], at_zero[1], log_masses])
     return Guide(losses=all_losses, log_masses=normalised(masses), places=all_losses)
+
+
+def sided_guide(
+    step: SidedPair,
+    losses: Array,  # Ascending, where the step is one of "removed"
+    # Logarithms of masses of these losses under the mixture and under the other member.
+    first: Array,
+    second: Array,
+    places: Array | None,
+) -> Guide:
+    """The points of a mixture against another distribution, or of the reverse."""
+    if step.kind == "removed":
+        return Guide(losses=losses, log_masses=normalised(first), places=places)
+    return Guide(
+        losses=-losses[::-1],
+        log_masses=normalised(second[::-1]),
+        places=None if places is None else places[::-1],
+    )
 
 
 def guide_of_curve(

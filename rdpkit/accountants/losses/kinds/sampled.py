@@ -25,8 +25,8 @@ from rdpkit.accountants.losses.kinds.base import (
     guide_of_curve,
     mirrored,
     moved_probability,
-    normalised,
     reversed_curve,
+    sided_guide,
 )
 from rdpkit.events.losses import SampledPair, SampledReplacement
 
@@ -42,14 +42,14 @@ def sampled(
 
     def curve(step: SampledPair, leaks_more: bool) -> Curve:
         q = moved_probability(step.sampling_probability, leaks_more)
-        removed = _removed(kind_of(step.pair).curve(step.pair, leaks_more), q)
+        removed = removed_curve(kind_of(step.pair).curve(step.pair, leaks_more), q)
         if step.kind == "removed":
             return removed
         if step.pair.is_a_pair:
             return reversed_curve(removed, 1 - q)
         # What is only known from one side is known better of the pair exchanged.
         other = step.pair.reversed()
-        return _added(kind_of(other).curve(other, leaks_more), removed, q)
+        return added_curve(kind_of(other).curve(other, leaks_more), removed, q)
 
     def tails(step: SampledPair) -> Tails:
         of_pair = kind_of(step.pair).tails
@@ -88,10 +88,7 @@ def sampled(
         q = step.sampling_probability
         found = kind_of(step.pair).guide(step.pair, reach - math.log(q) + 60.0)
         losses, second = _drawn(found.losses, q), found.log_masses - found.losses
-        if step.kind == "removed":
-            return Guide(losses=losses, log_masses=normalised(second + losses), places=found.places)
-        places = None if found.places is None else found.places[::-1]
-        return Guide(losses=-losses[::-1], log_masses=normalised(second[::-1]), places=places)
+        return sided_guide(step, losses, second + losses, second, found.places)
 
     def atoms(step: SampledPair) -> Array:
         inner = kind_of(step.pair).atoms(step.pair)
@@ -105,7 +102,9 @@ def sampled(
     )
 
 
-def _removed(inner: Curve, q: arb) -> Curve:
+def removed_curve(inner: Curve, q: arb) -> Curve:
+    """(1-q) Q + q P against Q, from the curve of P against Q."""
+
     def height(loss: arb) -> arb:
         level = loss.expm1() / q
         if level > -1:
@@ -116,8 +115,12 @@ def _removed(inner: Curve, q: arb) -> Curve:
     return height
 
 
-def _added(inner: Curve, removed: Curve, q: arb) -> Curve:
-    """Q against (1-q) Q + q P: c h_QP(e^l q / c) with c = 1 - (1-q) e^l, 0 where c <= 0."""
+def added_curve(inner: Curve, removed: Curve, q: arb) -> Curve:
+    """Q against (1-q) Q + q P: c h_QP(e^l q / c) with c = 1 - (1-q) e^l, 0 where c <= 0.
+
+    For l >= 0; to the left 1 - e^l + e^l times the other direction's curve at -l. So no difference
+    of two numbers of the size of e^l is taken.
+    """
 
     def height(loss: arb) -> arb:
         if loss < 0:

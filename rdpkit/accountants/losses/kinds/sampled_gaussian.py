@@ -26,9 +26,10 @@ from rdpkit.accountants.losses.kinds.base import (
     Tails,
     mirrored,
     tolerance,
-    upper_tail,
 )
+from rdpkit.accountants.losses.kinds.sampled import added_curve, removed_curve
 from rdpkit.events.losses import NoLossDistributionError, Step
+from rdpkit.numerics.gaussian_profile import upper_tail
 
 _NEWTON = 60
 _POINTS = 1000
@@ -39,14 +40,19 @@ _LEAST_DISTANCE, _MOST_DISTANCE = 1e-7, 1e5
 
 def _curve(step: Step, leaks_more: bool) -> Curve:
     q, z = parameters(step, leaks_more=leaks_more)
+
+    def alone(loss: arb) -> arb:
+        return gaussian(loss, z)
+
+    removed = removed_curve(alone, q)
     if step.kind == "removed":
-        return _removed(z, q)
+        return removed
     if step.kind == "added":
-        return _added(z, q)
+        return added_curve(alone, removed, q)
     if step.is_gaussian:
-        return lambda loss: gaussian(loss, z)
+        return alone
     if step.other == 0.0:
-        return mirrored(_removed(z, q))
+        return mirrored(removed)
     return mirrored(_replaced(z, q, arb(step.other)))
 
 
@@ -63,35 +69,6 @@ def gaussian(loss: arb, z: arb) -> arb:
     """The curve of N(1/z, 1) against N(0, 1)."""
     t = loss * z - 1 / (2 * z)
     return upper_tail(t) - loss.exp() * upper_tail(t + 1 / z)
-
-
-def _removed(z: arb, q: arb) -> Curve:
-    def height(loss: arb) -> arb:
-        level = loss.expm1() / q
-        if not level > -1:
-            return -loss.expm1()
-        return q * gaussian(level.log1p(), z)
-
-    return height
-
-
-def _added(z: arb, q: arb) -> Curve:
-    """N(0) against the mixture: c d(l + log(q / c)) with c = 1 - (1-q) e^l, 0 where c <= 0.
-
-    For l >= 0; to the left 1 - e^l + e^l times the other direction's curve at -l. So no difference
-    of two numbers of the size of e^l is taken.
-    """
-    removed = _removed(z, q)
-
-    def height(loss: arb) -> arb:
-        if loss < 0:
-            return loss.exp() * removed(-loss) - loss.expm1()
-        share = q - (1 - q) * loss.expm1()
-        if not share > 0:
-            return arb(0) if share < 0 else arb(0).union(q * gaussian(loss, z))
-        return share * gaussian(loss + (q / share).log(), z)
-
-    return height
 
 
 def _replaced(z: arb, q: arb, other: arb) -> Curve:

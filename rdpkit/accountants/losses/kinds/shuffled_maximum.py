@@ -24,11 +24,11 @@ from rdpkit.accountants.losses.kinds.base import (
     Tails,
     moved,
     moved_probability,
-    normalised,
     reversed_curve,
-    upper_tail,
+    sided_guide,
 )
 from rdpkit.events.losses import NoLossDistributionError, ShuffledMaximum
+from rdpkit.numerics.gaussian_profile import upper_tail
 from rdpkit.numerics.special import log_ndtr
 
 _POINTS, _LARGEST_SHIFT = 4000, 50.0
@@ -151,11 +151,7 @@ def _tails(step: ShuffledMaximum) -> Tails:
 
 def _guide(step: ShuffledMaximum, reach: float) -> Guide:
     places, losses, masses = _line(step, reach)
-    if step.kind == "removed":
-        return Guide(losses=losses, log_masses=normalised(masses), places=places)
-    return Guide(
-        losses=-losses[::-1], log_masses=normalised((masses - losses)[::-1]), places=places[::-1]
-    )
+    return sided_guide(step, losses, masses, masses - losses, places)
 
 
 SHUFFLED_MAXIMUM = LossKind(curve=_curve, guide=_guide, tails=_tails)

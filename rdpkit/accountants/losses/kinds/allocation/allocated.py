@@ -25,13 +25,13 @@ from rdpkit.accountants.losses.kinds.base import (
     LossKind,
     Tails,
     largest_of,
-    normalised,
-    upper_tail,
+    sided_guide,
 )
 from rdpkit.accountants.losses.kinds.sampled_gaussian import gaussian
 from rdpkit.events.losses import AllocatedMoves, AllocatedPair
 from rdpkit.numerics.balls import float_above, float_below
 from rdpkit.numerics.fourier import DOUBLE, extended
+from rdpkit.numerics.gaussian_profile import upper_tail
 
 _WORKING_BITS = 160
 _REACH, _POINTS = 10.0, 100_001
@@ -290,16 +290,11 @@ def _tails(step: AllocatedPair) -> Tails:
 def _guide(step: AllocatedPair, reach: float) -> Guide:
     if _is_shared(step):
         return _of_statistic(step)
-    first = step.kind == "removed"
-    found = law(_noise(step, True), step.batches, first=first)
+    found = law(_noise(step, True), step.batches, first=step.kind == "removed")
     kept = (found.masses > _LEAST) & (found.ratios > 0.0)
     ratios, masses = found.ratios[kept], found.masses[kept]
-    losses = np.log(ratios / step.batches)
-    if first:
-        return Guide(losses=losses, log_masses=normalised(np.log(masses)), places=ratios)
-    return Guide(
-        losses=-losses[::-1], log_masses=normalised(np.log(masses[::-1])), places=ratios[::-1]
-    )
+    logs = np.log(masses)
+    return sided_guide(step, np.log(ratios / step.batches), logs, logs, ratios)
 
 
 def _moves(step: AllocatedPair) -> AllocatedMoves:
@@ -320,11 +315,7 @@ def _of_statistic(step: AllocatedPair) -> Guide:
     kept = clear[0] & clear[1]
     losses = np.maximum.accumulate(np.log(one[kept] / two[kept]))
     places = np.append(found.values, 2.0 * found.values[-1])[kept]
-    if step.kind == "removed":
-        return Guide(losses=losses, log_masses=normalised(np.log(one[kept])), places=places)
-    return Guide(
-        losses=-losses[::-1], log_masses=normalised(np.log(two[kept])[::-1]), places=places[::-1]
-    )
+    return sided_guide(step, losses, np.log(one[kept]), np.log(two[kept]), places)
 
 
 def _infinite(step: AllocatedPair) -> arb:

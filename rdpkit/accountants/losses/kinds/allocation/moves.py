@@ -35,11 +35,11 @@ from rdpkit.accountants.losses.kinds.base import (
     LossKind,
     guide_of_curve,
     largest_of,
-    upper_tail,
 )
 from rdpkit.events.losses import AllocatedMoves, NoLossDistributionError
 from rdpkit.numerics.balls import float_above
 from rdpkit.numerics.fourier import DOUBLE, U, extended
+from rdpkit.numerics.gaussian_profile import upper_tail
 
 _BITS = 160
 _LONGEST = 1 << 18
