@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise, product
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -110,8 +110,22 @@ def pairs_of(
     return Attained(tuple(pairs) or ((),))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfScores(DescribedEvent):
+    """An event about scores: every record of a group may move them as far, in one direction."""
+
+    assumed = (SCORES,)
+    groups_are_attained = True
+
+    def in_groups(self, size: int) -> Event:
+        """Scores that change by so many times their sensitivity."""
+        event: Any = self
+        name = "sensitivity" if hasattr(event, "sensitivity") else "epsilon"
+        return replace(event, **{name: size * getattr(event, name)})  # type: ignore[no-any-return]
+
+
 @event_class
-class Exponential(DescribedEvent):
+class Exponential(OfScores):
     """One of several options, the better the likelier: the exponential mechanism.
 
     Released: option i with a probability in proportion to e^(epsilon * score_i / (2 s)), where s is
@@ -128,9 +142,6 @@ class Exponential(DescribedEvent):
     """
 
     mechanism: ClassVar[str] = "exponential"
-    assumed = (SCORES,)
-    # Every record of a group may move the scores as far, in one direction.
-    groups_are_attained = True
 
     epsilon: float = positive("The parameter of the mechanism, in nats", private=-1)
     monotone_scores: bool = flag(
@@ -151,13 +162,9 @@ class Exponential(DescribedEvent):
         """Two options."""
         return logistic_pairs(self.range())
 
-    def in_groups(self, size: int) -> Event:
-        """Scores that change by so many times their sensitivity."""
-        return replace(self, epsilon=size * self.epsilon)
-
 
 @event_class
-class PermuteAndFlip(DescribedEvent):
+class PermuteAndFlip(OfScores):
     """One of several options, by permute and flip: better scores than the exponential mechanism.
 
     Released: the first option, in random order, whose coin shows heads; option i's coin does with
@@ -174,9 +181,6 @@ class PermuteAndFlip(DescribedEvent):
     """
 
     mechanism: ClassVar[str] = "permute_and_flip"
-    assumed = (SCORES,)
-    # Every record of a group may move the scores as far, in one direction.
-    groups_are_attained = True
 
     epsilon: float = positive("The parameter of the mechanism, in nats", private=-1)
     monotone_scores: bool = flag(
@@ -195,16 +199,12 @@ class PermuteAndFlip(DescribedEvent):
         """Two options."""
         return laplace_pairs(self.distance(adjacency))
 
-    def in_groups(self, size: int) -> Event:
-        """Scores that change by so many times their sensitivity."""
-        return replace(self, epsilon=size * self.epsilon)
-
 
 NoiseOfMaximum = Literal["laplace", "gumbel", "exponential"]
 
 
 @event_class
-class ReportNoisyMax(DescribedEvent):
+class ReportNoisyMax(OfScores):
     """The option whose score plus noise is the largest; the scores themselves stay secret.
 
     Released: the index of the largest score_i + noise_i, the noise of every option drawn
@@ -221,9 +221,6 @@ class ReportNoisyMax(DescribedEvent):
     """
 
     mechanism: ClassVar[str] = "report_noisy_max"
-    assumed = (SCORES,)
-    # Every record of a group may move the scores as far, in one direction.
-    groups_are_attained = True
 
     noise_scale: float = noise("Scale of the noise, in the units of the scores")
     sensitivity: float = positive(
@@ -260,16 +257,12 @@ class ReportNoisyMax(DescribedEvent):
         }
         return of_noise[self.noise](self.distance(adjacency))
 
-    def in_groups(self, size: int) -> Event:
-        """Scores that change by so many times their sensitivity."""
-        return replace(self, sensitivity=size * self.sensitivity)
-
 
 NoiseOfTop = Literal["gumbel", "laplace"]
 
 
 @event_class
-class TopOptions(DescribedEvent):
+class TopOptions(OfScores):
     """The options with the largest noisy scores, in order, by noise that is drawn once.
 
     Released: the indices of the ``options`` largest score_i + noise_i, the largest first, and not
@@ -286,9 +279,6 @@ class TopOptions(DescribedEvent):
     """
 
     mechanism: ClassVar[str] = "top_options"
-    assumed = (SCORES,)
-    # Every record of a group may move the scores as far, in one direction.
-    groups_are_attained = True
 
     noise_scale: float = noise("Scale of the noise, in the units of the scores")
     noise: NoiseOfTop = choice("The distribution of the noise", NoiseOfTop)
@@ -326,7 +316,3 @@ class TopOptions(DescribedEvent):
                 tuple(Several(loss=loss, count=self.options) for loss in losses) for losses in pairs
             )
         )
-
-    def in_groups(self, size: int) -> Event:
-        """Scores that change by so many times their sensitivity."""
-        return replace(self, sensitivity=size * self.sensitivity)
