@@ -51,7 +51,8 @@ from rdpkit.accountants.losses.steps import (
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Kind
 from rdpkit.events import Event
-from rdpkit.events.losses import NoLossDistributionError, StatedPair, Step
+from rdpkit.events.losses import NoLossDistributionError, Step
+from rdpkit.events.pairs import StatedPair
 from rdpkit.guarantee import Enclosure, Guarantee, Target
 from rdpkit.numerics.balls import float_above, float_below
 

@@ -1,11 +1,18 @@
 r"""Renyi divergences of noise other than Gaussian, and of losses that are bounded.
 
-Each theorem is a formula, whose docstring says what it bounds and by whom.
+Guarantee
+---------
+Each formula is an upper bound on the divergence between neighbours at every order above 1; its
+docstring says of what.
 
 Assumes
 -------
 The noise, or the losses, are those of the event, drawn independently for every coordinate, score or
 client; records are vectors of integers where the noise is one of integers.
+
+Source
+------
+The papers in the docstrings of the formulas.
 """
 
 from __future__ import annotations

@@ -29,7 +29,8 @@ from rdpkit.bounds.base import Array, RdpBound
 from rdpkit.conversions.largest_rdp import largest_rdp
 from rdpkit.events import Event, Parallel
 from rdpkit.events.composition import released_counts
-from rdpkit.events.losses import NoLossDistributionError, Pair, ProfilePoints, Several, Step
+from rdpkit.events.losses import NoLossDistributionError, ProfilePoints, Several, Step
+from rdpkit.events.pairs import Pair
 from rdpkit.guarantee import Target
 
 # How far to either side of the last best order the next one is searched, in log(order - 1): at

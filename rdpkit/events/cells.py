@@ -15,15 +15,8 @@ from flint import arb, ctx
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.composition import released_counts
-from rdpkit.events.losses import (
-    Attained,
-    LaplacePair,
-    Losses,
-    Outcomes,
-    StatedPair,
-    Step,
-    TwoOutcomes,
-)
+from rdpkit.events.losses import Attained, Losses, Step
+from rdpkit.events.pairs import LaplacePair, Outcomes, StatedPair, TwoOutcomes
 from rdpkit.numerics.gaussian_profile import upper_tail
 
 Cells = list[tuple[arb, arb]]

@@ -17,16 +17,8 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import DescribedEvent, Event
 from rdpkit.events.composition import Composed
 from rdpkit.events.fields import declared, event_class, non_negative, relation
-from rdpkit.events.losses import (
-    Attained,
-    Dominating,
-    Losses,
-    Outcomes,
-    ProfilePoints,
-    StatedPair,
-    attains,
-    sampled_step,
-)
+from rdpkit.events.losses import Attained, Dominating, Losses, ProfilePoints, attains, sampled_step
+from rdpkit.events.pairs import Outcomes, StatedPair
 
 
 @event_class

@@ -18,15 +18,8 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.custom_profile import Envelope, envelope
 from rdpkit.events import Composed, Event, Parallel, Repeated
 from rdpkit.events.composition import partition_is_fixed
-from rdpkit.events.losses import (
-    LargestOf,
-    Losses,
-    NoLossDistributionError,
-    Pair,
-    ProfilePoints,
-    Several,
-    Step,
-)
+from rdpkit.events.losses import Losses, NoLossDistributionError, ProfilePoints, Several, Step
+from rdpkit.events.pairs import LargestOf, Pair
 
 _MOST_ALTERNATIVES = 64
 _PARTS_THAT_MEET = 2

@@ -15,16 +15,8 @@ from rdpkit.events.data_sets import NeighbouringDataSets, one_integer_changed
 from rdpkit.events.fields import declared, diameter, event_class, integer, noise, positive
 from rdpkit.events.free_parameters import integer as free_integer
 from rdpkit.events.geometry import NoisySum, with_longer_records
-from rdpkit.events.losses import (
-    Attained,
-    DiscreteGaussianPair,
-    Dominating,
-    Losses,
-    Several,
-    SkellamPair,
-    TwoOutcomes,
-    attains,
-)
+from rdpkit.events.losses import Attained, Dominating, Losses, Several, attains
+from rdpkit.events.pairs import DiscreteGaussianPair, SkellamPair, TwoOutcomes
 from rdpkit.numerics.discrete_gaussian import upper_tail
 from rdpkit.numerics.skellam import MOST
 

@@ -14,15 +14,13 @@ from rdpkit.events.base import DescribedEvent
 from rdpkit.events.data_sets import NeighbouringDataSets, one_integer_changed
 from rdpkit.events.fields import declared, diameter, event_class, integer, noise, norm, positive
 from rdpkit.events.geometry import NoisySum, SumOfVectors, record_move
-from rdpkit.events.losses import (
-    Attained,
+from rdpkit.events.losses import Attained, Dominating, attains
+from rdpkit.events.pairs import (
     BoundedRange,
     DiscreteLaplacePair,
-    Dominating,
     LaplacePair,
     Outcomes,
     TruncatedLaplacePair,
-    attains,
 )
 from rdpkit.numerics.balls import float_above
 

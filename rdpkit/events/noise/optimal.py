@@ -9,7 +9,8 @@ from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import DescribedEvent
 from rdpkit.events.fields import declared, event_class, positive
-from rdpkit.events.losses import Attained, Dominating, Outcomes, StatedPair, attains
+from rdpkit.events.losses import Attained, Dominating, attains
+from rdpkit.events.pairs import Outcomes, StatedPair
 
 # Beyond this the rarest outcome is e^-20, and what is left between the others a few roundings.
 _LARGEST = 20.0

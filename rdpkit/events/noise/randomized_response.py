@@ -11,7 +11,8 @@ from rdpkit.events.composition import Repeated
 from rdpkit.events.data_sets import NeighbouringDataSets, RecordGroup, data_set
 from rdpkit.events.fields import declared, event_class, integer
 from rdpkit.events.free_parameters import number
-from rdpkit.events.losses import Dominating, NoLossDistributionError, ResponsePair
+from rdpkit.events.losses import Dominating, NoLossDistributionError
+from rdpkit.events.pairs import ResponsePair
 
 
 def _share(name: str, value: object) -> float:

@@ -19,15 +19,13 @@ from rdpkit.events.free_parameters import integer as free_integer
 from rdpkit.events.geometry import diameter_of
 from rdpkit.events.losses import (
     Attained,
-    BranchedPair,
     Dominating,
-    GaussianMixturePair,
     Losses,
     NoLossDistributionError,
-    SampledReplacement,
     attains,
     sampled_step,
 )
+from rdpkit.events.pairs import BranchedPair, GaussianMixturePair, SampledReplacement
 from rdpkit.formats.numbers import how_many
 
 _SUM = 1e-9

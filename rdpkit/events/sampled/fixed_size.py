@@ -30,17 +30,13 @@ from rdpkit.events.geometry import diameter_of
 from rdpkit.events.losses import (
     Attained,
     Dominating,
-    LeastOf,
     Losses,
     NoLossDistributionError,
-    Pair,
-    SampledPair,
-    SampledReplacement,
     StepKind,
-    SymmetricPair,
     attains,
     sampled_step,
 )
+from rdpkit.events.pairs import LeastOf, Pair, SampledPair, SampledReplacement, SymmetricPair
 from rdpkit.events.sampled.poisson import LEAST, SUMS, one_pair
 
 Statistic = Literal["sum", "mean"]

@@ -17,20 +17,22 @@ from rdpkit.events.geometry import record_move
 from rdpkit.events.losses import (
     Attained,
     Dominating,
-    LeastOf,
     Losses,
     NoLossDistributionError,
-    OpposedLaplacePair,
-    Pair,
-    SampledPair,
-    SampledReplacement,
-    StatedPair,
     StepKind,
     attains,
     sampled_step,
 )
 from rdpkit.events.noise.integers import DiscreteGaussian
 from rdpkit.events.noise.laplace import DiscreteLaplace, Laplace
+from rdpkit.events.pairs import (
+    LeastOf,
+    OpposedLaplacePair,
+    Pair,
+    SampledPair,
+    SampledReplacement,
+    StatedPair,
+)
 from rdpkit.events.sampled.contributions import UserSampledGaussian
 
 

@@ -40,7 +40,8 @@ from numpy.typing import NDArray
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import DescribedEvent, Event
 from rdpkit.events.fields import count, event_class, flag, integer, noise, positive
-from rdpkit.events.losses import Attained, Dominating, Outcomes, StatedPair
+from rdpkit.events.losses import Attained, Dominating
+from rdpkit.events.pairs import Outcomes, StatedPair
 from rdpkit.events.selection.scores import SCORES
 
 Array = NDArray[np.float64]

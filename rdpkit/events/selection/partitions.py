@@ -13,17 +13,8 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import DescribedEvent
 from rdpkit.events.fields import choice, declared, event_class, integer, noise, positive
 from rdpkit.events.free_parameters import number
-from rdpkit.events.losses import (
-    Attained,
-    Dominating,
-    LaplacePair,
-    Losses,
-    Outcomes,
-    Several,
-    StatedPair,
-    attains,
-    sampled_step,
-)
+from rdpkit.events.losses import Attained, Dominating, Losses, Several, attains, sampled_step
+from rdpkit.events.pairs import LaplacePair, Outcomes, StatedPair
 from rdpkit.numerics.balls import float_above, float_below
 from rdpkit.numerics.gaussian_profile import upper_tail
 

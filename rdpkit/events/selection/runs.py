@@ -15,7 +15,8 @@ from rdpkit.events.cells import BITS, Cells, cells_of, outcomes_of
 from rdpkit.events.composition import released_counts
 from rdpkit.events.fields import declared, event_class, part
 from rdpkit.events.free_parameters import SMALLEST, FreeParameter, number
-from rdpkit.events.losses import Attained, BoundedRange, Dominating, LaplacePair, StatedPair
+from rdpkit.events.losses import Attained, Dominating
+from rdpkit.events.pairs import BoundedRange, LaplacePair, StatedPair
 from rdpkit.numerics.number_of_runs import mean_of_power
 
 _LARGEST_SHAPE = 1e100

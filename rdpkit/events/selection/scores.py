@@ -14,15 +14,8 @@ import numpy as np
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import DescribedEvent, Event
 from rdpkit.events.fields import choice, count, event_class, flag, noise, positive
-from rdpkit.events.losses import (
-    Attained,
-    BoundedRange,
-    Dominating,
-    LaplacePair,
-    Several,
-    StatedPair,
-    TwoOutcomes,
-)
+from rdpkit.events.losses import Attained, Dominating, Several
+from rdpkit.events.pairs import BoundedRange, LaplacePair, StatedPair, TwoOutcomes
 
 SCORES = "the sensitivity of the scores is that under the adjacency that is asked about"
 """The assumption of every event about scores."""

@@ -11,19 +11,15 @@ from rdpkit.events.data_sets import NeighbouringDataSets, RecordGroup, one_recor
 from rdpkit.events.fields import diameter, event_class, integer, noise, norm
 from rdpkit.events.geometry import diameter_of, record_move
 from rdpkit.events.losses import (
-    AllocatedMoves,
-    AllocatedPair,
     Attained,
     Dominating,
-    LeastOf,
     Losses,
     NoLossDistributionError,
-    SampledPair,
     Several,
-    ShuffledMaximum,
     attains,
     sampled_step,
 )
+from rdpkit.events.pairs import AllocatedMoves, AllocatedPair, LeastOf, SampledPair, ShuffledMaximum
 
 _SHUFFLED = (
     "records are shuffled uniformly before each epoch, independently of earlier orders, and cut "

@@ -13,7 +13,8 @@ from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets
 from rdpkit.events.fields import diameter, event_class, integer, noise, norm, probability
 from rdpkit.events.geometry import diameter_of, record_move
-from rdpkit.events.losses import Attained, BranchedPair, Dominating, LeastOf, Step, StepKind
+from rdpkit.events.losses import Attained, Dominating, Step, StepKind
+from rdpkit.events.pairs import BranchedPair, LeastOf
 from rdpkit.events.sampled.poisson import PoissonSampledGaussian
 from rdpkit.numerics.balls import float_above, float_below
 

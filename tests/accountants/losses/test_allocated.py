@@ -10,7 +10,8 @@ import pytest
 import rdpkit
 from rdpkit.accountants.losses.kinds import kind_of
 from rdpkit.accountants.losses.kinds.allocation.laws import law, statistic
-from rdpkit.events.losses import AllocatedPair, NoLossDistributionError
+from rdpkit.events.losses import NoLossDistributionError
+from rdpkit.events.pairs import AllocatedPair
 from rdpkit.numerics import fourier
 
 ADD = "add_or_remove_one"

@@ -14,7 +14,7 @@ from scipy.special import ndtr
 
 import rdpkit
 from rdpkit.accountants.losses.kinds.allocation.moves import divergence
-from rdpkit.events.losses import AllocatedMoves
+from rdpkit.events.pairs import AllocatedMoves
 
 MOVES = {
     "zeroed": ((2.0, 1.0), (1.0, 0.0)),

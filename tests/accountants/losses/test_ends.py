@@ -14,7 +14,7 @@ from rdpkit.accountants.losses.kinds import _KINDS, kind_of
 from rdpkit.accountants.losses.kinds.outcomes import _response, _two
 from rdpkit.accountants.losses.steps import FiniteSum, ProfileStep
 from rdpkit.bounds.custom_profile import envelope
-from rdpkit.events import losses as pairs
+from rdpkit.events import pairs
 from rdpkit.events.losses import ProfilePoints, Step
 
 BITS = 600

@@ -11,7 +11,7 @@ import rdpkit
 from rdpkit.accountants import loss_distributions as losses
 from rdpkit.accountants.losses.kinds.outcomes import has_few_sums
 from rdpkit.accountants.losses.steps import FiniteSum
-from rdpkit.events.losses import LaplacePair, ResponsePair, SampledPair, StatedPair, TwoOutcomes
+from rdpkit.events.pairs import LaplacePair, ResponsePair, SampledPair, StatedPair, TwoOutcomes
 
 ADD = "add_or_remove_one"
 DIGITS = 60

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rdpkit.accountants import loss_distributions as losses
 from rdpkit.accountants.losses.kinds import kind_of
-from rdpkit.events import losses as pairs
+from rdpkit.events import pairs
 from rdpkit.events.losses import Step
 from rdpkit.numerics.discrete_gaussian import upper_tail
 from tests.bounds.strategies import log_uniform

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rdpkit.accountants.losses.kinds import kind_of
 from rdpkit.accountants.losses.kinds.shuffled_maximum import _log_ratio
-from rdpkit.events.losses import ShuffledMaximum
+from rdpkit.events.pairs import ShuffledMaximum
 
 
 def pair_of(noise, batches, presence=1.0, kind="removed", second=1):

@@ -15,7 +15,7 @@ import rdpkit
 from rdpkit.accountants.losses.kinds import kind_of
 from rdpkit.accountants.losses.kinds.allocation.moves import divergence as moved
 from rdpkit.adjacency import Adjacency
-from rdpkit.events.losses import AllocatedMoves
+from rdpkit.events.pairs import AllocatedMoves
 
 
 def outputs(records, batch, batches):

@@ -1,4 +1,4 @@
-"""The kinds of pairs: a new one is a file, a description in `events.losses` and a line here."""
+"""The kinds of pairs: a new one is a file, a description in `events.pairs` and a line here."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ from rdpkit.accountants.losses.kinds.sampled import replacement, sampled
 from rdpkit.accountants.losses.kinds.sampled_gaussian import SAMPLED_GAUSSIAN
 from rdpkit.accountants.losses.kinds.shuffled_maximum import SHUFFLED_MAXIMUM
 from rdpkit.accountants.losses.steps import FiniteSum, ProfileStep
-from rdpkit.events import losses
+from rdpkit.events import pairs
+from rdpkit.events.losses import Step
 
 
 def kind_of(step: Any) -> LossKind:
@@ -42,28 +43,28 @@ def kind_of(step: Any) -> LossKind:
 
 
 _KINDS: Mapping[type[Any], LossKind] = {
-    losses.Step: SAMPLED_GAUSSIAN,
+    Step: SAMPLED_GAUSSIAN,
     ProfileStep: PROFILE,
-    losses.AllocatedMoves: ALLOCATED_MOVES,
-    losses.AllocatedPair: ALLOCATED,
-    losses.LaplacePair: LAPLACE,
-    losses.OpposedLaplacePair: OPPOSED_LAPLACE,
-    losses.DiscreteLaplacePair: DISCRETE_LAPLACE,
-    losses.DiscreteGaussianPair: DISCRETE_GAUSSIAN,
-    losses.SkellamPair: SKELLAM,
-    losses.ResponsePair: RESPONSE,
-    losses.TwoOutcomes: TWO_OUTCOMES,
-    losses.Outcomes: OUTCOMES,
-    losses.TruncatedLaplacePair: TRUNCATED_LAPLACE,
-    losses.StatedPair: STATED,
-    losses.BoundedRange: BOUNDED_RANGE,
-    losses.GaussianMixturePair: GAUSSIAN_MIXTURE,
-    losses.SampledPair: sampled(kind_of),
-    losses.BranchedPair: branched(kind_of),
-    losses.LargestOf: largest_branch(kind_of),
-    losses.LeastOf: least_branch(kind_of),
-    losses.ShuffledMaximum: SHUFFLED_MAXIMUM,
-    losses.SampledReplacement: replacement(kind_of),
+    pairs.AllocatedMoves: ALLOCATED_MOVES,
+    pairs.AllocatedPair: ALLOCATED,
+    pairs.LaplacePair: LAPLACE,
+    pairs.OpposedLaplacePair: OPPOSED_LAPLACE,
+    pairs.DiscreteLaplacePair: DISCRETE_LAPLACE,
+    pairs.DiscreteGaussianPair: DISCRETE_GAUSSIAN,
+    pairs.SkellamPair: SKELLAM,
+    pairs.ResponsePair: RESPONSE,
+    pairs.TwoOutcomes: TWO_OUTCOMES,
+    pairs.Outcomes: OUTCOMES,
+    pairs.TruncatedLaplacePair: TRUNCATED_LAPLACE,
+    pairs.StatedPair: STATED,
+    pairs.BoundedRange: BOUNDED_RANGE,
+    pairs.GaussianMixturePair: GAUSSIAN_MIXTURE,
+    pairs.SampledPair: sampled(kind_of),
+    pairs.BranchedPair: branched(kind_of),
+    pairs.LargestOf: largest_branch(kind_of),
+    pairs.LeastOf: least_branch(kind_of),
+    pairs.ShuffledMaximum: SHUFFLED_MAXIMUM,
+    pairs.SampledReplacement: replacement(kind_of),
     FiniteSum: finite_sum(kind_of),
 }
 

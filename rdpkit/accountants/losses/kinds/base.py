@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb, ctx
 
 from rdpkit.accountants.losses.guide import Array, Guide
-from rdpkit.events.losses import SidedPair
+from rdpkit.events.pairs import SidedPair
 
 Curve = Callable[[arb], arb]
 """Maps a privacy loss, any real number, to the hockey-stick divergence there."""

@@ -28,7 +28,7 @@ from rdpkit.accountants.losses.kinds.base import (
     normalised,
     piece,
 )
-from rdpkit.events.losses import BoundedRange
+from rdpkit.events.pairs import BoundedRange
 
 _POINTS, _FEWER_POINTS = 1500, 301
 

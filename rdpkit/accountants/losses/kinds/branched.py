@@ -26,7 +26,8 @@ from rdpkit.accountants.losses.kinds.base import (
     largest_of,
     normalised,
 )
-from rdpkit.events.losses import BranchedPair, LargestOf, LeastOf, NoLossDistributionError
+from rdpkit.events.losses import NoLossDistributionError
+from rdpkit.events.pairs import BranchedPair, LargestOf, LeastOf
 
 _LIGHTEST = 1e-300
 # Corners of a convex curve: how many are looked for, how far apart they are over a usual loss, and
@@ -39,7 +40,7 @@ KindOf = Callable[[Any], LossKind]
 def branched(
     kind_of: KindOf,  # Finds the kind of a branch
 ) -> LossKind:
-    """The kind of :class:`rdpkit.events.losses.BranchedPair`."""
+    """The kind of :class:`rdpkit.events.pairs.BranchedPair`."""
 
     def curve(step: BranchedPair, leaks_more: bool) -> Curve:
         curves = [kind_of(one).curve(one, leaks_more) for one in step.branches]
@@ -84,7 +85,7 @@ def branched(
 
 
 def largest_branch(kind_of: KindOf) -> LossKind:
-    """The kind of :class:`rdpkit.events.losses.LargestOf`; parameters as for the other."""
+    """The kind of :class:`rdpkit.events.pairs.LargestOf`; parameters as for the other."""
 
     def curve(step: LargestOf, leaks_more: bool) -> Curve:
         curves = [kind_of(one).curve(one, leaks_more) for one in step.branches]
@@ -106,7 +107,7 @@ def largest_branch(kind_of: KindOf) -> LossKind:
 
 
 def least_branch(kind_of: KindOf) -> LossKind:
-    """The kind of :class:`rdpkit.events.losses.LeastOf`; parameters as for the other."""
+    """The kind of :class:`rdpkit.events.pairs.LeastOf`; parameters as for the other."""
 
     @lru_cache(maxsize=16)
     def knots(step: LeastOf) -> tuple[list[float], list[arb], list[arb]]:

@@ -22,7 +22,8 @@ from rdpkit.accountants.losses.kinds.base import (
     sided_guide,
     tolerance,
 )
-from rdpkit.events.losses import GaussianMixturePair, NoLossDistributionError
+from rdpkit.events.losses import NoLossDistributionError
+from rdpkit.events.pairs import GaussianMixturePair
 from rdpkit.numerics.gaussian_profile import upper_tail
 
 _POINTS = 3000

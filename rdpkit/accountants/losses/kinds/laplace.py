@@ -38,7 +38,7 @@ from rdpkit.accountants.losses.kinds.base import (
     piece,
     symmetric_guide,
 )
-from rdpkit.events.losses import (
+from rdpkit.events.pairs import (
     DiscreteLaplacePair,
     LaplacePair,
     OpposedLaplacePair,

@@ -23,7 +23,8 @@ from flint import arb
 
 from rdpkit.accountants.losses.guide import Array, Guide
 from rdpkit.accountants.losses.kinds.base import Curve, LossKind, Tails, largest_of, normalised
-from rdpkit.events.losses import DiscreteGaussianPair, NoLossDistributionError, SkellamPair
+from rdpkit.events.losses import NoLossDistributionError
+from rdpkit.events.pairs import DiscreteGaussianPair, SkellamPair
 from rdpkit.numerics import skellam
 from rdpkit.numerics.discrete_gaussian import upper_tail
 

@@ -40,14 +40,8 @@ from rdpkit.accountants.losses.kinds.base import (
     piece,
 )
 from rdpkit.accountants.losses.steps import FiniteSum
-from rdpkit.events.losses import (
-    NoLossDistributionError,
-    Outcomes,
-    ResponsePair,
-    SampledPair,
-    StatedPair,
-    TwoOutcomes,
-)
+from rdpkit.events.losses import NoLossDistributionError
+from rdpkit.events.pairs import Outcomes, ResponsePair, SampledPair, StatedPair, TwoOutcomes
 
 # Probabilities that are known up to a few roundings.
 _KNOWN = 2.0**-44

@@ -28,7 +28,7 @@ from rdpkit.accountants.losses.kinds.base import (
     reversed_curve,
     sided_guide,
 )
-from rdpkit.events.losses import SampledPair, SampledReplacement
+from rdpkit.events.pairs import SampledPair, SampledReplacement
 
 KindOf = Callable[[Any], LossKind]
 # About how many losses of each pair a guide looks at.
@@ -38,7 +38,7 @@ _NODES = 400
 def sampled(
     kind_of: KindOf,  # Finds the kind of the pair that is sampled
 ) -> LossKind:
-    """The kind of :class:`rdpkit.events.losses.SampledPair`."""
+    """The kind of :class:`rdpkit.events.pairs.SampledPair`."""
 
     def curve(step: SampledPair, leaks_more: bool) -> Curve:
         q = moved_probability(step.sampling_probability, leaks_more)
@@ -143,7 +143,7 @@ def _drawn(losses: Array, q: float) -> Array:
 
 
 def replacement(kind_of: KindOf) -> LossKind:
-    """The kind of :class:`rdpkit.events.losses.SampledReplacement`; parameters as for the other."""
+    """The kind of :class:`rdpkit.events.pairs.SampledReplacement`; parameters as for the other."""
 
     def curve(step: SampledReplacement, leaks_more: bool) -> Curve:
         q = moved_probability(step.sampling_probability, leaks_more)

@@ -27,7 +27,8 @@ from rdpkit.accountants.losses.kinds.base import (
     reversed_curve,
     sided_guide,
 )
-from rdpkit.events.losses import NoLossDistributionError, ShuffledMaximum
+from rdpkit.events.losses import NoLossDistributionError
+from rdpkit.events.pairs import ShuffledMaximum
 from rdpkit.numerics.gaussian_profile import upper_tail
 from rdpkit.numerics.special import log_ndtr
 

@@ -28,7 +28,7 @@ from rdpkit.accountants.losses.kinds.base import (
     sided_guide,
 )
 from rdpkit.accountants.losses.kinds.sampled_gaussian import gaussian
-from rdpkit.events.losses import AllocatedMoves, AllocatedPair
+from rdpkit.events.pairs import AllocatedMoves, AllocatedPair
 from rdpkit.numerics.balls import float_above, float_below
 from rdpkit.numerics.fourier import DOUBLE, extended
 from rdpkit.numerics.gaussian_profile import upper_tail

@@ -36,7 +36,8 @@ from rdpkit.accountants.losses.kinds.base import (
     guide_of_curve,
     largest_of,
 )
-from rdpkit.events.losses import AllocatedMoves, NoLossDistributionError
+from rdpkit.events.losses import NoLossDistributionError
+from rdpkit.events.pairs import AllocatedMoves
 from rdpkit.numerics.balls import float_above
 from rdpkit.numerics.fourier import DOUBLE, U, extended
 from rdpkit.numerics.gaussian_profile import upper_tail
