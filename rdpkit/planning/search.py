@@ -225,9 +225,12 @@ def plan(
     if releases is not None:
         numbers = sorted(set(_validate.integers("releases", releases)))
     orders = _orders(event, mixing, orders_of_mixture)
-    published = find_published(event, relation, bound) is not None
+    counted = mixing.soft_labels or find_published(event, relation, bound) is not None
+    if mixing.label_noise is not None and not counted:
+        # Labels need no noise, unless a published theorem counts it.
+        event = replace(event, **{mixing.label_noise: 0.0})
     search = _Search(
-        event=_without_label_noise(event, mixing, published),
+        event=event,
         mixing=mixing,
         target_epsilon=_validate.positive("target_epsilon", target_epsilon),
         target=Target(adjacency=relation, delta=_validate.open_probability("delta", delta)),
@@ -281,15 +284,6 @@ def _label_shares(
     return [
         _validate.open_probability(f"label_shares[{i}]", value) for i, value in enumerate(values)
     ]
-
-
-def _without_label_noise(event: Any, mixing: Mixing, published: bool) -> Event:
-    """The event without noise on labels that need none, unless a published theorem counts it."""
-    if mixing.label_noise is None or mixing.soft_labels or published:
-        found: Event = event
-    else:
-        found = replace(event, **{mixing.label_noise: 0.0})
-    return found
 
 
 @dataclass(slots=True)
