@@ -29,8 +29,13 @@ from rdpkit.events.sampled.poisson import PoissonSampled, PoissonSampledGaussian
 from rdpkit.events.selection.above_threshold import AboveThreshold, GaussianAboveThreshold
 from rdpkit.events.selection.partitions import PartitionSelection, ThresholdedCounts
 from rdpkit.events.selection.runs import FirstAboveThreshold, RepeatAndSelect
-from rdpkit.events.selection.scores import Exponential, PermuteAndFlip, ReportNoisyMax, TopOptions
-from rdpkit.events.selection.teacher_votes import TeacherVotes
+from rdpkit.events.selection.scores import (
+    Exponential,
+    PermuteAndFlip,
+    ReportNoisyMax,
+    TeacherVotes,
+    TopOptions,
+)
 from rdpkit.events.stated import (
     CustomProfile,
     CustomRdp,

@@ -41,7 +41,7 @@ def opposite_records(event: Any, adjacency: Adjacency) -> NeighbouringDataSets:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoisySum(DescribedEvent):
+class SumOfRecords(DescribedEvent):
     """A sum of records with a ``record_norm`` and perhaps a ``record_diameter``, plus noise."""
 
     def sensitivity(self, adjacency: Adjacency) -> float:
@@ -54,7 +54,7 @@ class NoisySum(DescribedEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SumOfVectors(NoisySum):
+class SumOfVectors(SumOfRecords):
     """A noisy sum that opposite records attain; equal ones add up to one that is longer."""
 
     losses_are_attained = True

@@ -15,7 +15,7 @@ from rdpkit.accountants.profiles import BITS
 from rdpkit.formats.files import whole_file
 from rdpkit.formats.text import rounded_up
 from rdpkit.numerics.gaussian_profile import tail_quantile, upper_tail
-from rdpkit.tradeoffs.chords import smallest_mu
+from rdpkit.tradeoffs.gaussian import smallest_mu
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,7 @@ from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets, one_integer_changed
 from rdpkit.events.fields import declared, diameter, event_class, integer, noise, positive
 from rdpkit.events.free_parameters import integer as free_integer
-from rdpkit.events.geometry import NoisySum, with_longer_records
+from rdpkit.events.geometry import SumOfRecords, with_longer_records
 from rdpkit.events.losses import Attained, Dominating, Losses, Several, attains
 from rdpkit.events.pairs import DiscreteGaussianPair, SkellamPair, TwoOutcomes
 from rdpkit.numerics.discrete_gaussian import upper_tail
@@ -22,7 +22,7 @@ from rdpkit.numerics.skellam import MOST
 
 
 @event_class
-class DiscreteGaussian(NoisySum):
+class DiscreteGaussian(SumOfRecords):
     """The sum of the records' integer vectors plus discrete Gaussian noise, released once.
 
     Released: sum of x_i plus independent integers in each coordinate, k with a probability in
@@ -98,7 +98,7 @@ _PLACES, _LEAST, _CLOSE = (0.0, 1.0, 2.0, 3.0, 4.0), 1e-30, 0.1
 
 
 @event_class
-class DistributedDiscreteGaussian(NoisySum):
+class DistributedDiscreteGaussian(SumOfRecords):
     """The sum of clients' integer vectors, to which each client adds discrete Gaussian noise.
 
     Released: the sum of x_i and of the noise of all ``clients``, as secure aggregation shows it;
@@ -162,7 +162,7 @@ class DistributedDiscreteGaussian(NoisySum):
 
 
 @event_class
-class Skellam(NoisySum):
+class Skellam(SumOfRecords):
     """The sum of integer vectors plus Skellam noise, the difference of two Poisson variables.
 
     Released: sum of x_i plus independent integers in each coordinate, k with the probability

@@ -13,7 +13,7 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import DescribedEvent
 from rdpkit.events.data_sets import NeighbouringDataSets, one_integer_changed
 from rdpkit.events.fields import declared, diameter, event_class, integer, noise, norm, positive
-from rdpkit.events.geometry import NoisySum, SumOfVectors, record_move
+from rdpkit.events.geometry import SumOfRecords, SumOfVectors, record_move
 from rdpkit.events.losses import Attained, Dominating, attains
 from rdpkit.events.pairs import (
     BoundedRange,
@@ -69,7 +69,7 @@ class Laplace(SumOfVectors):
 
 
 @event_class
-class DiscreteLaplace(NoisySum):
+class DiscreteLaplace(SumOfRecords):
     """The sum of the records' integer vectors plus discrete Laplace noise, released once.
 
     Released: sum of x_i plus independent integers in each coordinate, k with a probability in
