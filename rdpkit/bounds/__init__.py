@@ -6,17 +6,7 @@ Every folder lists its own theorems in ``BOUNDS``; this module joins the lists.
 from __future__ import annotations
 
 from rdpkit import extensions
-from rdpkit.bounds import (
-    custom_profile,
-    gaussian,
-    noise,
-    papers,
-    sampled,
-    selection,
-    stated,
-    synthesis,
-    training,
-)
+from rdpkit.bounds import gaussian, noise, papers, sampled, selection, stated, synthesis, training
 from rdpkit.bounds.base import Kind, OrderRange, RdpBound
 
 _OWN: tuple[RdpBound, ...] = (
@@ -24,7 +14,7 @@ _OWN: tuple[RdpBound, ...] = (
     *sampled.BOUNDS,
     stated.CURVE,
     *noise.BOUNDS,
-    custom_profile.BOUND,
+    stated.PROFILE,
     stated.CONCENTRATED,
     *selection.BOUNDS,
     *papers.BOUNDS,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rdpkit.calibration.parameters import Value
+from rdpkit.calibration.search_variable import Value
 from rdpkit.events import Event
 from rdpkit.formats.records import as_plain
 from rdpkit.guarantee import Guarantee

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rdpkit.accountants.divergence_bounds import DivergenceBound, published_bound, upper_bound
+from rdpkit.accountants.event_tree import Focus
 from rdpkit.accountants.local_minima import WINDOW, Minimum, lowest, settle
 from rdpkit.accountants.order_search import order_limits, spread
-from rdpkit.accountants.pruning import Focus
 from rdpkit.accountants.renyi import RenyiOptions
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, RdpBound

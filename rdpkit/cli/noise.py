@@ -18,7 +18,7 @@ from rdpkit.calibration import (
     calibrate_attack,
 )
 from rdpkit.calibration import calibrate as find_value
-from rdpkit.calibration.parameters import Value, stands_for
+from rdpkit.calibration.search_variable import Value, stands_for
 from rdpkit.cli.event_commands import (
     COUNT,
     about_one_event,

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import rdpkit
 from rdpkit import CalibrationError, UnreachableTargetError
-from rdpkit.calibration.parameters import paths, value_at, with_value
 from rdpkit.calibration.search import first_that_meets
+from rdpkit.calibration.search_variable import paths, value_at, with_value
 from rdpkit.events import MECHANISMS
 from tests.events.examples import WITHOUT_RENYI, example
 
