@@ -403,8 +403,12 @@ def epsilon_above(
     than doubles resolve.
     """
     given = releases
-    rest, lost = _all_or_nothing(given)
+    told = [one for one in given if isinstance(one[0], StatedPair) and one[0].epsilon == 0.0]
+    rest = DominatingReleases(tuple([one for one in given if one not in told]))
+    lost = infinite_mass(tuple(told)) if told else arb(0)
     if rest and lost > 0:
+        # Some tell everything or nothing: with probability ``lost`` all is told, and otherwise the
+        # rest has the delta that it has, so that it is lost + (1 - lost) delta at epsilons >= 0.
         with ctx.workprec(256):
             left = float_below((arb(delta) - lost) / (1 - lost))
         if left > 0.0:
@@ -430,17 +434,6 @@ def epsilon_above(
     if pure <= found.value:
         return LossBound(value=pure, other_end=min(found.other_end, pure), step=found.step)
     return found
-
-
-def _all_or_nothing(releases: DominatingReleases) -> tuple[DominatingReleases, arb]:
-    """The releases without those that tell everything or nothing, and how likely everything is.
-
-    With probability p all is told, and otherwise the rest has the delta that it has: together it is
-    p + (1 - p) delta at every epsilon >= 0.
-    """
-    told = [one for one in releases if isinstance(one[0], StatedPair) and one[0].epsilon == 0.0]
-    rest = tuple([one for one in releases if one not in told])
-    return DominatingReleases(rest), infinite_mass(tuple(told)) if told else arb(0)
 
 
 def _epsilon_on_grids(

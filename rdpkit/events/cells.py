@@ -17,7 +17,7 @@ from rdpkit.events.base import Event
 from rdpkit.events.composition import released_counts
 from rdpkit.events.losses import Attained, Losses, Step
 from rdpkit.events.pairs import LaplacePair, Outcomes, StatedPair, TwoOutcomes
-from rdpkit.numerics.gaussian_profile import upper_tail
+from rdpkit.numerics.balls import upper_tail
 
 Cells = list[tuple[arb, arb]]
 BITS = 256

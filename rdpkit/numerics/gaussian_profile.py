@@ -16,6 +16,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from rdpkit.numerics.balls import upper_tail
 from rdpkit.numerics.special import log_ndtr, mills_ratio
 
 Array = NDArray[np.float64]
@@ -35,11 +36,6 @@ def log_delta(epsilon: Array, z: float) -> Array:
         first = log_ndtr(-t)
         left = first + np.log1p(-np.exp(epsilon + log_ndtr(-t - s) - first))
     return np.asarray(np.where(t > -5.0, tail, left))
-
-
-def upper_tail(x: arb) -> arb:
-    """P(N(0, 1) > x)."""
-    return (x / arb(2).sqrt()).erfc() / 2
 
 
 def tail_quantile(

@@ -25,8 +25,8 @@ from rdpkit.events import Event
 from rdpkit.formats.numbers import rounded_up
 from rdpkit.formats.records import as_plain
 from rdpkit.guarantee import Enclosure
-from rdpkit.numerics.balls import float_above, float_below
-from rdpkit.numerics.gaussian_profile import tail_quantile, upper_tail
+from rdpkit.numerics.balls import float_above, float_below, upper_tail
+from rdpkit.numerics.gaussian_profile import tail_quantile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 from rdpkit.accountants.profiles import BITS
 from rdpkit.formats.files import whole_file
 from rdpkit.formats.text import rounded_up
-from rdpkit.numerics.gaussian_profile import tail_quantile, upper_tail
+from rdpkit.numerics.balls import upper_tail
+from rdpkit.numerics.gaussian_profile import tail_quantile
 from rdpkit.tradeoffs.gaussian import smallest_mu
 
 if TYPE_CHECKING:

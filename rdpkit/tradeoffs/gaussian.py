@@ -24,8 +24,8 @@ from rdpkit.events import Event
 from rdpkit.formats.numbers import rounded_down, rounded_up
 from rdpkit.formats.records import as_plain
 from rdpkit.guarantee import Enclosure
-from rdpkit.numerics.balls import float_above, float_below
-from rdpkit.numerics.gaussian_profile import gaussian_delta, log_delta, tail_quantile, upper_tail
+from rdpkit.numerics.balls import float_above, float_below, upper_tail
+from rdpkit.numerics.gaussian_profile import gaussian_delta, log_delta, tail_quantile
 from rdpkit.tradeoffs.curve import SMALLEST_DELTA, TradeoffCurve
 
 # An advantage below this many times the smallest delta is not looked at closely enough.

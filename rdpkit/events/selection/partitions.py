@@ -15,8 +15,7 @@ from rdpkit.events.fields import choice, declared, event_class, integer, noise, 
 from rdpkit.events.free_parameters import number
 from rdpkit.events.losses import Attained, Dominating, Losses, Several, attains, sampled_step
 from rdpkit.events.pairs import LaplacePair, Outcomes, StatedPair
-from rdpkit.numerics.balls import float_above, float_below
-from rdpkit.numerics.gaussian_profile import upper_tail
+from rdpkit.numerics.balls import float_above, float_below, upper_tail
 
 
 def kept_alone(probability: float, adjacency: Adjacency) -> Outcomes | StatedPair:

@@ -76,6 +76,37 @@ def reversed_curve(
     return height
 
 
+def removed_curve(inner: Curve, q: arb) -> Curve:
+    """(1-q) Q + q P against Q, from the curve of P against Q."""
+
+    def height(loss: arb) -> arb:
+        level = loss.expm1() / q
+        if level > -1:
+            return q * inner(level.log1p())
+        # Where e^l' is 0 up to rounding, q h(e^l') lies between 1 - e^l and q.
+        return -loss.expm1() if level < -1 else (-loss.expm1()).union(q)
+
+    return height
+
+
+def added_curve(inner: Curve, removed: Curve, q: arb) -> Curve:
+    """Q against (1-q) Q + q P: c h_QP(e^l q / c) with c = 1 - (1-q) e^l, 0 where c <= 0.
+
+    For l >= 0; to the left 1 - e^l + e^l times the other direction's curve at -l. So no difference
+    of two numbers of the size of e^l is taken.
+    """
+
+    def height(loss: arb) -> arb:
+        if loss < 0:
+            return loss.exp() * removed(-loss) - loss.expm1()
+        share = q - (1 - q) * loss.expm1()
+        if not share > 0:
+            return arb(0) if share < 0 else arb(0).union(share.upper())
+        return share * inner(loss + (q / share).log())
+
+    return height
+
+
 def mirrored(right: Curve) -> Curve:
     """The curve of a symmetric relation, from what it is at losses >= 0."""
 

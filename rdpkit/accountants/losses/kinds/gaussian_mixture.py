@@ -24,7 +24,7 @@ from rdpkit.accountants.losses.kinds.base import (
 )
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.events.pairs import GaussianMixturePair
-from rdpkit.numerics.gaussian_profile import upper_tail
+from rdpkit.numerics.balls import upper_tail
 
 _POINTS = 3000
 _NEWTON = 200

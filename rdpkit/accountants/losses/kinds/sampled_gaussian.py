@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from flint import arb
@@ -24,12 +25,13 @@ from rdpkit.accountants.losses.kinds.base import (
     Curve,
     LossKind,
     Tails,
+    added_curve,
     mirrored,
+    removed_curve,
     tolerance,
 )
-from rdpkit.accountants.losses.kinds.sampled import added_curve, removed_curve
 from rdpkit.events.losses import NoLossDistributionError, Step
-from rdpkit.numerics.gaussian_profile import upper_tail
+from rdpkit.numerics.balls import upper_tail
 
 _NEWTON = 60
 _POINTS = 1000
@@ -40,17 +42,14 @@ _LEAST_DISTANCE, _MOST_DISTANCE = 1e-7, 1e5
 
 def _curve(step: Step, leaks_more: bool) -> Curve:
     q, z = parameters(step, leaks_more=leaks_more)
-
-    def alone(loss: arb) -> arb:
-        return gaussian(loss, z)
-
+    alone = partial(gaussian, z=z)
+    if step.is_gaussian:
+        return alone
     removed = removed_curve(alone, q)
     if step.kind == "removed":
         return removed
     if step.kind == "added":
         return added_curve(alone, removed, q)
-    if step.is_gaussian:
-        return alone
     if step.other == 0.0:
         return mirrored(removed)
     return mirrored(_replaced(z, q, arb(step.other)))

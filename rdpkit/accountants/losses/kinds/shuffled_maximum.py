@@ -29,7 +29,7 @@ from rdpkit.accountants.losses.kinds.base import (
 )
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.events.pairs import ShuffledMaximum
-from rdpkit.numerics.gaussian_profile import upper_tail
+from rdpkit.numerics.balls import upper_tail
 from rdpkit.numerics.special import log_ndtr
 
 _POINTS, _LARGEST_SHIFT = 4000, 50.0

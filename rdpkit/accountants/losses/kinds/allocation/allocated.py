@@ -29,9 +29,8 @@ from rdpkit.accountants.losses.kinds.base import (
 )
 from rdpkit.accountants.losses.kinds.sampled_gaussian import gaussian
 from rdpkit.events.pairs import AllocatedMoves, AllocatedPair
-from rdpkit.numerics.balls import float_above, float_below
+from rdpkit.numerics.balls import float_above, float_below, upper_tail
 from rdpkit.numerics.fourier import DOUBLE, extended
-from rdpkit.numerics.gaussian_profile import upper_tail
 
 _WORKING_BITS = 160
 _REACH, _POINTS = 10.0, 100_001

@@ -30,9 +30,8 @@ from numpy.typing import NDArray
 from rdpkit.accountants.losses.grid import Grid, Tilted, Window, add_up
 from rdpkit.accountants.losses.guide import Array
 from rdpkit.events.losses import NoLossDistributionError
-from rdpkit.numerics.balls import float_above, float_below
+from rdpkit.numerics.balls import float_above, float_below, upper_tail
 from rdpkit.numerics.fourier import DOUBLE, Format, U, extended
-from rdpkit.numerics.gaussian_profile import upper_tail
 
 _BITS = 320
 # Where the sum of all rare probabilities is small enough, and how far nodes are followed.

@@ -38,9 +38,8 @@ from rdpkit.accountants.losses.kinds.base import (
 )
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.events.pairs import AllocatedMoves
-from rdpkit.numerics.balls import float_above
+from rdpkit.numerics.balls import float_above, upper_tail
 from rdpkit.numerics.fourier import DOUBLE, U, extended
-from rdpkit.numerics.gaussian_profile import upper_tail
 
 _BITS = 160
 _LONGEST = 1 << 18
