@@ -28,6 +28,7 @@ from rdpkit.accountants.losses.grid import Grid, Indices, Tilted, add_up, merged
 from rdpkit.accountants.losses.guide import Array
 from rdpkit.accountants.losses.inversion import DELTA, Inversion, Line, transformed
 from rdpkit.accountants.losses.kinds import kind_of
+from rdpkit.accountants.losses.kinds.base import connected
 from rdpkit.accountants.losses.layout import Block, Layout, copies
 from rdpkit.accountants.losses.steps import AnyStep
 from rdpkit.events.losses import NoLossDistributionError
@@ -73,21 +74,9 @@ def dominating(
 
 def _connect(step: AnyStep, edges: Indices, grid: Grid) -> Tilted | None:
     """The pair at the working precision; None where that does not suffice."""
-    curve = kind_of(step).curve(step, True)
     w, tilt = arb(grid.step), arb(grid.tilt)
     losses = [w * int(k) for k in edges]
-    ratios = [loss.exp() for loss in losses]
-    heights = [curve(loss) for loss in losses]
-    # Slopes from (0, 1) to the first point, from point to point, and 0 after the last one.
-    slopes = [(heights[0] - 1) / ratios[0]]
-    slopes += [
-        (heights[i + 1] - heights[i]) / (ratios[i + 1] - ratios[i]) for i in range(len(edges) - 1)
-    ]
-    slopes.append(arb(0))
-    masses = [
-        ratio * (right - left)
-        for ratio, left, right in zip(ratios, slopes, slopes[1:], strict=False)
-    ]
+    masses, infinite = connected(kind_of(step).curve(step, True), losses)
     tilted = [mass * (tilt * loss).exp() for mass, loss in zip(masses, losses, strict=True)]
     whole = sum(tilted, arb(0))
     if not whole > 0 or not whole.rad() < whole.mid() * _SHARP:
@@ -95,7 +84,7 @@ def _connect(step: AnyStep, edges: Indices, grid: Grid) -> Tilted | None:
     scale = float(whole.log().mid())
     shrink = (-arb(scale)).exp()
     numbers = np.array([max(float_above(mass * shrink), 0.0) for mass in tilted])
-    return Tilted(indices=edges, masses=numbers, scale=scale, infinite=heights[-1])
+    return Tilted(indices=edges, masses=numbers, scale=scale, infinite=infinite)
 
 
 class Above:

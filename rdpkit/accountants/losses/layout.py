@@ -316,7 +316,7 @@ def _guides(
             at = saddle(Sum(parts=guides), log_delta=log_delta, epsilon=epsilon, around=around)
             if log_delta is not None:
                 break
-            once = max([math.log(n) + found.log_excess(at.epsilon) for found, n in guides])
+            once = Sum(parts=guides).log_excess(at.epsilon)
             guess = max(at.log_delta, once, _LEAST_LOG_DELTA)
             if guess > asked - 1.0:
                 at = replace(at, log_delta=asked)
@@ -340,10 +340,7 @@ def _steepness(guides: _Guides, at: Saddle) -> float:
 
     That is the tilt, unless delta comes from single losses that are rare and large.
     """
-
-    def once(epsilon: float) -> float:
-        return max([math.log(count) + found.log_excess(epsilon) for found, count in guides])
-
+    once = Sum(parts=guides).log_excess
     # A hundredth of the smallest floats is 0.
     if not 0.01 * at.epsilon > 0.0 or once(at.epsilon) < at.log_delta - 1.0:
         return at.tilt

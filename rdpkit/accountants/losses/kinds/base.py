@@ -169,6 +169,18 @@ def sided_guide(
     )
 
 
+def connected(curve: Curve, losses: list[arb]) -> tuple[list[arb], arb]:
+    """The masses of the pair that connects the dots of a curve at losses; the curve at the last."""
+    ratios = [loss.exp() for loss in losses]
+    heights = [curve(loss) for loss in losses]
+    # Slopes from (0, 1) to the first point, from point to point, and 0 after the last one.
+    slopes = [(heights[0] - 1) / ratios[0]]
+    for i in range(len(losses) - 1):
+        slopes.append((heights[i + 1] - heights[i]) / (ratios[i + 1] - ratios[i]))
+    ends = zip(ratios, slopes, [*slopes[1:], arb(0)], strict=True)
+    return [ratio * (right - left) for ratio, left, right in ends], heights[-1]
+
+
 def guide_of_curve(
     curve: Curve,  # Any curve
     nodes: Array,  # Losses, strictly ascending
@@ -177,17 +189,7 @@ def guide_of_curve(
     """The points of the pair that connects the dots of a curve at some losses."""
     gap = float(np.min(np.diff(nodes)))
     with ctx.workprec(128 + math.ceil(reach / math.log(2.0) - 2.0 * math.log2(min(gap, 1.0)))):
-        losses = [arb(node) for node in nodes.tolist()]
-        ratios = [loss.exp() for loss in losses]
-        heights = [curve(loss) for loss in losses]
-        slopes = [(heights[0] - 1) / ratios[0]]
-        for i in range(len(losses) - 1):
-            slopes.append((heights[i + 1] - heights[i]) / (ratios[i + 1] - ratios[i]))
-        slopes.append(arb(0))
-        masses = [
-            ratio * (right - left)
-            for ratio, left, right in zip(ratios, slopes, slopes[1:], strict=False)
-        ]
+        masses, _ = connected(curve, [arb(node) for node in nodes.tolist()])
         logs = [float(mass.mid().log()) if mass.mid() > 0 else -math.inf for mass in masses]
     kept = np.isfinite(logs)
     return Guide(losses=nodes[kept], log_masses=normalised(np.array(logs)[kept]))
