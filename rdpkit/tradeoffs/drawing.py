@@ -16,7 +16,7 @@ from rdpkit.formats.files import whole_file
 from rdpkit.formats.text import rounded_up
 from rdpkit.numerics.balls import upper_tail
 from rdpkit.numerics.gaussian_profile import tail_quantile
-from rdpkit.tradeoffs.gaussian import smallest_mu
+from rdpkit.tradeoffs.chords import smallest_mu
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
