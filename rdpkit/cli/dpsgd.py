@@ -14,12 +14,7 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.calibration import UnreachableTargetError, calibrate
 from rdpkit.cli.event_commands import EventCommand, claimed_epsilon_option, with_help
 from rdpkit.cli.option_types import ADJACENCY, FILE, INTEGER, NUMBER, NameType, dashed
-from rdpkit.cli.output import (
-    OUT_OF_REACH,
-    CommandError,
-    answer_options,
-    print_answer,
-)
+from rdpkit.cli.output import OUT_OF_REACH, CommandError, answer_options, print_answer
 from rdpkit.events import DPSGD
 from rdpkit.events.training.dpsgd import SAMPLINGS
 from rdpkit.formats.files import write_whole

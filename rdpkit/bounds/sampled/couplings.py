@@ -43,13 +43,7 @@ from typing import Any
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds import gaussian
-from rdpkit.bounds.base import (
-    Kind,
-    OrderRange,
-    RdpBound,
-    every_order,
-    of_event,
-)
+from rdpkit.bounds.base import Kind, OrderRange, RdpBound, every_order, of_event
 from rdpkit.bounds.sampled import mironov2019
 from rdpkit.events import (
     FixedSizeSampled,

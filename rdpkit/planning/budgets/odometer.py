@@ -10,12 +10,7 @@ from rdpkit import _validate
 from rdpkit.accountants.event_tree import check_adjacency
 from rdpkit.adjacency import Adjacency
 from rdpkit.events import Event
-from rdpkit.planning.budgets.order_mixture import (
-    around,
-    charged,
-    equal_weights,
-    odometer_epsilon,
-)
+from rdpkit.planning.budgets.order_mixture import around, charged, equal_weights, odometer_epsilon
 from rdpkit.planning.budgets.rules import divergences
 
 _CENTRE = 12.0  # The middle order, where no budget says which is best
