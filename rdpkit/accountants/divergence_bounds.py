@@ -121,9 +121,7 @@ def upper_bound(
         ball=lambda order: evaluator.ball(event, order, adjacency),
         name=name,
         assumptions=lambda: tuple(
-            dict.fromkeys(
-                (*event.assumptions(), *_theorem_assumptions(event, adjacency, only)),
-            )
+            dict.fromkeys((*event.assumptions(), *_theorem_assumptions(event, adjacency, only)))
         ),
     )
 

@@ -370,11 +370,7 @@ def _excess_over_largest(
 
 
 def _with_all_theorems(
-    bound: DivergenceBound,
-    epsilon: float,
-    order: float,
-    delta: float,
-    ends: tuple[float, float],
+    bound: DivergenceBound, epsilon: float, order: float, delta: float, ends: tuple[float, float]
 ) -> BestOrder:
     """Epsilon by all theorems, at an order and at the integers beside it.
 

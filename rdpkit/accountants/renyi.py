@@ -170,11 +170,7 @@ def _upper(event: Event, target: Target, options: RenyiOptions, theorem: str | N
 def published(event: Event, theorem: RdpBound, target: Target, options: RenyiOptions) -> Guarantee:
     """What a published theorem gives, by its own conversion unless another is asked for."""
     bound = published_bound(
-        event,
-        theorem,
-        target.adjacency,
-        conversion=options.conversion,
-        use_grid=options.use_grid,
+        event, theorem, target.adjacency, conversion=options.conversion, use_grid=options.use_grid
     )
     return _at_best_order(bound, target, options)[0]
 

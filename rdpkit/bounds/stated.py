@@ -236,11 +236,7 @@ def log_excess(nodes: Envelope, orders: Array) -> Array:
         ]
         # The factor e^{eps/2} of the first node, and e^{-eps} from g_{k+1} - g_k.
         terms = np.logaddexp.reduce(
-            [
-                grown + at_high[0] + at_high[1],
-                grown_sinh[0] + at_high[1],
-                at_low[0] + grown_sinh[1],
-            ]
+            [grown + at_high[0] + at_high[1], grown_sinh[0] + at_high[1], at_low[0] + grown_sinh[1]]
         )
         terms = terms + factor - 0.5 * low
         result[start : start + rows] = np.logaddexp.reduce(terms, axis=1)

@@ -135,10 +135,7 @@ def _at_the_end(variable: SearchVariable, t: float) -> str:
 
 
 def _surely(
-    search: Search,
-    score: Callable[[float], float],
-    scores: Mapping[float, Score],
-    misses: float,
+    search: Search, score: Callable[[float], float], scores: Mapping[float, Score], misses: float
 ) -> float:
     """A value within the tolerance that misses by more than the error of scores."""
     variable = search.variable

@@ -280,10 +280,7 @@ def _text(
             f"bound, {upper.adjacency.dashed})",
         ),
         ("attained", attained),
-        (
-            "Gaussian DP",
-            "no mu is proven" if mu == "inf" else f"mu <= {mu}, with regret {regret}",
-        ),
+        ("Gaussian DP", "no mu is proven" if mu == "inf" else f"mu <= {mu}, with regret {regret}"),
         (
             "attacks",
             f"advantage <= {rounded_up(report.advantage.upper)}; true positive rate <= "

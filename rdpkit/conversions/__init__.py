@@ -22,11 +22,7 @@ EPSILON: MappingProxyType[str, Callable[[Array, Array, float], Array]] = Mapping
 """Conversions to epsilon at a delta, by name."""
 
 DELTA: MappingProxyType[str, Callable[[Array, Array, float], Array]] = MappingProxyType(
-    {
-        "mironov2017": closed.mironov_delta,
-        "balle2020": closed.balle_delta,
-        "optimal": optimal.delta,
-    }
+    {"mironov2017": closed.mironov_delta, "balle2020": closed.balle_delta, "optimal": optimal.delta}
 )
 """Conversions to delta at an epsilon, by name."""
 

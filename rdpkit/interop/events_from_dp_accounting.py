@@ -287,8 +287,7 @@ def _sampled_profile(outer: Any, inner: Any, probability: float, reading: NoiseR
     profile = _profile(found, reading)
     if profile is None:
         raise UnconvertibleEventError(
-            outer,
-            f"no theorem here is about a sample that {type(inner).__name__} is applied to.",
+            outer, f"no theorem here is about a sample that {type(inner).__name__} is applied to."
         )
     if profile == profiles.everything(reading.adjacency):
         return profile

@@ -99,11 +99,7 @@ class ClaimCheck:
 
 @_validate.by_name(adjacency=needed())
 def check(
-    event: Event,
-    *,
-    epsilon: float | str | Decimal,
-    delta: float,
-    adjacency: Adjacency | str,
+    event: Event, *, epsilon: float | str | Decimal, delta: float, adjacency: Adjacency | str
 ) -> ClaimCheck:
     """Whether a claimed (epsilon, delta) is true of an event.
 

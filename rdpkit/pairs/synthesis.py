@@ -176,12 +176,7 @@ def attained_pair(
     if backwards:
         first, second = second, first
     return SynthesisPair(
-        event=event,
-        order=a,
-        adjacency=relation,
-        first=first,
-        second=second,
-        divergence=value,
+        event=event, order=a, adjacency=relation, first=first, second=second, divergence=value
     )
 
 

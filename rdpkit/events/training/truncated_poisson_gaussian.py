@@ -161,11 +161,7 @@ class TruncatedPoissonGaussian(Event):
         off = max((high - low) / low + 4.0 * ulps / low for low, high in (*first, *second))
         if off > _SURE:
             return None
-        rates = (
-            (q * edge[0] + moved[1]) / (edge[0] + moved[1]),
-            stay[1] / first[1][0],
-            q,
-        )
+        rates = ((q * edge[0] + moved[1]) / (edge[0] + moved[1]), stay[1] / first[1][0], q)
         at_edge, at_full, room = (min(rate * (1.0 + off), 1.0) for rate in rates)
         branches = (
             *self._poisson(at_edge).dominating(adjacency),

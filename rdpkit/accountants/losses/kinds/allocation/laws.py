@@ -435,7 +435,5 @@ def statistic(
         for side in (0, 1)
     ]
     return Statistic(
-        values=values,
-        first=(ends_of[0][0], ends_of[0][1]),
-        second=(ends_of[1][0], ends_of[1][1]),
+        values=values, first=(ends_of[0][0], ends_of[0][1]), second=(ends_of[1][0], ends_of[1][1])
     )
