@@ -296,7 +296,7 @@ def lower(event: Event, target: Target) -> tuple[Guarantee, Alternative[Attained
         ):
             break
         try:
-            found = _below(one.releases, target, rough)
+            found = _once(epsilon_below, delta_below, one.releases, target, rough=rough)
         except NoLossDistributionError as error:
             failed = error
             continue
@@ -340,10 +340,6 @@ def remembered() -> Iterator[None]:
 
 def _above(releases: DominatingReleases, target: Target, accuracy: float = ACCURACY) -> LossBound:
     return _once(epsilon_above, delta_above, releases, target, accuracy=accuracy)
-
-
-def _below(releases: AttainedReleases, target: Target, rough: float) -> LossBound:
-    return _once(epsilon_below, delta_below, releases, target, rough=rough)
 
 
 def _once(

@@ -34,7 +34,7 @@ from rdpkit.accountants.losses import closed
 from rdpkit.accountants.losses.above import Above, from_above
 from rdpkit.accountants.losses.below import Below
 from rdpkit.accountants.losses.kinds import kind_of
-from rdpkit.accountants.losses.kinds.sampled_gaussian import parameters
+from rdpkit.accountants.losses.kinds.sampled_gaussian import unsampled_distance
 from rdpkit.accountants.losses.layout import ACCURACY, Layout, arrange
 from rdpkit.accountants.losses.steps import (
     AnyStep,
@@ -218,12 +218,9 @@ def gaussian_ceiling(event: Event, adjacency: Adjacency) -> float:
         for releases in candidates:
             total = arb(0)
             for step, count in releases:
-                if not (isinstance(step, Step) and step.kind in ("removed", "added", "replaced")):
+                if not isinstance(step, Step):
                     return math.inf
-                _, z = parameters(step, leaks_more=True)
-                distance = 1 / z
-                if step.kind == "replaced" and step.sampling_probability < 1.0:
-                    distance = (1 - arb(step.other)) / z
+                distance = unsampled_distance(step)
                 total += count * distance * distance
             largest = max(largest, float_above(total.sqrt()))
     return largest

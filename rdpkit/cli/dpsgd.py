@@ -192,11 +192,6 @@ def _warnings(event: DPSGD, delta: float) -> list[str]:
     ]
 
 
-def _unit(event: DPSGD) -> str:
-    """Whose membership the numbers are about."""
-    return "users" if event.examples_per_user > 1 else "examples"
-
-
 def _check_given(settings: dict[str, Any]) -> None:
     needed = {
         ("noise_multiplier",): "'--noise-multiplier'. To find it",
@@ -307,9 +302,10 @@ def _judged(report: TrainingReport, verdict: str, claim: Decimal) -> str:
 def _in_words(report: TrainingReport) -> str:
     """What an epsilon means, for somebody who never heard of it."""
     percent = rounded_up(100.0 * report.tpr.upper, digits=3)
+    unit = "users" if report.event.examples_per_user > 1 else "examples"
     return (
-        f"who accuses 1 in 100 of the {_unit(report.event)} that are not in the data finds at most "
-        f"{percent} in 100 of those that are"
+        f"who accuses 1 in 100 of the {unit} that are not in the data finds at most {percent} in "
+        "100 of those that are"
     )
 
 

@@ -64,6 +64,12 @@ def parameters(step: Step, *, leaks_more: bool) -> tuple[arb, arb]:
     return arb(min(step.sampling_probability * (1.0 + sign * MARGIN), 1.0)), z
 
 
+def unsampled_distance(step: Step) -> arb:
+    """Over the noise, from above: of the Gaussians of a step that is not sampled."""
+    _, z = parameters(step, leaks_more=True)
+    return (1 - arb(step.other)) / z if step.sampling_probability < 1.0 else 1 / z
+
+
 def gaussian(loss: arb, z: arb) -> arb:
     """The curve of N(1/z, 1) against N(0, 1)."""
     t = loss * z - 1 / (2 * z)
