@@ -58,11 +58,7 @@ if _TYPE_CHECKING:
     from rdpkit.guarantee import Guarantee
     from rdpkit.pairs.claim_check import check
     from rdpkit.pairs.worst_pair import worst_pair
-    from rdpkit.planning import (
-        compare_sampling,
-        plan,
-        training_report,
-    )
+    from rdpkit.planning import compare_sampling, plan, training_report
     from rdpkit.planning.budgets import BudgetExceededError, PrivacyFilter, PrivacyOdometer
     from rdpkit.tradeoffs import gdp, tradeoff, zcdp
 

@@ -10,6 +10,7 @@ import functools
 import inspect
 import math
 import numbers
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from types import MappingProxyType
@@ -27,6 +28,8 @@ R = TypeVar("R")
 LARGEST_INTEGER = 10**15
 did_you_mean = records.did_you_mean
 _SMALLEST_NOISE, _LARGEST_NOISE = 1e-100, 1e100
+# The floats next to the ends of open intervals
+_ABOVE_ZERO, _BELOW_ONE, _LARGEST = math.ulp(0.0), math.nextafter(1.0, 0.0), sys.float_info.max
 
 
 def fail(name: str, condition: str, value: Any) -> ValueError:
@@ -51,96 +54,70 @@ class ErrorsOf:
             raise ValueError(f"{self.code} raised {type(error).__name__}: {error}") from error
 
 
-def _number(name: str, value: Any, condition: str) -> float:
+def _number(
+    name: str, value: Any, condition: str, least: float = -math.inf, most: float = math.inf
+) -> float:
+    """A real number from ``least`` to ``most``, both of them accepted."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Real, Decimal)):
         raise fail(name, condition, value)
     try:
         number = float(value)
     except OverflowError:
         raise fail(name, condition, value) from None
-    if math.isnan(number):
+    if not least <= number <= most:
         raise fail(name, condition, value)
     return number
 
 
 def positive(name: str, value: Any) -> float:
     """A finite real number above zero."""
-    condition = "to be a finite number > 0"
-    number = _number(name, value, condition)
-    if not 0.0 < number < math.inf:
-        raise fail(name, condition, value)
-    return number
+    return _number(name, value, "to be a finite number > 0", _ABOVE_ZERO, _LARGEST)
 
 
 def finite(name: str, value: Any) -> float:
     """A finite real number."""
-    condition = "to be a finite number"
-    number = _number(name, value, condition)
-    if math.isinf(number):
-        raise fail(name, condition, value)
-    return number
+    return _number(name, value, "to be a finite number", -_LARGEST, _LARGEST)
 
 
 def noise_multiplier(name: str, value: Any) -> float:
     """Noise over sensitivity, in the range in which its square is a float."""
-    number = positive(name, value)
-    if not _SMALLEST_NOISE <= number <= _LARGEST_NOISE:
-        condition = f"(noise over sensitivity) in [{_SMALLEST_NOISE:g}, {_LARGEST_NOISE:g}]"
-        raise fail(name, condition, value)
-    return number
+    condition = f"(noise over sensitivity) in [{_SMALLEST_NOISE:g}, {_LARGEST_NOISE:g}]"
+    return _number(name, positive(name, value), condition, _SMALLEST_NOISE, _LARGEST_NOISE)
 
 
 def non_negative(name: str, value: Any, *, finite: bool = True) -> float:
     """A real number that is at least zero."""
-    condition = "to be a finite number >= 0" if finite else "to be a number >= 0"
-    number = _number(name, value, condition)
-    if number < 0.0 or (finite and math.isinf(number)):
-        raise fail(name, condition, value)
-    return number
+    if finite:
+        return _number(name, value, "to be a finite number >= 0", 0.0, _LARGEST)
+    return _number(name, value, "to be a number >= 0", 0.0)
 
 
 def above(name: str, value: Any, bound: float) -> float:
     """A real number above a bound; it may be inf."""
     condition = f"to be a number > {bound:g}, or inf"
-    number = _number(name, value, condition)
-    if number <= bound:
-        raise fail(name, condition, value)
-    return number
+    return _number(name, value, condition, math.nextafter(bound, math.inf))
 
 
 def probability(name: str, value: Any) -> float:
     """A number in [0, 1]."""
-    condition = "in [0, 1]"
-    number = _number(name, value, condition)
-    if not 0.0 <= number <= 1.0:
-        raise fail(name, condition, value)
-    return number
+    return _number(name, value, "in [0, 1]", 0.0, 1.0)
 
 
 def target_delta(name: str, value: Any) -> float:
     """A delta at which epsilon is asked for: in [0, 1); 0 asks for pure differential privacy."""
-    number = _number(name, value, "in [0, 1)")
-    if not 0.0 <= number < 1.0:
-        raise fail(name, "in [0, 1)", value)
-    return number
+    return _number(name, value, "in [0, 1)", 0.0, _BELOW_ONE)
 
 
 def open_probability(name: str, value: Any) -> float:
     """A number strictly between 0 and 1."""
-    condition = "in (0, 1)"
-    number = _number(name, value, condition)
-    if not 0.0 < number < 1.0:
-        raise fail(name, condition, value)
-    return number
+    return _number(name, value, "in (0, 1)", _ABOVE_ZERO, _BELOW_ONE)
 
 
 def order(name: str, value: Any) -> float:
     """One finite Renyi order above 1."""
-    condition = "to be a finite Renyi order > 1"
-    number = _number(name, value, condition)
-    if not 1.0 < number < math.inf:
-        raise fail(name, condition, value)
-    return number
+    return _number(
+        name, value, "to be a finite Renyi order > 1", math.nextafter(1.0, 2.0), _LARGEST
+    )
 
 
 def integer(name: str, value: Any, *, minimum: int = 1, maximum: int | None = None) -> int:

@@ -239,12 +239,9 @@ def _deltas(
     """Deltas from distributions that they share, and from their own where these do not do."""
     _validate.one_of_a_kind("event", event, Event)
     check_adjacency(event, adjacency)
-    by_losses = bound == UPPER_ID or _of_all(bound, options)
-    shared = (
-        loss_distributions.deltas(event, adjacency, epsilons)
-        if by_losses
-        else [None] * len(epsilons)
-    )
+    shared: Sequence[Guarantee | None] = [None] * len(epsilons)
+    if bound == UPPER_ID or _of_all(bound, options):
+        shared = loss_distributions.deltas(event, adjacency, epsilons)
     found = []
     for epsilon, one in zip(epsilons, shared, strict=True):
         target = Target(adjacency=adjacency, epsilon=epsilon)
@@ -430,9 +427,7 @@ def certified_rdp(
     The value is the safe end of the enclosure; None where the bound has no ball, or is infinite.
     """
     value, name = upper_rdp(event, order=order, adjacency=adjacency)
-    if not math.isfinite(value):
-        return value, name, None
-    ball = UpperBounds().ball(event, order, adjacency)
+    ball = UpperBounds().ball(event, order, adjacency) if math.isfinite(value) else None
     if ball is None:
         return value, name, None
     found = Enclosure(lower=max(float_below(ball), 0.0), upper=float_above(ball))

@@ -99,11 +99,7 @@ def stop_workers() -> None:
 
 
 def as_finished(
-    function: Callable[[T], R],
-    items: Sequence[T],
-    *,
-    jobs: int | None,
-    backend: str | None = None,
+    function: Callable[[T], R], items: Sequence[T], *, jobs: int | None, backend: str | None = None
 ) -> Iterator[tuple[int, R]]:
     """The results of a function of many items, each as soon as it is finished.
 
@@ -174,11 +170,7 @@ def _interrupts_held() -> Iterator[None]:
 
 
 def in_order(
-    function: Callable[[T], R],
-    items: Sequence[T],
-    *,
-    jobs: int | None,
-    backend: str | None = None,
+    function: Callable[[T], R], items: Sequence[T], *, jobs: int | None, backend: str | None = None
 ) -> Iterator[R]:
     """The results of a function of many items, in the order of the items.
 

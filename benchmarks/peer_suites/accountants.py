@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 import rdpkit
 from benchmarks.peer_suites import answers
 from rdpkit.analysis import certified_rdp
-from rdpkit.calibration.rdp_floor import rdp_floor
+from rdpkit.calibration.scores import rdp_floor
 from rdpkit.interop import RdpkitAccountant
 
 _ADD = privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from rdpkit.accountants.event_tree import UpperBounds, leaves, sound_bounds
-from rdpkit.accountants.pruning import Focus, Trace
+from rdpkit.accountants.event_tree import Focus, Trace, UpperBounds, leaves, sound_bounds
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds import BOUNDS, OrderRange
 from rdpkit.bounds.base import Array, Kind, RdpBound
@@ -122,9 +121,7 @@ def upper_bound(
         ball=lambda order: evaluator.ball(event, order, adjacency),
         name=name,
         assumptions=lambda: tuple(
-            dict.fromkeys(
-                (*event.assumptions(), *_theorem_assumptions(event, adjacency, only)),
-            )
+            dict.fromkeys((*event.assumptions(), *_theorem_assumptions(event, adjacency, only)))
         ),
     )
 

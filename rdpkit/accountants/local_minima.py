@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rdpkit.accountants.order_search import indices_of_minima
 from rdpkit.bounds.base import Array
 
 Function = Callable[[Array], Array]
@@ -110,6 +110,12 @@ def settle(
         elif minimum.width <= _NARROWEST:
             return minimum
     return minimum
+
+
+def indices_of_minima(values: Array) -> NDArray[np.int64]:
+    """Where a sequence is not above its neighbours."""
+    padded = np.concatenate([[math.inf], values, [math.inf]])
+    return np.flatnonzero((values <= padded[:-2]) & (values <= padded[2:]))
 
 
 def _interpolated(grid: Array, values: Array, pick: int) -> tuple[float, float, float]:

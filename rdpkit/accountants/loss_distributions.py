@@ -31,7 +31,7 @@ from typing import Any, cast
 from flint import arb, ctx
 
 from rdpkit.accountants.losses import closed
-from rdpkit.accountants.losses.above import Above
+from rdpkit.accountants.losses.above import Above, from_above
 from rdpkit.accountants.losses.below import Below
 from rdpkit.accountants.losses.kinds import kind_of
 from rdpkit.accountants.losses.kinds.outcomes import has_few_sums
@@ -216,7 +216,7 @@ def _sharp_at(releases: DominatingReleases, epsilon: float) -> tuple[Layout, Abo
         layout = arrange(releases, delta=expected, epsilon=epsilon, accuracy=_SHARED * ACCURACY)
         if layout.line is None:
             return None
-        above = Above(layout)
+        above = from_above(layout)
         value = min(_up(above.delta_at(epsilon)[1]), 1.0)
         if above.infinite <= _RARE * value or value <= _LEAST_DELTA:
             break
@@ -296,7 +296,7 @@ def lower(event: Event, target: Target) -> tuple[Guarantee, Alternative[Attained
         ):
             break
         try:
-            found = _below(one.releases, target, rough)
+            found = _once(epsilon_below, delta_below, one.releases, target, rough=rough)
         except NoLossDistributionError as error:
             failed = error
             continue
@@ -340,10 +340,6 @@ def remembered() -> Iterator[None]:
 
 def _above(releases: DominatingReleases, target: Target, accuracy: float = ACCURACY) -> LossBound:
     return _once(epsilon_above, delta_above, releases, target, accuracy=accuracy)
-
-
-def _below(releases: AttainedReleases, target: Target, rough: float) -> LossBound:
-    return _once(epsilon_below, delta_below, releases, target, rough=rough)
 
 
 def _once(
@@ -403,8 +399,12 @@ def epsilon_above(
     than doubles resolve.
     """
     given = releases
-    rest, lost = _all_or_nothing(given)
+    told = [one for one in given if isinstance(one[0], StatedPair) and one[0].epsilon == 0.0]
+    rest = DominatingReleases(tuple([one for one in given if one not in told]))
+    lost = infinite_mass(tuple(told)) if told else arb(0)
     if rest and lost > 0:
+        # Some tell everything or nothing: with probability ``lost`` all is told, and otherwise the
+        # rest has the delta that it has, so that it is lost + (1 - lost) delta at epsilons >= 0.
         with ctx.workprec(256):
             left = float_below((arb(delta) - lost) / (1 - lost))
         if left > 0.0:
@@ -432,17 +432,6 @@ def epsilon_above(
     return found
 
 
-def _all_or_nothing(releases: DominatingReleases) -> tuple[DominatingReleases, arb]:
-    """The releases without those that tell everything or nothing, and how likely everything is.
-
-    With probability p all is told, and otherwise the rest has the delta that it has: together it is
-    p + (1 - p) delta at every epsilon >= 0.
-    """
-    told = [one for one in releases if isinstance(one[0], StatedPair) and one[0].epsilon == 0.0]
-    rest = tuple([one for one in releases if one not in told])
-    return DominatingReleases(rest), infinite_mass(tuple(told)) if told else arb(0)
-
-
 def _epsilon_on_grids(
     releases: DominatingReleases, delta: float, accuracy: float, pure: float
 ) -> LossBound:
@@ -455,7 +444,7 @@ def _epsilon_on_grids(
     for _ in range(_ROUNDS):
         try:
             layout = arrange(releases, delta=delta, epsilon=None, around=around, accuracy=accuracy)
-            above = Above(layout)
+            above = from_above(layout)
             low, high = above.epsilon_at(delta)
         except NoLossDistributionError as error:
             failure = error
@@ -476,7 +465,7 @@ def _epsilon_on_grids(
             arrange, releases, delta=delta, epsilon=None, around=best.value, accuracy=accuracy
         )
         for sharper in _sharper(best_layout, again):
-            low, high = Above(sharper).epsilon_at(delta)
+            low, high = from_above(sharper).epsilon_at(delta)
             if high < best.value:
                 best = LossBound(value=high, other_end=low, step=sharper.grid.step)
             if best.value - best.other_end <= wide * best.value:
@@ -534,7 +523,7 @@ def _delta_on_grids(releases: DominatingReleases, epsilon: float, accuracy: floa
             if least.value <= epsilon:
                 return LossBound(value=_LEAST_DELTA, other_end=0.0)
             raise
-        found = Above(layout)
+        found = from_above(layout)
         low, high = found.delta_at(epsilon)
         value = min(_up(high), 1.0)
         if value < best.value or expected is None:

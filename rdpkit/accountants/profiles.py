@@ -31,10 +31,10 @@ from rdpkit.accountants.loss_distributions import (
     roughly,
 )
 from rdpkit.accountants.losses import closed
-from rdpkit.accountants.losses.above import Above
+from rdpkit.accountants.losses.above import Above, from_above
 from rdpkit.accountants.losses.below import Below
 from rdpkit.accountants.losses.kinds import kind_of
-from rdpkit.accountants.losses.kinds.sampled_gaussian import parameters
+from rdpkit.accountants.losses.kinds.sampled_gaussian import unsampled_distance
 from rdpkit.accountants.losses.layout import ACCURACY, Layout, arrange
 from rdpkit.accountants.losses.steps import (
     AnyStep,
@@ -218,12 +218,9 @@ def gaussian_ceiling(event: Event, adjacency: Adjacency) -> float:
         for releases in candidates:
             total = arb(0)
             for step, count in releases:
-                if not (isinstance(step, Step) and step.kind in ("removed", "added", "replaced")):
+                if not isinstance(step, Step):
                     return math.inf
-                _, z = parameters(step, leaks_more=True)
-                distance = 1 / z
-                if step.kind == "replaced" and step.sampling_probability < 1.0:
-                    distance = (1 - arb(step.other)) / z
+                distance = unsampled_distance(step)
                 total += count * distance * distance
             largest = max(largest, float_above(total.sqrt()))
     return largest
@@ -346,7 +343,7 @@ class _OnGrids(_Curve):
                 layout = _arranged(self.releases, delta=expected, epsilon=0.0)
             except NoLossDistributionError:
                 break
-            found = layout, Above(layout)
+            found = layout, from_above(layout)
             low, high = found[1].delta_at(0.0)
             value = min(float_above(high), 1.0)
             sharp = value > 0.5 * expected if expected is not None else low > 0.9 * high
@@ -365,7 +362,7 @@ class _OnGrids(_Curve):
         best = math.inf
         for _ in range(_ROUNDS):
             layout = _arranged(self.releases, delta=smallest, epsilon=None, around=around)
-            above = Above(layout)
+            above = from_above(layout)
             high = above.epsilon_at(smallest)[1]
             close = layout.saddle.epsilon if around is None else around
             if high < best:
@@ -388,7 +385,7 @@ class _OnGrids(_Curve):
             return
         try:
             layout = _arranged(self.releases, delta=delta, epsilon=epsilon)
-            self._add(epsilon, layout, Above(layout))
+            self._add(epsilon, layout, from_above(layout))
         except NoLossDistributionError:
             return
 

@@ -52,12 +52,7 @@ class RdpCurve:
     source: str
 
     def __init__(
-        self,
-        *,
-        orders: ArrayLike,
-        values: ArrayLike,
-        adjacency: Adjacency | str,
-        source: str,
+        self, *, orders: ArrayLike, values: ArrayLike, adjacency: Adjacency | str, source: str
     ) -> None:
         checked = _validate.orders("orders", orders)
         if (np.diff(checked) <= 0.0).any():

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from flint import arb, ctx
 
-from rdpkit.accountants.best_order import TINY, best_order
+from rdpkit._validate import LARGEST_INTEGER
 from rdpkit.accountants.divergence_bounds import DivergenceBound, published_bound, upper_bound
-from rdpkit.accountants.left_out import target_of_rest, whole, without_deltas
 from rdpkit.accountants.order_search import (
     LARGEST_ORDER,
     SMALLEST_ORDER,
+    TINY,
     BestOrder,
+    best_order,
     edge_note,
     order_limits,
 )
+from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import RdpBound
 from rdpkit.conversions import EPSILON
 from rdpkit.conversions import balls as conversion_balls
 from rdpkit.conversions.largest_rdp import SMALLEST_DELTA
-from rdpkit.events import Event
+from rdpkit.events import Composed, EpsilonDelta, Event, Repeated, ZeroConcentrated
+from rdpkit.events.composition import released_counts
 from rdpkit.guarantee import Enclosure, Guarantee, Target
+from rdpkit.numerics.balls import float_above, float_below
 
 # A certificate that is further from the float value than this means that one of the two is wrong.
 _DISAGREEMENT = 1e-6
@@ -65,11 +71,69 @@ def upper(
     theorem: str | None = None,  # Id of the theorem to use alone
 ) -> Guarantee:
     """The number by the best sound theorems, or by one of them for the events that it is about."""
-    rest, left_out = without_deltas(event, target.adjacency)
-    asked = target_of_rest(target, left_out) if left_out > 0 else None
+    rest, left_out = _without_deltas(event, target.adjacency)
+    asked = _target_of_rest(target, left_out) if left_out > 0 else None
     if asked is None:
         return _of_divergences(event, target, options, theorem)
-    return whole(_of_divergences(rest, asked, options, theorem), target, left_out)
+    return _whole(_of_divergences(rest, asked, options, theorem), target, left_out)
+
+
+def _without_deltas(event: Event, adjacency: Adjacency) -> tuple[Event, arb]:
+    """The event without the deltas of guarantees that are stated, and p.
+
+    A release that is (epsilon, d)-DP, or d-approximate zCDP, tells no more than one that tells
+    everything with the probability d and is otherwise (epsilon, 0)-DP, or zCDP. Of several such
+    releases none tells everything with the probability 1 - p = prod (1 - d_i), whatever else is
+    composed with them. So the whole has the delta p + (1 - p) delta_rest at every epsilon >= 0
+    (Kairouz, Oh and Viswanath 2015, Theorem 3.3, arXiv 1311.0776v4; Bun and Steinke 2016,
+    Definition 8.1 and Lemma 8.2, arXiv 1605.02065v1).
+    """
+    counts, stated = released_counts(event), set()
+    leaf: Any
+    for leaf, count in counts.items():
+        if count > LARGEST_INTEGER:
+            return event, arb(0)
+        known = isinstance(leaf, EpsilonDelta | ZeroConcentrated)
+        if known and leaf.adjacency is adjacency and leaf.delta > 0.0:
+            stated.add(leaf)
+    if not stated:
+        return event, arb(0)
+    rest: list[Event] = []
+    with ctx.workprec(128):
+        log_kept = arb(0)
+        for leaf, count in counts.items():
+            found = leaf
+            if leaf in stated:
+                log_kept += count * (-arb(leaf.delta)).log1p()
+                found = replace(leaf, delta=0.0)
+            rest.append(Repeated(event=found, count=count) if count > 1 else found)
+        return Composed(events=tuple(rest)), -log_kept.expm1()
+
+
+def _target_of_rest(target: Target, p: arb) -> Target | None:
+    """What is to be asked about the rest; None if p alone is too much."""
+    if target.delta is None:
+        return target
+    with ctx.workprec(128):
+        delta = float_below((arb(target.delta) - p) / (1 - p))
+    return replace(target, delta=delta) if delta > 0.0 else None
+
+
+def _whole(found: Guarantee, target: Target, p: arb) -> Guarantee:
+    """The answer about the whole, from that about the rest."""
+    if target.delta is not None:
+        return replace(found, delta=target.delta)
+
+    def with_p(delta: float) -> arb:
+        return p + (1 - p) * arb(delta)
+
+    with ctx.workprec(128):
+        enclosure = found.computed
+        if enclosure is not None:
+            lower, upper = with_p(enclosure.lower), with_p(enclosure.upper)
+            enclosure = replace(enclosure, lower=float_below(lower), upper=float_above(upper))
+        delta = min(float_above(with_p(found.delta)), 1.0)
+        return replace(found, delta=delta, computed=enclosure)
 
 
 def _of_divergences(
@@ -106,11 +170,7 @@ def _upper(event: Event, target: Target, options: RenyiOptions, theorem: str | N
 def published(event: Event, theorem: RdpBound, target: Target, options: RenyiOptions) -> Guarantee:
     """What a published theorem gives, by its own conversion unless another is asked for."""
     bound = published_bound(
-        event,
-        theorem,
-        target.adjacency,
-        conversion=options.conversion,
-        use_grid=options.use_grid,
+        event, theorem, target.adjacency, conversion=options.conversion, use_grid=options.use_grid
     )
     return _at_best_order(bound, target, options)[0]
 

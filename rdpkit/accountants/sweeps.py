@@ -22,12 +22,12 @@ from rdpkit.adjacency import Adjacency, needed
 from rdpkit.bounds.base import Kind
 from rdpkit.formats.columns import optional_library
 from rdpkit.numerics import sampled_gaussian_block as block
+from rdpkit.numerics.pearson_vajda import log_weights_minimum
 from rdpkit.numerics.sampled_gaussian import (
     log_excess_quadrature,
     log_sums_of_binomials,
     rdp_from_log_excess,
 )
-from rdpkit.numerics.subsampled import log_weights_minimum
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -6,27 +6,16 @@ Every folder lists its own theorems in ``BOUNDS``; this module joins the lists.
 from __future__ import annotations
 
 from rdpkit import extensions
-from rdpkit.bounds import (
-    custom_profile,
-    custom_rdp,
-    gaussian,
-    noise,
-    papers,
-    sampled,
-    selection,
-    synthesis,
-    training,
-    zero_concentrated,
-)
+from rdpkit.bounds import gaussian, noise, papers, sampled, selection, stated, synthesis, training
 from rdpkit.bounds.base import Kind, OrderRange, RdpBound
 
 _OWN: tuple[RdpBound, ...] = (
     gaussian.BOUND,
     *sampled.BOUNDS,
-    custom_rdp.BOUND,
+    stated.CURVE,
     *noise.BOUNDS,
-    custom_profile.BOUND,
-    zero_concentrated.BOUND,
+    stated.PROFILE,
+    stated.CONCENTRATED,
     *selection.BOUNDS,
     *papers.BOUNDS,
     *synthesis.BOUNDS,

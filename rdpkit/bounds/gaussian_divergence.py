@@ -16,12 +16,7 @@ _MARGIN = 1e-13
 
 @_validate.by_name()
 def gaussian_renyi_divergence(
-    order: float,
-    *,
-    mean_p: ArrayLike,
-    cov_p: ArrayLike,
-    mean_q: ArrayLike,
-    cov_q: ArrayLike,
+    order: float, *, mean_p: ArrayLike, cov_p: ArrayLike, mean_q: ArrayLike, cov_q: ArrayLike
 ) -> float:
     r"""Renyi divergence D_order(N(mean_p, cov_p) || N(mean_q, cov_q)), exactly.
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from rdpkit.calibration.attacks import AttackCalibration, calibrate_attack
 from rdpkit.calibration.calibrator import calibrate
-from rdpkit.calibration.errors import CalibrationError, NoEffectError, UnreachableTargetError
-from rdpkit.calibration.outcome import Calibration
+from rdpkit.calibration.outcome import (
+    Calibration,
+    CalibrationError,
+    NoEffectError,
+    UnreachableTargetError,
+)
 
 __all__ = [
     "AttackCalibration",

@@ -11,9 +11,8 @@ from rdpkit import _validate
 from rdpkit.accountants import profiles
 from rdpkit.adjacency import Adjacency, needed
 from rdpkit.analysis import delta as delta_at
-from rdpkit.calibration.errors import NoEffectError, UnreachableTargetError
-from rdpkit.calibration.parameters import Value
-from rdpkit.calibration.search_variable import SearchVariable, search_variable
+from rdpkit.calibration.outcome import NoEffectError, UnreachableTargetError
+from rdpkit.calibration.search_variable import SearchVariable, Value, search_variable
 from rdpkit.events import Event
 from rdpkit.formats.records import as_plain
 from rdpkit.formats.text import rounded_up

@@ -1,4 +1,4 @@
-"""What a calibration returns."""
+"""What a calibration returns, and why it has no answer."""
 
 from __future__ import annotations
 
@@ -6,10 +6,51 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rdpkit.calibration.parameters import Value
+from rdpkit.calibration.search_variable import Value
 from rdpkit.events import Event
 from rdpkit.formats.records import as_plain
 from rdpkit.guarantee import Guarantee
+
+
+class CalibrationError(ValueError):
+    """A target that no value of the parameter meets, or that every value does.
+
+    Parameters
+    ----------
+    message : str
+        What was asked for, and why there is no answer.
+    limit : float
+        The epsilon at the end of the parameter's range, certified or rounded as the bound is; inf
+        where no theorem bounds it.
+    """
+
+    def __init__(self, message: str, *, limit: float) -> None:
+        super().__init__(message)
+        self.limit = limit
+
+
+class UnreachableTargetError(CalibrationError):
+    """No value of the parameter meets the target.
+
+    Parameters
+    ----------
+    message : str
+        Why not, and how far it is out of reach.
+    limit : float
+        The smallest epsilon that the parameter gives.
+    """
+
+
+class NoEffectError(CalibrationError):
+    """The bound does not depend on the parameter.
+
+    Parameters
+    ----------
+    message : str
+        What was tried.
+    limit : float
+        The bound's epsilon.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from rdpkit.accountants import loss_distributions, renyi
-from rdpkit.calibration import subset_size
 from rdpkit.calibration.bracket import Bracket
-from rdpkit.calibration.errors import NoEffectError, UnreachableTargetError
-from rdpkit.calibration.outcome import Calibration
+from rdpkit.calibration.outcome import Calibration, NoEffectError, UnreachableTargetError
 from rdpkit.calibration.scores import Requirement, Score, Scorer
 from rdpkit.calibration.search_variable import SearchVariable
 from rdpkit.events.free_parameters import LARGEST, SMALLEST, Direction
@@ -137,10 +135,7 @@ def _at_the_end(variable: SearchVariable, t: float) -> str:
 
 
 def _surely(
-    search: Search,
-    score: Callable[[float], float],
-    scores: Mapping[float, Score],
-    misses: float,
+    search: Search, score: Callable[[float], float], scores: Mapping[float, Score], misses: float
 ) -> float:
     """A value within the tolerance that misses by more than the error of scores."""
     variable = search.variable
@@ -229,6 +224,48 @@ def _nudged(search: Search, t: float, count: int, nudge: float) -> float:
     return min(max(moved, variable.lowest), variable.highest)
 
 
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What a scan of subset sizes found."""
+
+    meets: int | None  # The first t, from the preferred end, that meets the target
+    misses: int | None  # Its neighbour on the preferred side; None if there is none in the range
+
+
+def first_that_meets(
+    # Maps l and h to a lower bound on the scores of all t in [l, h]; for l = h to the score of l.
+    score: Callable[[int, int], float],
+    *,
+    # The ends of the range, at least 1.
+    lowest: int,
+    highest: int,
+    smallest: bool,  # Which end is preferred
+) -> Scan:
+    """The smallest or the largest t in [lowest, highest] that meets the target.
+
+    Every other t on the preferred side is ruled out: alone, or by an interval that holds it.
+
+    A mean over t of n records with noise s has the sampling probability t/n and the noise
+    multiplier s t / D: both grow with t, and what they do to the divergence nearly cancels. Every
+    theorem rises with the probability and falls with the multiplier. So a release with the
+    probability at l and the multiplier at h has at most the divergence of any t in [l, h]; if even
+    that misses the target, all t of the interval do. Intervals that are not ruled out are halved,
+    down to single numbers.
+    """
+    pending = [(lowest, highest)]
+    while pending:
+        low, high = pending.pop()
+        if score(low, high) > 0.0:
+            continue
+        if low == high:
+            beside = low - 1 if smallest else low + 1
+            return Scan(meets=low, misses=beside if lowest <= beside <= highest else None)
+        middle = min(max(math.isqrt(low * high), low), high - 1)
+        halves = [(low, middle), (middle + 1, high)]
+        pending.extend(reversed(halves) if smallest else halves)
+    return Scan(meets=None, misses=None)
+
+
 def _subset_size(search: Search, scorer: Scorer, notes: list[str]) -> _Found:
     """The first subset size, from the preferred end, that meets the target."""
     variable = search.variable
@@ -242,7 +279,7 @@ def _subset_size(search: Search, scorer: Scorer, notes: list[str]) -> _Found:
         scores[low] = scorer.score_everywhere(event)
         return scores[low].guess
 
-    found = subset_size.first(
+    found = first_that_meets(
         score, lowest=int(variable.lowest), highest=int(variable.highest), smallest=search.smallest
     )
     if found.meets is None:

@@ -14,12 +14,7 @@ from rdpkit.adjacency import Adjacency
 from rdpkit.calibration import UnreachableTargetError, calibrate
 from rdpkit.cli.event_commands import EventCommand, claimed_epsilon_option, with_help
 from rdpkit.cli.option_types import ADJACENCY, FILE, INTEGER, NUMBER, NameType, dashed
-from rdpkit.cli.output import (
-    OUT_OF_REACH,
-    CommandError,
-    answer_options,
-    print_answer,
-)
+from rdpkit.cli.output import OUT_OF_REACH, CommandError, answer_options, print_answer
 from rdpkit.events import DPSGD
 from rdpkit.events.training.dpsgd import SAMPLINGS
 from rdpkit.formats.files import write_whole
@@ -197,11 +192,6 @@ def _warnings(event: DPSGD, delta: float) -> list[str]:
     ]
 
 
-def _unit(event: DPSGD) -> str:
-    """Whose membership the numbers are about."""
-    return "users" if event.examples_per_user > 1 else "examples"
-
-
 def _check_given(settings: dict[str, Any]) -> None:
     needed = {
         ("noise_multiplier",): "'--noise-multiplier'. To find it",
@@ -285,10 +275,7 @@ def _text(
             f"bound, {upper.adjacency.dashed})",
         ),
         ("attained", attained),
-        (
-            "Gaussian DP",
-            "no mu is proven" if mu == "inf" else f"mu <= {mu}, with regret {regret}",
-        ),
+        ("Gaussian DP", "no mu is proven" if mu == "inf" else f"mu <= {mu}, with regret {regret}"),
         (
             "attacks",
             f"advantage <= {rounded_up(report.advantage.upper)}; true positive rate <= "
@@ -315,9 +302,10 @@ def _judged(report: TrainingReport, verdict: str, claim: Decimal) -> str:
 def _in_words(report: TrainingReport) -> str:
     """What an epsilon means, for somebody who never heard of it."""
     percent = rounded_up(100.0 * report.tpr.upper, digits=3)
+    unit = "users" if report.event.examples_per_user > 1 else "examples"
     return (
-        f"who accuses 1 in 100 of the {_unit(report.event)} that are not in the data finds at most "
-        f"{percent} in 100 of those that are"
+        f"who accuses 1 in 100 of the {unit} that are not in the data finds at most {percent} in "
+        "100 of those that are"
     )
 
 

@@ -22,12 +22,7 @@ from rdpkit.cli.event_commands import (
     event_of,
 )
 from rdpkit.cli.option_types import FILE, NUMBER, list_of
-from rdpkit.cli.output import (
-    OUT_OF_REACH,
-    answer_options,
-    asked_format,
-    print_answer,
-)
+from rdpkit.cli.output import OUT_OF_REACH, answer_options, asked_format, print_answer
 from rdpkit.formats.columns import as_csv, as_tex
 from rdpkit.formats.numbers import as_given
 from rdpkit.formats.screen import aligned, entry

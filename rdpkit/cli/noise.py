@@ -18,7 +18,7 @@ from rdpkit.calibration import (
     calibrate_attack,
 )
 from rdpkit.calibration import calibrate as find_value
-from rdpkit.calibration.parameters import Value, stands_for
+from rdpkit.calibration.search_variable import Value, stands_for
 from rdpkit.cli.event_commands import (
     COUNT,
     about_one_event,
@@ -32,21 +32,8 @@ from rdpkit.cli.event_commands import (
     target_epsilon_option,
     with_adjacency,
 )
-from rdpkit.cli.option_types import (
-    NUMBER,
-    NameType,
-    dashed,
-    list_of,
-    names_of,
-    parameters_of_event,
-)
-from rdpkit.cli.output import (
-    OUT_OF_REACH,
-    CommandError,
-    answer_options,
-    print_answer,
-    with_options,
-)
+from rdpkit.cli.option_types import NUMBER, NameType, dashed, list_of, names_of, parameters_of_event
+from rdpkit.cli.output import OUT_OF_REACH, CommandError, answer_options, print_answer, with_options
 from rdpkit.cli.progress import work_shown
 from rdpkit.events import MECHANISMS, Event, Parameter, parameters_of
 from rdpkit.formats.screen import aligned

@@ -1,4 +1,4 @@
-"""Conversions from RDP at one order to (epsilon, delta): three theorems, one file each."""
+"""Conversions from RDP at one order to (epsilon, delta): two in closed form, and the best one."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.conversions import balle2020, mironov2017, optimal
+from rdpkit.conversions import closed, optimal
 
 Array = NDArray[np.float64]
 
-_MODULES = {"mironov2017": mironov2017, "balle2020": balle2020, "optimal": optimal}
-
 EPSILON: MappingProxyType[str, Callable[[Array, Array, float], Array]] = MappingProxyType(
-    {name: module.epsilon for name, module in _MODULES.items()}
+    {
+        "mironov2017": closed.mironov_epsilon,
+        "balle2020": closed.balle_epsilon,
+        "optimal": optimal.epsilon,
+    }
 )
 """Conversions to epsilon at a delta, by name."""
 
 DELTA: MappingProxyType[str, Callable[[Array, Array, float], Array]] = MappingProxyType(
-    {name: module.delta for name, module in _MODULES.items()}
+    {"mironov2017": closed.mironov_delta, "balle2020": closed.balle_delta, "optimal": optimal.delta}
 )
 """Conversions to delta at an epsilon, by name."""
 

@@ -13,11 +13,7 @@ from rdpkit.conversions import EPSILON
 
 @_validate.by_name()
 def rdp_to_epsilon(
-    orders: ArrayLike,
-    rdp: ArrayLike,
-    *,
-    delta: float,
-    conversion: str = "balle2020",
+    orders: ArrayLike, rdp: ArrayLike, *, delta: float, conversion: str = "balle2020"
 ) -> tuple[float, float]:
     """Smallest epsilon that an RDP curve gives at ``delta``, and the order it comes from.
 

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.conversions import balle2020
+from rdpkit.conversions import closed
 
 Array = NDArray[np.float64]
 
@@ -76,7 +76,7 @@ def largest_rdp(
     if conversion == "mironov2017":
         return np.asarray(epsilon + math.log(delta) / (orders - 1.0))
     if conversion == "balle2020" or epsilon > LARGEST_EPSILON:
-        return np.asarray(epsilon - balle2020.gap(orders, delta))
+        return np.asarray(epsilon - closed.balle_gap(orders, delta))
     return np.array([touching(float(a), epsilon, delta).rdp for a in orders])
 
 

@@ -36,7 +36,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rdpkit.conversions import balle2020
+from rdpkit.conversions import closed
 from rdpkit.numerics.special import expit, log_expit
 
 Array = NDArray[np.float64]
@@ -65,7 +65,7 @@ class _Bracket(NamedTuple):
 
 def epsilon(orders: Array, rdp: Array, delta: float) -> Array:
     """Epsilon at ``delta`` from each order on its own."""
-    fallback = balle2020.epsilon(orders, rdp, delta)
+    fallback = closed.balle_epsilon(orders, rdp, delta)
     near, far = _both_sides(orders, rdp, delta)
     found = np.maximum(near.value, far.value)
     resolved = near.resolved & far.resolved & (rdp > _SMALLEST_RDP) & np.isfinite(rdp)
@@ -110,7 +110,7 @@ def best_point(order: float, rdp: float, delta: float) -> tuple[float, float, bo
 
 def delta(orders: Array, rdp: Array, epsilon: float) -> Array:
     """Delta at ``epsilon`` from each order on its own, at most 1."""
-    fallback = balle2020.delta(orders, rdp, epsilon)
+    fallback = closed.balle_delta(orders, rdp, epsilon)
     if epsilon > -_LOWEST:
         return fallback
     growth = math.exp(epsilon)

@@ -10,7 +10,6 @@ from rdpkit import extensions
 from rdpkit.events.base import Event
 from rdpkit.events.class_moments import ClassMoments
 from rdpkit.events.composition import Composed, Group, Parallel, Repeated
-from rdpkit.events.custom_tradeoff import CustomTradeoff
 from rdpkit.events.gaussian import Gaussian
 from rdpkit.events.noise.integers import DiscreteGaussian, DistributedDiscreteGaussian, Skellam
 from rdpkit.events.noise.laplace import BoundedLaplace, DiscreteLaplace, Laplace, TruncatedLaplace
@@ -20,16 +19,30 @@ from rdpkit.events.papers.dpdc import LDPDC, NDPDC
 from rdpkit.events.papers.mixtures import DPCDA, ClassWiseDPMix, DPMix
 from rdpkit.events.papers.synthesis import GaussianSynthesis, RegularisedSynthesis
 from rdpkit.events.parameters import Parameter, build, check_given, parameters_of
-from rdpkit.events.sampled.contributions import MixtureOfGaussians, UserSampledGaussian
+from rdpkit.events.sampled.contributions import (
+    MixtureOfGaussians,
+    SampledWithReplacementGaussian,
+    UserSampledGaussian,
+)
 from rdpkit.events.sampled.fixed_size import FixedSizeSampled, FixedSizeSampledGaussian
 from rdpkit.events.sampled.poisson import PoissonSampled, PoissonSampledGaussian
-from rdpkit.events.sampled.sampled_with_replacement_gaussian import SampledWithReplacementGaussian
 from rdpkit.events.selection.above_threshold import AboveThreshold, GaussianAboveThreshold
 from rdpkit.events.selection.partitions import PartitionSelection, ThresholdedCounts
 from rdpkit.events.selection.runs import FirstAboveThreshold, RepeatAndSelect
-from rdpkit.events.selection.scores import Exponential, PermuteAndFlip, ReportNoisyMax, TopOptions
-from rdpkit.events.selection.teacher_votes import TeacherVotes
-from rdpkit.events.stated import CustomProfile, CustomRdp, EpsilonDelta, ZeroConcentrated
+from rdpkit.events.selection.scores import (
+    Exponential,
+    PermuteAndFlip,
+    ReportNoisyMax,
+    TeacherVotes,
+    TopOptions,
+)
+from rdpkit.events.stated import (
+    CustomProfile,
+    CustomRdp,
+    CustomTradeoff,
+    EpsilonDelta,
+    ZeroConcentrated,
+)
 from rdpkit.events.training.dpsgd import DPSGD
 from rdpkit.events.training.epochs import RandomAllocationGaussian, ShuffledGaussian
 from rdpkit.events.training.matrix_factorization import MatrixFactorization

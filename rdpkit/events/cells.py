@@ -17,6 +17,7 @@ from rdpkit.events.base import Event
 from rdpkit.events.composition import released_counts
 from rdpkit.events.losses import Attained, Losses, Step
 from rdpkit.events.pairs import LaplacePair, Outcomes, StatedPair, TwoOutcomes
+from rdpkit.numerics.balls import upper_tail
 
 Cells = list[tuple[arb, arb]]
 BITS = 256
@@ -54,7 +55,7 @@ def _cells(losses: Losses, count: int) -> Cells:
         case (Step(is_gaussian=True) as step,):
             moved = arb(count).sqrt() * (1 - arb(step.other)) / arb(step.noise_multiplier)
             moved = moved * (1 - arb(2) ** -48)
-            return _cut(_normal_above, moved, [moved / 2 - k for k in _NORMAL])
+            return _cut(upper_tail, moved, [moved / 2 - k for k in _NORMAL])
         case (LaplacePair(distance=distance),) if count == 1:
             d = arb(distance * (1.0 - 2.0**-48))
             return _split(_cut(_laplace_above, d, [d / 2 * (1 + k) for k in _LAPLACE[::-1]]))
@@ -78,15 +79,11 @@ def mixtures(*, q: arb, first: arb, second: arb) -> Cells:
     """
     last = 8 * math.ceil(float(first.mid())) + 72
     tails = [
-        tuple((1 - q) * _normal_above(x) + q * _normal_above(x - mean) for mean in (first, second))
+        tuple((1 - q) * upper_tail(x) + q * upper_tail(x - mean) for mean in (first, second))
         for x in [arb(k) / 8 for k in range(last, -73, -1)]
     ]
     ends = [(arb(0), arb(0)), *tails, (arb(1), arb(1))]
     return [(u - p, v - r) for (p, r), (u, v) in pairwise(ends)]
-
-
-def _normal_above(x: arb) -> arb:
-    return (x / arb(2).sqrt()).erfc() / 2
 
 
 def _laplace_above(x: arb) -> arb:

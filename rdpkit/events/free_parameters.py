@@ -42,11 +42,7 @@ class FreeParameter:
 
 
 def number(
-    private: Direction,
-    *,
-    lowest: float = SMALLEST,
-    highest: float = LARGEST,
-    role: Role = "",
+    private: Direction, *, lowest: float = SMALLEST, highest: float = LARGEST, role: Role = ""
 ) -> FreeParameter:
     """A real parameter."""
     return FreeParameter(private=private, kind="number", lowest=lowest, highest=highest, role=role)
@@ -62,12 +58,7 @@ def integer(
 ) -> FreeParameter:
     """A parameter that is a count."""
     return FreeParameter(
-        private=private,
-        kind="integer",
-        lowest=lowest,
-        highest=highest,
-        scaled=scaled,
-        role=role,
+        private=private, kind="integer", lowest=lowest, highest=highest, scaled=scaled, role=role
     )
 
 

@@ -6,15 +6,13 @@ import math
 from typing import ClassVar
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.events.base import DescribedEvent, Event
-from rdpkit.events.data_sets import NeighbouringDataSets
 from rdpkit.events.fields import diameter, event_class, noise, norm
-from rdpkit.events.geometry import opposite_records, record_move, with_longer_records
+from rdpkit.events.geometry import SumOfVectors
 from rdpkit.events.losses import Dominating, sampled_step
 
 
 @event_class
-class Gaussian(DescribedEvent):
+class Gaussian(SumOfVectors):
     """The sum of the records' vectors plus Gaussian noise, released once.
 
     Released: sum of x_i + N(0, noise_std^2 I). With s the sensitivity, ``record_norm`` under
@@ -30,19 +28,12 @@ class Gaussian(DescribedEvent):
     """
 
     mechanism: ClassVar[str] = "gaussian"
-    losses_are_attained = True
-    # Equal records add up to one that is so many times as long.
-    groups_are_attained = True
 
     noise_std: float = noise()
     record_norm: float = norm(more="It is the sensitivity under add-or-remove-one and zero-out")
     record_diameter: float | None = diameter(
         more="It is the sensitivity under replace-one", default=None
     )
-
-    def sensitivity(self, adjacency: Adjacency) -> float:
-        """L2 sensitivity of the sum between neighbours."""
-        return record_move(self, adjacency)
 
     def noise_multiplier(self, adjacency: Adjacency) -> float:
         """Noise standard deviation over the sensitivity under ``adjacency``."""
@@ -52,11 +43,3 @@ class Gaussian(DescribedEvent):
         """Two Gaussians, as far apart as the sensitivity."""
         z = self.noise_multiplier(adjacency)
         return Dominating(sampled_step("replaced", noise_multiplier=z, sampling_probability=1.0))
-
-    def in_groups(self, size: int) -> Event:
-        """Records ``size`` times as long."""
-        return with_longer_records(self, size)
-
-    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
-        """One record and none (or the special one), or one record and its mirror image."""
-        return opposite_records(self, adjacency)

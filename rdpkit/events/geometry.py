@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.events.base import Event
+from rdpkit.events.base import DescribedEvent, Event
 from rdpkit.events.data_sets import NeighbouringDataSets, one_record_changed
 
 
@@ -38,3 +38,28 @@ def opposite_records(event: Any, adjacency: Adjacency) -> NeighbouringDataSets:
     if adjacency is Adjacency.REPLACE_ONE:
         position /= 2.0
     return one_record_changed(adjacency, changed=position, replacement=-position)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SumOfRecords(DescribedEvent):
+    """A sum of records with a ``record_norm`` and perhaps a ``record_diameter``, plus noise."""
+
+    def sensitivity(self, adjacency: Adjacency) -> float:
+        """Sensitivity of the sum between neighbours, in the norm that ``record_norm`` is in."""
+        return record_move(self, adjacency)
+
+    def in_groups(self, size: int) -> Event:
+        """Records ``size`` times as long."""
+        return with_longer_records(self, size)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SumOfVectors(SumOfRecords):
+    """A noisy sum that opposite records attain; equal ones add up to one that is longer."""
+
+    losses_are_attained = True
+    groups_are_attained = True
+
+    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
+        """One record and none (or the special one), or one record and its mirror image."""
+        return opposite_records(self, adjacency)

@@ -130,15 +130,11 @@ def guarantee_from_table(table: Any) -> Guarantee:
         computed=_computed(table),
         assumptions=strings("guarantee's assumptions", table["assumptions"]),
         notes=strings("guarantee's notes", table["notes"]),
-        lower=_lower(table),
+        lower=_number("guarantee's lower", table["lower"], minimum=0.0)
+        if "lower" in table
+        else None,
         asked=_asked(table.get("asked", "epsilon")),
     )
-
-
-def _lower(table: Mapping[str, Any]) -> float | None:
-    if "lower" not in table:
-        return None
-    return _number("guarantee's lower", table["lower"], minimum=0.0)
 
 
 def _asked(value: Any) -> Literal["epsilon", "delta"]:

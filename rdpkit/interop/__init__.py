@@ -48,8 +48,7 @@ def __getattr__(name: str) -> object:
         from rdpkit.extensions import install_line  # noqa: PLC0415 - only for errors
 
         raise ImportError(
-            f"rdpkit.interop.{name} needs dp-accounting: {install_line('interop')}",
-            name=error.name,
+            f"rdpkit.interop.{name} needs dp-accounting: {install_line('interop')}", name=error.name
         ) from None
     globals()[name] = value
     return value

@@ -25,33 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from rdpkit import _validate
+from rdpkit import _validate, events
 from rdpkit.adjacency import Adjacency
 from rdpkit.analysis import BEST_RDP, epsilon
-from rdpkit.events import (
-    AboveThreshold,
-    Composed,
-    CustomProfile,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    EpsilonDelta,
-    Event,
-    Exponential,
-    FixedSizeSampledGaussian,
-    Gaussian,
-    GaussianSynthesis,
-    Laplace,
-    MixtureOfGaussians,
-    Parallel,
-    PermuteAndFlip,
-    PoissonSampled,
-    PoissonSampledGaussian,
-    RandomizedResponse,
-    Repeated,
-    ReportNoisyMax,
-    ShuffledGaussian,
-    ZeroConcentrated,
-)
+from rdpkit.events import Event
 from rdpkit.events.composition import partition_is_fixed
 
 # How much of the variance of all losses grids may add, from one attempt to the next.
@@ -154,15 +131,15 @@ def _as_stated(
 
 
 def _parts(event: Event, adjacency: Adjacency, below: bool) -> _Parts:
-    if isinstance(event, Repeated):
+    if isinstance(event, events.Repeated):
         if not event.same_partition:
             raise NoCertificateError("partitions that change are not known to the checker")
         inner = _parts(event.event, adjacency, below)
         times = [[{**one, "count": event.count * one["count"]} for one in p] for p in inner.parts]
         return _Parts(parts=times, moves=inner.moves)
-    if isinstance(event, Composed):
+    if isinstance(event, events.Composed):
         return _composed(event, adjacency, below)
-    if isinstance(event, Parallel):
+    if isinstance(event, events.Parallel):
         moves = len(event.events) > 1 and not below and event.record_may_move(adjacency)
         unlike = dict.fromkeys(event.events)
         twice = [one for one in unlike if event.events.count(one) > 1] if moves else []
@@ -180,7 +157,7 @@ def _parts(event: Event, adjacency: Adjacency, below: bool) -> _Parts:
     return _parts(expanded, adjacency, below)
 
 
-def _composed(event: Composed, adjacency: Adjacency, below: bool) -> _Parts:
+def _composed(event: events.Composed, adjacency: Adjacency, below: bool) -> _Parts:
     """Of a composition a record matters in one part of each of the compositions' partitions."""
     if len(event.events) > 1 and not (below or all(map(partition_is_fixed, event.events))):
         raise NoCertificateError("partitions that are not fixed are not known to the checker")
@@ -202,45 +179,45 @@ def _composed(event: Composed, adjacency: Adjacency, below: bool) -> _Parts:
 def _primitive(event: Event, adjacency: Adjacency, below: bool) -> dict[str, Any] | None:
     """A primitive event in the words of the checker; None for any other one."""
     match event:
-        case Gaussian():
+        case events.Gaussian():
             norm = event.record_norm
             far = event.record_diameter or 2.0 * norm
             return {"kind": "gaussian", "noise": event.noise_std, "norm": norm, "diameter": far}
-        case PoissonSampledGaussian():
-            summed = Gaussian(noise_std=event.noise_std, record_norm=event.record_norm)
+        case events.PoissonSampledGaussian():
+            summed = events.Gaussian(noise_std=event.noise_std, record_norm=event.record_norm)
             return _sampled(summed, event.sampling_probability, adjacency)
-        case FixedSizeSampledGaussian():
+        case events.FixedSizeSampledGaussian():
             found = {"kind": "fixed-size-gaussian", "noise": event.noise_std}
             found |= {"distance": event.swap_distance, "sampled": event.sample_size}
             return {**found, "of": event.population_size}
-        case ShuffledGaussian() if below:
+        case events.ShuffledGaussian() if below:
             if adjacency is Adjacency.ZERO_OUT and event.swap_distance != 2.0 * event.record_norm:
                 raise NoCertificateError("records on opposite sides are not allowed")
             found = {"kind": "shuffled-gaussian", "noise": event.noise_std}
             found |= {"distance": event.swap_distance, "batch": event.batch_size}
             return {**found, "of": event.larger(adjacency)}
-        case ShuffledGaussian():
+        case events.ShuffledGaussian():
             # As if it were known in which batch the record is.
             zeroed = adjacency is Adjacency.ZERO_OUT
             norm = event.record_norm if zeroed else event.swap_distance
             found = {"kind": "gaussian", "noise": event.noise_std, "norm": norm}
             return {**found, "diameter": event.swap_distance}
-        case Laplace() | DiscreteLaplace():
+        case events.Laplace() | events.DiscreteLaplace():
             found = {"kind": event.mechanism.replace("_", "-"), "scale": event.noise_scale}
             return {**found, "distance": float(event.sensitivity(adjacency))}
-        case RandomizedResponse() if adjacency is Adjacency.REPLACE_ONE:
+        case events.RandomizedResponse() if adjacency is Adjacency.REPLACE_ONE:
             found = {"kind": "response", "buckets": event.num_buckets}
             return {**found, "probability": event.noise_parameter}
-        case EpsilonDelta() if event.adjacency is adjacency:
+        case events.EpsilonDelta() if event.adjacency is adjacency:
             return {"kind": "stated", "epsilon": event.epsilon, "delta": event.delta}
-        case ZeroConcentrated() if event.adjacency is adjacency and not (event.xi or event.delta):
+        case events.ZeroConcentrated(xi=0.0, delta=0.0) if event.adjacency is adjacency:
             return {"kind": "zero-concentrated", "rho": event.rho}
-        case GaussianSynthesis():
+        case events.GaussianSynthesis():
             one = {"kind": "gaussian-synthesis", "count": event.outputs, "n": event.records}
             return {**one, "d": event.dimension, "eigenvalue": event.min_eigenvalue}
-        case PoissonSampled() if event.expand() is None:
+        case events.PoissonSampled() if event.expand() is None:
             return _sampled(event.event, event.sampling_probability, adjacency)
-        case MixtureOfGaussians():
+        case events.MixtureOfGaussians():
             both = zip(event.probabilities, event.sensitivities, strict=True)
             parts = [[shortest(one) for one in part] for part in both]
             return {"kind": "mixture", "noise": event.noise_std, "parts": parts}
@@ -258,7 +235,7 @@ def _sampled(event: Event, probability: float, adjacency: Adjacency) -> dict[str
 
 def _least_delta(event: Event, adjacency: Adjacency) -> dict[str, Any] | None:
     """Of a profile the smallest delta, and of equal ones the smallest epsilon; None for others."""
-    if not isinstance(event, CustomProfile) or event.adjacency is not adjacency:
+    if not isinstance(event, events.CustomProfile) or event.adjacency is not adjacency:
         return None
     least, far = min(zip(event.deltas, event.epsilons, strict=True))
     return {"kind": "stated", "epsilon": far, "delta": least}
@@ -266,20 +243,20 @@ def _least_delta(event: Event, adjacency: Adjacency) -> dict[str, Any] | None:
 
 def _selection(event: Event, adjacency: Adjacency) -> dict[str, Any] | None:
     """What bounds a selection, or discrete noise, from above; None for any other event."""
-    if isinstance(event, PermuteAndFlip):
+    if isinstance(event, events.PermuteAndFlip):
         far = event.distance(adjacency)
         return {"kind": "laplace", "scale": "1", "distance": shortest(far)}
-    if isinstance(event, Exponential):
+    if isinstance(event, events.Exponential):
         return {"kind": "stated", "epsilon": shortest(event.range()), "delta": "0.0"}
-    if isinstance(event, DiscreteGaussian):
+    if isinstance(event, events.DiscreteGaussian):
         # Canonne, Kamath and Steinke 2020, NeurIPS, Theorem 4.
         moved, sigma = (Fraction(shortest(v)) for v in (event.sensitivity(adjacency), event.sigma))
         rho = moved**2 / (2 * sigma**2)
         return {"kind": "zero-concentrated", "rho": f"{rho.numerator}/{rho.denominator}"}
-    if isinstance(event, ReportNoisyMax) and event.noise != "gumbel":
+    if isinstance(event, events.ReportNoisyMax) and event.noise != "gumbel":
         far = event.sensitivity * (1.0 if event.monotone_scores else 2.0)
         return {"kind": "laplace", "scale": shortest(event.noise_scale), "distance": shortest(far)}
-    if isinstance(event, AboveThreshold):
+    if isinstance(event, events.AboveThreshold):
         s, threshold, query = (
             Fraction(shortest(one))
             for one in (event.sensitivity, event.threshold_noise_scale, event.query_noise_scale)

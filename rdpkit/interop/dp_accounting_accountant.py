@@ -176,7 +176,8 @@ class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
             return 0.0
         if target == 0.0:
             return sum(
-                _largest_loss(leaf, self._adjacency) * count for leaf, count in self._counts.items()
+                analysis.epsilon(leaf, delta=0.0, adjacency=self._adjacency).epsilon * count
+                for leaf, count in self._counts.items()
             )
         found = self.guarantee(target)
         assert found is not None
@@ -270,8 +271,3 @@ class RdpkitAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
         value, _ = analysis.upper_rdp(leaf, order=_LOWEST_ORDER, adjacency=self._adjacency)
         # log1p(-1) is undefined; a delta of almost 1 says as little as a delta of 1.
         return 0.0 if math.isfinite(value) else 1.0 - 2.0**-53
-
-
-def _largest_loss(leaf: Event, adjacency: Adjacency) -> float:
-    """An epsilon at which delta is 0; inf if there is none."""
-    return analysis.epsilon(leaf, delta=0.0, adjacency=adjacency).epsilon

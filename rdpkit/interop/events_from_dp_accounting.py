@@ -9,31 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from rdpkit import _validate
+from rdpkit import _validate, events
 from rdpkit.adjacency import Adjacency
-from rdpkit.events import (
-    Composed,
-    CustomProfile,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    EpsilonDelta,
-    Event,
-    Exponential,
-    FixedSizeSampled,
-    FixedSizeSampledGaussian,
-    Gaussian,
-    Laplace,
-    MixtureOfGaussians,
-    PermuteAndFlip,
-    PoissonSampled,
-    PoissonSampledGaussian,
-    RandomizedResponse,
-    RepeatAndSelect,
-    Repeated,
-    TreeAggregation,
-    TruncatedPoissonGaussian,
-    ZeroConcentrated,
-)
+from rdpkit.events import Event
 from rdpkit.interop import profiles
 from rdpkit.interop.noise_reading import (
     NoiseReading,
@@ -142,8 +120,8 @@ def _from_table() -> dict[type[Any], Converter]:
         for name, convert in (
             ("EpsilonDeltaDpEvent", _from_epsilon_delta),
             ("DiscreteGaussianDpEvent", _from_discrete_gaussian),
-            ("ExponentialMechanismDpEvent", _from_selection(Exponential)),
-            ("PermuteAndFlipDpEvent", _from_selection(PermuteAndFlip)),
+            ("ExponentialMechanismDpEvent", _from_selection(events.Exponential)),
+            ("PermuteAndFlipDpEvent", _from_selection(events.PermuteAndFlip)),
             ("TruncatedSubsampledGaussianDpEvent", _from_truncated_poisson),
         )
         if hasattr(dpe, name)
@@ -177,7 +155,7 @@ def _from_gaussian(dp_event: Any, reading: NoiseReading) -> Event:
     if z == 0.0:
         return profiles.everything(reading.adjacency)
     diameter = _diameter(1.0, dp_event, reading)
-    return Gaussian(noise_std=z, record_norm=1.0, record_diameter=diameter)
+    return events.Gaussian(noise_std=z, record_norm=1.0, record_diameter=diameter)
 
 
 def _from_self_composed(dp_event: Any, reading: NoiseReading) -> Event:
@@ -186,12 +164,12 @@ def _from_self_composed(dp_event: Any, reading: NoiseReading) -> Event:
     while type(inner) is type(dp_event):
         count *= _validate.integer("count", inner.count)
         inner = inner.event
-    return Repeated(event=_from(inner, reading), count=count)
+    return events.Repeated(event=_from(inner, reading), count=count)
 
 
 def _from_composed(dp_event: Any, reading: NoiseReading) -> Event:
     found = tuple(_from(part, reading) for part in dp_event.events)
-    return Composed(events=found) if found else profiles.nothing(reading.adjacency)
+    return events.Composed(events=found) if found else profiles.nothing(reading.adjacency)
 
 
 def _gaussian_parts(dp_event: Any, count: int = 1) -> list[tuple[float, int]] | None:
@@ -262,7 +240,9 @@ def _from_poisson(dp_event: Any, reading: NoiseReading) -> Event:
     if math.isinf(z):
         return profiles.nothing(reading.adjacency)
     reading.of(dp_event)
-    return PoissonSampledGaussian(noise_std=z, record_norm=1.0, sampling_probability=probability)
+    return events.PoissonSampledGaussian(
+        noise_std=z, record_norm=1.0, sampling_probability=probability
+    )
 
 
 def _from_fixed_size(dp_event: Any, reading: NoiseReading) -> Event:
@@ -273,7 +253,7 @@ def _from_fixed_size(dp_event: Any, reading: NoiseReading) -> Event:
     parts = _gaussian_parts(dp_event.event)
     if isinstance(dp_event.event, dp_events().ZCDpEvent) and dp_event.event.xi == 0.0:
         inner = _from_zcdp(dp_event.event, reading)
-        return FixedSizeSampled(event=inner, sample_size=size, population_size=population)
+        return events.FixedSizeSampled(event=inner, sample_size=size, population_size=population)
     if parts is None:
         if reading.adjacency is not Adjacency.REPLACE_ONE:
             raise UnconvertibleEventError(
@@ -287,7 +267,7 @@ def _from_fixed_size(dp_event: Any, reading: NoiseReading) -> Event:
         return profiles.everything(reading.adjacency)
     if math.isinf(z):
         return profiles.nothing(reading.adjacency)
-    return FixedSizeSampledGaussian(
+    return events.FixedSizeSampledGaussian(
         noise_std=z,
         record_norm=1.0,
         sample_size=size,
@@ -299,13 +279,15 @@ def _from_fixed_size(dp_event: Any, reading: NoiseReading) -> Event:
 
 def _sampled_profile(outer: Any, inner: Any, probability: float, reading: NoiseReading) -> Event:
     found = _from(inner, reading)
-    if not isinstance(found, CustomProfile) and type(outer) is dp_events().PoissonSampledDpEvent:
-        return PoissonSampled(event=found, sampling_probability=probability)
+    if (
+        not isinstance(found, events.CustomProfile)
+        and type(outer) is dp_events().PoissonSampledDpEvent
+    ):
+        return events.PoissonSampled(event=found, sampling_probability=probability)
     profile = _profile(found, reading)
     if profile is None:
         raise UnconvertibleEventError(
-            outer,
-            f"no theorem here is about a sample that {type(inner).__name__} is applied to.",
+            outer, f"no theorem here is about a sample that {type(inner).__name__} is applied to."
         )
     if profile == profiles.everything(reading.adjacency):
         return profile
@@ -314,18 +296,18 @@ def _sampled_profile(outer: Any, inner: Any, probability: float, reading: NoiseR
     return profiles.sampled(profile, probability)
 
 
-def _profile(event: Event, reading: NoiseReading) -> CustomProfile | None:
+def _profile(event: Event, reading: NoiseReading) -> events.CustomProfile | None:
     """The privacy profile of one release under replace-one, for a sample of a fixed size."""
     match event:
-        case CustomProfile():
+        case events.CustomProfile():
             return event
-        case Laplace():
+        case events.Laplace():
             moved = event.sensitivity(reading.adjacency)
             return profiles.laplace(moved / event.noise_scale, reading.adjacency)
-        case DiscreteLaplace():
+        case events.DiscreteLaplace():
             moved = event.sensitivity(reading.adjacency)
             return profiles.discrete_laplace(1.0 / event.noise_scale, moved, reading.adjacency)
-        case RandomizedResponse():
+        case events.RandomizedResponse():
             noise, buckets = event.noise_parameter, event.num_buckets
             return profiles.randomized_response(noise, buckets, reading.adjacency)
     return None
@@ -336,7 +318,7 @@ def _from_laplace(dp_event: Any, reading: NoiseReading) -> Event:
     if z == 0.0:
         return profiles.everything(reading.adjacency)
     diameter = _diameter(1.0, dp_event, reading)
-    return Laplace(noise_scale=z, record_norm=1.0, record_diameter=diameter)
+    return events.Laplace(noise_scale=z, record_norm=1.0, record_diameter=diameter)
 
 
 def _from_discrete_laplace(dp_event: Any, reading: NoiseReading) -> Event:
@@ -345,7 +327,7 @@ def _from_discrete_laplace(dp_event: Any, reading: NoiseReading) -> Event:
     if rate == 0.0:  # There is no such distribution.
         return profiles.everything(reading.adjacency)
     diameter = _diameter(sensitivity, dp_event, reading)
-    return DiscreteLaplace(
+    return events.DiscreteLaplace(
         noise_scale=1.0 / rate, record_norm=sensitivity, record_diameter=diameter
     )
 
@@ -355,7 +337,7 @@ def _from_discrete_gaussian(dp_event: Any, reading: NoiseReading) -> Event:
     if sigma == 0.0:
         return profiles.everything(reading.adjacency)
     moved = _validate.positive("sensitivity", dp_event.sensitivity)
-    return DiscreteGaussian(
+    return events.DiscreteGaussian(
         sigma=sigma,
         record_norm=moved,
         record_diameter=_diameter(moved, dp_event, reading),
@@ -371,10 +353,10 @@ def _from_epsilon_delta(dp_event: Any, reading: NoiseReading) -> Event:
         return profiles.nothing(reading.adjacency)
     if math.isinf(epsilon) or delta == 1.0:
         return profiles.everything(reading.adjacency)
-    return EpsilonDelta(epsilon=epsilon, delta=delta, adjacency=reading.adjacency)
+    return events.EpsilonDelta(epsilon=epsilon, delta=delta, adjacency=reading.adjacency)
 
 
-def _from_selection(kind: type[Exponential | PermuteAndFlip]) -> Converter:
+def _from_selection(kind: type[events.Exponential | events.PermuteAndFlip]) -> Converter:
     """A converter to an event of one parameter.
 
     As of the mechanisms here, epsilon is for the sensitivity that the scores have under the
@@ -397,7 +379,7 @@ def _from_truncated_poisson(dp_event: Any, reading: NoiseReading) -> Event:
     if z == 0.0:
         return profiles.everything(reading.adjacency)
     reading.of(dp_event)
-    return TruncatedPoissonGaussian(
+    return events.TruncatedPoissonGaussian(
         noise_std=z,
         record_norm=1.0,
         sampling_probability=probability,
@@ -422,7 +404,7 @@ def _from_randomized_response(dp_event: Any, reading: NoiseReading) -> Event:
         return profiles.everything(reading.adjacency)
     if reading.adjacency is Adjacency.ZERO_OUT:
         return profiles.randomized_response_of_none(noise, buckets)
-    return RandomizedResponse(noise_parameter=noise, num_buckets=buckets)
+    return events.RandomizedResponse(noise_parameter=noise, num_buckets=buckets)
 
 
 def _from_zcdp(dp_event: Any, reading: NoiseReading) -> Event:
@@ -432,7 +414,7 @@ def _from_zcdp(dp_event: Any, reading: NoiseReading) -> Event:
         return profiles.everything(reading.adjacency)
     if rho == 0.0 and xi == 0.0:
         return profiles.nothing(reading.adjacency)
-    return ZeroConcentrated(rho=rho, xi=xi, adjacency=reading.adjacency)
+    return events.ZeroConcentrated(rho=rho, xi=xi, adjacency=reading.adjacency)
 
 
 def _from_trees(dp_event: Any, reading: NoiseReading) -> Event:
@@ -453,7 +435,7 @@ def _from_trees(dp_event: Any, reading: NoiseReading) -> Event:
     if z == 0.0:
         return profiles.everything(reading.adjacency)
     diameter = _diameter(1.0, dp_event, reading)
-    return TreeAggregation(
+    return events.TreeAggregation(
         noise_std=z, record_norm=1.0, steps=tuple(lengths), record_diameter=diameter
     )
 
@@ -465,7 +447,7 @@ def _from_repeat_and_select(dp_event: Any, reading: NoiseReading) -> Event:
     if inner in (profiles.nothing(reading.adjacency), profiles.everything(reading.adjacency)):
         # The best of some runs that say nothing, or everything.
         return inner
-    return RepeatAndSelect(event=inner, mean=mean, shape=shape)
+    return events.RepeatAndSelect(event=inner, mean=mean, shape=shape)
 
 
 def _from_mixture(dp_event: Any, reading: NoiseReading) -> Event:
@@ -492,14 +474,14 @@ def _from_mixture(dp_event: Any, reading: NoiseReading) -> Event:
         return profiles.everything(reading.adjacency)
     distances = np.unique(moves[nonzero])
     if distances.size > 1:
-        return MixtureOfGaussians(
+        return events.MixtureOfGaussians(
             noise_std=std,
             sensitivities=tuple(moves[weights > 0.0].tolist()),
             probabilities=tuple(weights[weights > 0.0].tolist()),
         )
     probability = min(math.fsum(weights[nonzero]), 1.0)
     if nonzero.all():
-        return Gaussian(noise_std=std, record_norm=float(distances[0]))
-    return PoissonSampledGaussian(
+        return events.Gaussian(noise_std=std, record_norm=float(distances[0]))
+    return events.PoissonSampledGaussian(
         noise_std=std, record_norm=float(distances[0]), sampling_probability=probability
     )

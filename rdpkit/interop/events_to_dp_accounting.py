@@ -6,32 +6,9 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from rdpkit import _validate
+from rdpkit import _validate, events
 from rdpkit.adjacency import Adjacency
-from rdpkit.events import (
-    Composed,
-    CustomProfile,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    EpsilonDelta,
-    Event,
-    Exponential,
-    FixedSizeSampled,
-    FixedSizeSampledGaussian,
-    Gaussian,
-    Laplace,
-    MixtureOfGaussians,
-    Parallel,
-    PermuteAndFlip,
-    PoissonSampled,
-    PoissonSampledGaussian,
-    RandomizedResponse,
-    RepeatAndSelect,
-    Repeated,
-    TreeAggregation,
-    TruncatedPoissonGaussian,
-    ZeroConcentrated,
-)
+from rdpkit.events import Event
 from rdpkit.interop import profiles
 from rdpkit.interop.noise_reading import NoiseReading, UnconvertibleEventError, dp_events
 
@@ -105,18 +82,18 @@ def _to(event: Event, reading: NoiseReading) -> Any:
     return _to(expanded, reading)
 
 
-def _to_gaussian(event: Gaussian, reading: NoiseReading) -> Any:
+def _to_gaussian(event: events.Gaussian, reading: NoiseReading) -> Any:
     return dp_events().GaussianDpEvent(event.noise_multiplier(_swap(event, reading)))
 
 
-def _to_poisson(event: PoissonSampledGaussian, reading: NoiseReading) -> Any:
+def _to_poisson(event: events.PoissonSampledGaussian, reading: NoiseReading) -> Any:
     reading.of(event)
     dpe = dp_events()
     z = event.noise_multiplier(Adjacency.ADD_OR_REMOVE_ONE)
     return dpe.PoissonSampledDpEvent(event.sampling_probability, dpe.GaussianDpEvent(z))
 
 
-def _to_fixed_size(event: FixedSizeSampledGaussian, reading: NoiseReading) -> Any:
+def _to_fixed_size(event: events.FixedSizeSampledGaussian, reading: NoiseReading) -> Any:
     dpe = dp_events()
     if reading.of(event, swaps=True) == "swap_distance":
         z = event.noise_multiplier
@@ -128,7 +105,7 @@ def _to_fixed_size(event: FixedSizeSampledGaussian, reading: NoiseReading) -> An
     )
 
 
-def _to_zcdp(event: ZeroConcentrated, reading: NoiseReading) -> Any:
+def _to_zcdp(event: events.ZeroConcentrated, reading: NoiseReading) -> Any:
     if event.adjacency is not reading.adjacency:
         raise UnconvertibleEventError(
             event, f"it is stated for {event.adjacency.value}, not for {reading.adjacency.value}."
@@ -139,7 +116,7 @@ def _to_zcdp(event: ZeroConcentrated, reading: NoiseReading) -> Any:
     return dp_events().ZCDpEvent(event.rho, event.xi)
 
 
-def _to_one_part(event: Parallel, reading: NoiseReading) -> Any:
+def _to_one_part(event: events.Parallel, reading: NoiseReading) -> Any:
     """Equal parts count as one part if a changed record can touch only one of them."""
     if not event.record_may_move(reading.adjacency) and len(set(event.events)) == 1:
         return _to(event.events[0], reading)
@@ -150,7 +127,7 @@ def _to_one_part(event: Parallel, reading: NoiseReading) -> Any:
     )
 
 
-def _to_profile(event: CustomProfile, reading: NoiseReading) -> Any:
+def _to_profile(event: events.CustomProfile, reading: NoiseReading) -> Any:
     if event == profiles.nothing(reading.adjacency):
         return dp_events().NoOpDpEvent()
     if event == profiles.everything(reading.adjacency):
@@ -164,12 +141,12 @@ def _swap(event: Any, reading: NoiseReading) -> Adjacency:
     return Adjacency.REPLACE_ONE if swap else Adjacency.ADD_OR_REMOVE_ONE
 
 
-def _to_laplace(event: Laplace, reading: NoiseReading) -> Any:
+def _to_laplace(event: events.Laplace, reading: NoiseReading) -> Any:
     moved = event.sensitivity(_swap(event, reading))
     return dp_events().LaplaceDpEvent(event.noise_scale / moved)
 
 
-def _to_discrete_laplace(event: DiscreteLaplace, reading: NoiseReading) -> Any:
+def _to_discrete_laplace(event: events.DiscreteLaplace, reading: NoiseReading) -> Any:
     moved = event.sensitivity(_swap(event, reading))
     return dp_events().DiscreteLaplaceDpEvent(1.0 / event.noise_scale, moved)
 
@@ -182,12 +159,12 @@ def _newer(event: Event, name: str, *arguments: Any) -> Any:
     return kind(*arguments)
 
 
-def _to_discrete_gaussian(event: DiscreteGaussian, reading: NoiseReading) -> Any:
+def _to_discrete_gaussian(event: events.DiscreteGaussian, reading: NoiseReading) -> Any:
     moved = event.sensitivity(_swap(event, reading))
     return _newer(event, "DiscreteGaussianDpEvent", event.sigma, moved, event.dimension)
 
 
-def _to_trees(event: TreeAggregation, reading: NoiseReading) -> Any:
+def _to_trees(event: events.TreeAggregation, reading: NoiseReading) -> Any:
     moved = event.record_norm
     if _swap(event, reading) is Adjacency.REPLACE_ONE:
         moved = event.noise_std / event.noise_multiplier(Adjacency.REPLACE_ONE)
@@ -198,7 +175,7 @@ def _to_trees(event: TreeAggregation, reading: NoiseReading) -> Any:
     return dp_events().SingleEpochTreeAggregationDpEvent(event.noise_std / moved, steps)
 
 
-def _to_truncated_poisson(event: TruncatedPoissonGaussian, reading: NoiseReading) -> Any:
+def _to_truncated_poisson(event: events.TruncatedPoissonGaussian, reading: NoiseReading) -> Any:
     reading.of(event)
     return dp_events().TruncatedSubsampledGaussianDpEvent(
         event.population_size,
@@ -208,54 +185,54 @@ def _to_truncated_poisson(event: TruncatedPoissonGaussian, reading: NoiseReading
     )
 
 
-def _to_epsilon_delta(event: EpsilonDelta, reading: NoiseReading) -> Any:
+def _to_epsilon_delta(event: events.EpsilonDelta, reading: NoiseReading) -> Any:
     if event.adjacency is not reading.adjacency:
         raise UnconvertibleEventError(event, f"it is stated for {event.adjacency}.")
     return _newer(event, "EpsilonDeltaDpEvent", event.epsilon, event.delta)
 
 
-def _to_selection(event: Exponential | PermuteAndFlip, reading: NoiseReading) -> Any:
+def _to_selection(event: events.Exponential | events.PermuteAndFlip, reading: NoiseReading) -> Any:
     if event.monotone_scores:
         raise UnconvertibleEventError(event, "dp-accounting has no event for monotone scores.")
-    exponential = isinstance(event, Exponential)
+    exponential = isinstance(event, events.Exponential)
     kind = "ExponentialMechanismDpEvent" if exponential else "PermuteAndFlipDpEvent"
     return _newer(event, kind, event.epsilon)
 
 
 _TO_TABLE: dict[type[Event], Callable[[Any, NoiseReading], Any]] = {
-    Gaussian: _to_gaussian,
-    PoissonSampledGaussian: _to_poisson,
-    FixedSizeSampledGaussian: _to_fixed_size,
-    PoissonSampled: lambda event, reading: dp_events().PoissonSampledDpEvent(
+    events.Gaussian: _to_gaussian,
+    events.PoissonSampledGaussian: _to_poisson,
+    events.FixedSizeSampledGaussian: _to_fixed_size,
+    events.PoissonSampled: lambda event, reading: dp_events().PoissonSampledDpEvent(
         event.sampling_probability, _to(event.event, reading)
     ),
-    FixedSizeSampled: lambda event, reading: dp_events().SampledWithoutReplacementDpEvent(
+    events.FixedSizeSampled: lambda event, reading: dp_events().SampledWithoutReplacementDpEvent(
         event.population_size, event.sample_size, _to(event.event, reading)
     ),
-    ZeroConcentrated: _to_zcdp,
-    RepeatAndSelect: lambda event, reading: dp_events().RepeatAndSelectDpEvent(
+    events.ZeroConcentrated: _to_zcdp,
+    events.RepeatAndSelect: lambda event, reading: dp_events().RepeatAndSelectDpEvent(
         _to(event.event, reading), event.mean, event.shape
     ),
-    Composed: lambda event, reading: dp_events().ComposedDpEvent(
+    events.Composed: lambda event, reading: dp_events().ComposedDpEvent(
         [_to(part, reading) for part in event.events]
     ),
-    Repeated: lambda event, reading: dp_events().SelfComposedDpEvent(
+    events.Repeated: lambda event, reading: dp_events().SelfComposedDpEvent(
         _to(event.event, reading), event.count
     ),
-    Parallel: _to_one_part,
-    CustomProfile: _to_profile,
-    Laplace: _to_laplace,
-    DiscreteLaplace: _to_discrete_laplace,
-    DiscreteGaussian: _to_discrete_gaussian,
-    RandomizedResponse: lambda event, reading: dp_events().RandomizedResponseDpEvent(
+    events.Parallel: _to_one_part,
+    events.CustomProfile: _to_profile,
+    events.Laplace: _to_laplace,
+    events.DiscreteLaplace: _to_discrete_laplace,
+    events.DiscreteGaussian: _to_discrete_gaussian,
+    events.RandomizedResponse: lambda event, reading: dp_events().RandomizedResponseDpEvent(
         event.noise_parameter, event.num_buckets
     ),
-    MixtureOfGaussians: lambda event, reading: dp_events().MixtureOfGaussiansDpEvent(
+    events.MixtureOfGaussians: lambda event, reading: dp_events().MixtureOfGaussiansDpEvent(
         event.noise_std, list(event.sensitivities), list(event.probabilities)
     ),
-    TreeAggregation: _to_trees,
-    TruncatedPoissonGaussian: _to_truncated_poisson,
-    EpsilonDelta: _to_epsilon_delta,
-    Exponential: _to_selection,
-    PermuteAndFlip: _to_selection,
+    events.TreeAggregation: _to_trees,
+    events.TruncatedPoissonGaussian: _to_truncated_poisson,
+    events.EpsilonDelta: _to_epsilon_delta,
+    events.Exponential: _to_selection,
+    events.PermuteAndFlip: _to_selection,
 }

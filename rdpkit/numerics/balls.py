@@ -69,3 +69,8 @@ def to_relative_accuracy(
                 return ball
         precision *= 2
     raise ArithmeticError(f"No enclosure to {bits} bits was reached with {_MAX_BITS} bits.")
+
+
+def upper_tail(x: arb) -> arb:
+    """P(N(0, 1) > x)."""
+    return (x / arb(2).sqrt()).erfc() / 2

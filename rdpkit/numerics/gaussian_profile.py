@@ -1,4 +1,4 @@
-r"""The privacy profile (hockey-stick divergence) of a Gaussian pair.
+r"""The privacy profile (hockey-stick divergence) of a Gaussian pair, and normal tails in balls.
 
 For N(1, z^2) against N(0, z^2), with t = eps z - 1/(2z) and s = 1/z,
 
@@ -13,8 +13,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
+from rdpkit.numerics.balls import upper_tail
 from rdpkit.numerics.special import log_ndtr, mills_ratio
 
 Array = NDArray[np.float64]
@@ -34,3 +36,19 @@ def log_delta(epsilon: Array, z: float) -> Array:
         first = log_ndtr(-t)
         left = first + np.log1p(-np.exp(epsilon + log_ndtr(-t - s) - first))
     return np.asarray(np.where(t > -5.0, tail, left))
+
+
+def tail_quantile(
+    # A probability in (0, 1) and 1 - p. Both are given, because one of the two may be tiny.
+    p: arb,
+    rest: arb,
+) -> arb:
+    """The x with P(N(0, 1) > x) = p."""
+    root = arb(2).sqrt()
+    return root * (2 * p).erfcinv() if p < rest else -root * (2 * rest).erfcinv()
+
+
+def gaussian_delta(epsilon: arb, mu: arb) -> arb:
+    """The delta of N(mu, 1) against N(0, 1) at an epsilon."""
+    x = epsilon / mu - mu / 2
+    return upper_tail(x) - epsilon.exp() * upper_tail(x + mu)

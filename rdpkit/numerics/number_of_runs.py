@@ -59,10 +59,7 @@ def log_inverse_parameter(
             middle = (low + high) / 2.0
             if not low < middle < high or high - low <= 4.0 * math.ulp(high):
                 break
-            if suffices(middle):
-                high = middle
-            else:
-                low = middle
+            low, high = (low, middle) if suffices(middle) else (middle, high)
         return high
 
 

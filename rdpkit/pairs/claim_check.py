@@ -11,8 +11,8 @@ from typing import Any
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency, needed
+from rdpkit.analysis import check_sandwich, lower_bound
 from rdpkit.analysis import epsilon as epsilon_of
-from rdpkit.analysis import lower_bound
 from rdpkit.events import Event
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.formats import html
@@ -99,11 +99,7 @@ class ClaimCheck:
 
 @_validate.by_name(adjacency=needed())
 def check(
-    event: Event,
-    *,
-    epsilon: float | str | Decimal,
-    delta: float,
-    adjacency: Adjacency | str,
+    event: Event, *, epsilon: float | str | Decimal, delta: float, adjacency: Adjacency | str
 ) -> ClaimCheck:
     """Whether a claimed (epsilon, delta) is true of an event.
 
@@ -159,12 +155,7 @@ def check(
     relation = Adjacency.parse(adjacency)
     upper = epsilon_of(event, delta=delta, adjacency=relation)
     lower, pair = _attained(event, relation, upper.delta)
-    if lower is not None and lower.epsilon > upper.epsilon:
-        raise ArithmeticError(
-            f"The lower bound {lower.bound} says epsilon >= {lower.epsilon!r} where the upper "
-            f"bound {upper.bound} says epsilon <= {upper.epsilon!r}: one of them is false. Please "
-            "report this."
-        )
+    check_sandwich([upper], [] if lower is None else [lower])
     soundness = soundness_of(number, upper=upper, lower=lower)
     refutation: tuple[str, ...] = ()
     if soundness is Soundness.REFUTED:

@@ -20,7 +20,7 @@ from flint import arb
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency, ordinary
 from rdpkit.bounds.base import Array
-from rdpkit.bounds.synthesis.exact import log_part_ball
+from rdpkit.bounds.synthesis.direct import log_part_ball
 from rdpkit.events import GaussianSynthesis
 from rdpkit.numerics.balls import float_below, rational, to_relative_accuracy
 
@@ -176,12 +176,7 @@ def attained_pair(
     if backwards:
         first, second = second, first
     return SynthesisPair(
-        event=event,
-        order=a,
-        adjacency=relation,
-        first=first,
-        second=second,
-        divergence=value,
+        event=event, order=a, adjacency=relation, first=first, second=second, divergence=value
     )
 
 

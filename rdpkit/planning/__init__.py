@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rdpkit.planning.plans import Choice, Plan
-from rdpkit.planning.search import OBJECTIVES, plan
+from rdpkit.planning.search import OBJECTIVES, Choice, Plan, plan
 from rdpkit.planning.training import (
     SamplingBounds,
     TrainingReport,

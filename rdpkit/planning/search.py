@@ -5,9 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rdpkit import _validate
 from rdpkit.accountants.divergence_bounds import find_published
@@ -16,8 +19,84 @@ from rdpkit.analysis import BEST
 from rdpkit.calibration import Calibration, CalibrationError, UnreachableTargetError, calibrate
 from rdpkit.events import MECHANISMS, Event
 from rdpkit.events.mixing import Mixing
-from rdpkit.guarantee import Target
-from rdpkit.planning.plans import Choice, Plan
+from rdpkit.formats.columns import as_csv
+from rdpkit.formats.records import as_plain
+from rdpkit.guarantee import Guarantee, Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One way to spend the target: how much is mixed, how often, and the least noise that does."""
+
+    order_of_mixture: int  #: Records in a release (l)
+    releases: int
+    """Number of releases (T); where every class has its own, of the class that has fewest."""
+    label_share: float | None
+    """The part of what a record may leak that is spent on its label; None where labels leak
+    nothing.
+    """
+    noise: float
+    """Standard deviation of the noise on the features, calibrated; inf if no noise meets the
+    target.
+    """
+    label_noise: float | None
+    """Standard deviation of the noise on the labels; None where they have none."""
+    noise_of_mean: float
+    """Standard deviation of the noise on the mean of the records (for a sum, ``noise`` over l)."""
+    epsilon: float  #: What is guaranteed, at most the target; inf if no noise meets it
+    mean: float  #: The two signal-to-noise ratios of a release, as :func:`rdpkit.plan` defines them
+    variation: float
+    """The two signal-to-noise ratios of a release, as :func:`rdpkit.plan` defines them."""
+    total_mean: float  #: ``releases`` times them
+    total_variation: float  #: ``releases`` times them
+    score: float  #: What is maximised
+    reason: str = ""  #: Why no noise meets the target; empty if one does
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        found: dict[str, Any] = as_plain(self)
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The best choice for a target, and all that were tried."""
+
+    best: Choice  #: The one of the highest score
+    event: Event  #: The event of that choice
+    guarantee: Guarantee  #: Of that event; its epsilon is at most ``target_epsilon``
+    target_epsilon: float  #: What was asked for
+    objective: str  #: What was maximised
+    choices: tuple[Choice, ...]
+    """All that were tried, by releases, label share and order of mixture."""
+    notes: tuple[str, ...] = ()  #: What a reader should know about the search
+
+    def columns(self) -> dict[str, NDArray[np.float64]]:
+        """The numbers of all choices as arrays, NaN where there is none."""
+        names = [field.name for field in fields(Choice) if field.name != "reason"]
+        found = {}
+        for name in names:
+            values = [getattr(choice, name) for choice in self.choices]
+            found[name] = np.array([math.nan if v is None else float(v) for v in values])
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "mechanism": self.event.mechanism,
+            "target_epsilon": self.target_epsilon,
+            "objective": self.objective,
+            "best": self.best.as_dict(),
+            "guarantee": self.guarantee.as_dict(),
+            "choices": [choice.as_dict() for choice in self.choices],
+            "notes": list(self.notes),
+        }
+
+    def as_csv(self) -> str:
+        """A row for every choice; a cell is empty where there is no number."""
+        names = [field.name for field in fields(Choice)]
+        return as_csv({name: [getattr(choice, name) for choice in self.choices] for name in names})
+
 
 OBJECTIVES: Mapping[str, str] = MappingProxyType(
     {
@@ -146,9 +225,12 @@ def plan(
     if releases is not None:
         numbers = sorted(set(_validate.integers("releases", releases)))
     orders = _orders(event, mixing, orders_of_mixture)
-    published = find_published(event, relation, bound) is not None
+    counted = mixing.soft_labels or find_published(event, relation, bound) is not None
+    if mixing.label_noise is not None and not counted:
+        # Labels need no noise, unless a published theorem counts it.
+        event = replace(event, **{mixing.label_noise: 0.0})
     search = _Search(
-        event=_without_label_noise(event, mixing, published),
+        event=event,
         mixing=mixing,
         target_epsilon=_validate.positive("target_epsilon", target_epsilon),
         target=Target(adjacency=relation, delta=_validate.open_probability("delta", delta)),
@@ -202,15 +284,6 @@ def _label_shares(
     return [
         _validate.open_probability(f"label_shares[{i}]", value) for i, value in enumerate(values)
     ]
-
-
-def _without_label_noise(event: Any, mixing: Mixing, published: bool) -> Event:
-    """The event without noise on labels that need none, unless a published theorem counts it."""
-    if mixing.label_noise is None or mixing.soft_labels or published:
-        found: Event = event
-    else:
-        found = replace(event, **{mixing.label_noise: 0.0})
-    return found
 
 
 @dataclass(slots=True)

@@ -52,7 +52,8 @@ class TrainingReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        given = {field.name: getattr(self.event, field.name) for field in _fields(self.event)}
+        names = [field.name for field in dataclasses.fields(self.event)]
+        given = {name: getattr(self.event, name) for name in names}
         return {
             "settings": as_plain({name: v for name, v in given.items() if v is not None}),
             "updates": self.event.updates,
@@ -69,10 +70,6 @@ class TrainingReport:
             },
             "lines": dict(self.lines),
         }
-
-
-def _fields(event: Event) -> tuple[dataclasses.Field[Any], ...]:
-    return dataclasses.fields(event)
 
 
 def usual_delta(

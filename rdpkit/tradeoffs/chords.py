@@ -10,9 +10,8 @@ import numpy as np
 from flint import arb, ctx
 
 from rdpkit.accountants.profiles import BITS, Profile
-from rdpkit.numerics.balls import float_above
-from rdpkit.numerics.gaussian_profile import log_delta
-from rdpkit.tradeoffs.normal import gaussian_delta, tail, tail_quantile
+from rdpkit.numerics.balls import float_above, upper_tail
+from rdpkit.numerics.gaussian_profile import gaussian_delta, log_delta, tail_quantile
 
 
 def smallest_mu(profile: Profile) -> float:
@@ -81,14 +80,14 @@ class _Chord:
         """Whether delta_mu is above the chord, for certain."""
         exact = arb(mu)
         # Minus the slopes of delta_mu at the ends are probabilities under N(0, 1).
-        if tail(arb(self.right) / exact + exact / 2) >= self.slope:
+        if upper_tail(arb(self.right) / exact + exact / 2) >= self.slope:
             return bool(gaussian_delta(arb(self.right), exact) >= self.low)
-        if tail(arb(self.left) / exact + exact / 2) <= self.slope:
+        if upper_tail(arb(self.left) / exact + exact / 2) <= self.slope:
             return bool(gaussian_delta(arb(self.left), exact) >= self.high)
         if not self.slope > 0:
             return False
         # In between the straight line itself has to be below.
-        miss = tail(exact - tail_quantile(self.slope, 1 - self.slope))
+        miss = upper_tail(exact - tail_quantile(self.slope, 1 - self.slope))
         return bool(miss <= 1 - self.rest)
 
 

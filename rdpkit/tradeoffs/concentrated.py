@@ -19,7 +19,7 @@ from flint import arb, ctx
 from rdpkit import _validate
 from rdpkit.accountants import profiles
 from rdpkit.accountants.loss_distributions import directions, infinite_mass, largest_loss
-from rdpkit.accountants.losses.kinds.sampled_gaussian import parameters
+from rdpkit.accountants.losses.kinds.sampled_gaussian import parameters, unsampled_distance
 from rdpkit.accountants.losses.steps import AnyStep, alternatives, attained_alternatives
 from rdpkit.adjacency import Adjacency, needed
 from rdpkit.analysis import certified_rdp
@@ -171,10 +171,7 @@ def _slope_of_one(event: Event, adjacency: Adjacency, order: float) -> float:
 def _slope_of_step(step: AnyStep, order: float) -> arb:
     if isinstance(step, Step):
         # A sampled Gaussian has at most the divergence of the Gaussians themselves.
-        _, z = parameters(step, leaks_more=True)
-        distance = 1 / z
-        if step.kind == "replaced" and step.sampling_probability < 1.0:
-            distance = (1 - arb(step.other)) / z
+        distance = unsampled_distance(step)
         return distance * distance / 2
     both: tuple[AnyStep, ...] = (step, step.reversed())
     if any(infinite_mass(((one, 1),)) != 0 for one in both):

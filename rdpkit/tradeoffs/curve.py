@@ -25,8 +25,8 @@ from rdpkit.events import Event
 from rdpkit.formats.numbers import rounded_up
 from rdpkit.formats.records import as_plain
 from rdpkit.guarantee import Enclosure
-from rdpkit.numerics.balls import float_above, float_below
-from rdpkit.tradeoffs.normal import tail, tail_quantile
+from rdpkit.numerics.balls import float_above, float_below, upper_tail
+from rdpkit.numerics.gaussian_profile import tail_quantile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,9 +73,8 @@ class TradeoffCurve:
         """The largest TPR - FPR of an attack: the total variation, which is delta at epsilon 0."""
         if self.gaussian is not None:
             with ctx.workprec(BITS):
-                low, high = [
-                    1 - 2 * tail(arb(mu) / 2) for mu in (self.gaussian.lower, self.gaussian.upper)
-                ]
+                ends = (self.gaussian.lower, self.gaussian.upper)
+                low, high = [1 - 2 * upper_tail(arb(mu) / 2) for mu in ends]
                 return _within_one(float_below(low), float_above(high))
         attained = [one.forward.deltas[0] for one in self.attained]
         return _within_one(max(attained, default=0.0), self.profile.deltas[0])
@@ -256,7 +255,7 @@ def _gaussian_rates(alpha: float, mu: Enclosure) -> list[arb]:
     if alpha in (0.0, 1.0):
         return [arb(1 - alpha)] * 2
     quantile = tail_quantile(arb(alpha), 1 - arb(alpha))
-    return [tail(arb(one) - quantile) for one in (mu.lower, mu.upper)]
+    return [upper_tail(arb(one) - quantile) for one in (mu.lower, mu.upper)]
 
 
 def _within_one(low: float, high: float) -> Enclosure:

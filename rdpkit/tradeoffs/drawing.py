@@ -14,8 +14,9 @@ from matplotlib.figure import Figure
 from rdpkit.accountants.profiles import BITS
 from rdpkit.formats.files import whole_file
 from rdpkit.formats.text import rounded_up
+from rdpkit.numerics.balls import upper_tail
+from rdpkit.numerics.gaussian_profile import tail_quantile
 from rdpkit.tradeoffs.chords import smallest_mu
-from rdpkit.tradeoffs.normal import tail, tail_quantile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,5 +105,5 @@ def _gaussian(rates: Any, mu: float) -> Any:
                 found.append(rate)
                 continue
             quantile = tail_quantile(arb(rate), 1 - arb(rate))
-            found.append(float(tail(quantile - mu)))
+            found.append(float(upper_tail(quantile - mu)))
     return np.array(found)

@@ -24,10 +24,9 @@ from rdpkit.formats.numbers import rounded_down, rounded_up
 from rdpkit.formats.records import as_plain
 from rdpkit.guarantee import Enclosure
 from rdpkit.numerics.balls import float_above, float_below
-from rdpkit.numerics.gaussian_profile import log_delta
+from rdpkit.numerics.gaussian_profile import gaussian_delta, log_delta
 from rdpkit.tradeoffs.chords import bits_for, smallest_mu
 from rdpkit.tradeoffs.curve import SMALLEST_DELTA, TradeoffCurve
-from rdpkit.tradeoffs.normal import gaussian_delta
 
 # An advantage below this many times the smallest delta is not looked at closely enough.
 _SMALLEST_ADVANTAGE = 1e3

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rdpkit
-from rdpkit.accountants.event_tree import UpperBounds
-from rdpkit.accountants.pruning import Focus, deciding_parts
+from rdpkit.accountants.event_tree import Focus, UpperBounds, deciding_parts
 from rdpkit.adjacency import Adjacency
 from tests.accountants.naive_tree import divergence
 from tests.events import of_papers

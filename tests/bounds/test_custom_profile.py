@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose
 from scipy.special import gammaln
 
 import rdpkit
-from rdpkit.bounds import custom_profile
+from rdpkit.bounds import stated
 from rdpkit.events import CustomProfile
 from rdpkit.events.losses import NoLossDistributionError
 from tests.bounds.strategies import envelope_at, log_uniform
@@ -31,7 +31,7 @@ def profile(epsilons, deltas, adjacency=ADD):
 
 
 def at(event, epsilons):
-    nodes = custom_profile.envelope(event)
+    nodes = stated.envelope(event)
     return envelope_at(nodes, np.asarray(epsilons, dtype=np.float64))
 
 
@@ -131,7 +131,7 @@ class TestDivergence:
         """Integrated segment by segment in 40 digits."""
         epsilons, deltas = points
         event = profile(epsilons, (*deltas[:-1], 0.0))
-        nodes = custom_profile.envelope(event)
+        nodes = stated.envelope(event)
         with mpmath.workdps(40):
             a = 1 + mpmath.mpf(gap)
             g = [mpmath.exp(e) for e in nodes.epsilons]
@@ -156,7 +156,7 @@ class TestDivergence:
     def test_the_ball_contains_it(self, points, gap):
         event = profile(points[0], (*points[1][:-1], 0.0))
         with ctx.workprec(128):
-            ball = custom_profile.BOUND.ball(event, 1.0 + gap, ADD)
+            ball = stated.PROFILE.ball(event, 1.0 + gap, ADD)
         assert_allclose(rdp(event, [1.0 + gap])[0], float(ball.mid()), rtol=1e-9)
         assert ball.rel_accuracy_bits() >= 50 or ball == 0
 

@@ -5,8 +5,13 @@ from fractions import Fraction
 import pytest
 
 import rdpkit
-from rdpkit.calibration.parameters import matching, paths, value_at, with_value
-from rdpkit.calibration.search_variable import search_variable
+from rdpkit.calibration.search_variable import (
+    matching,
+    paths,
+    search_variable,
+    value_at,
+    with_value,
+)
 from tests.events import of_papers
 
 GAUSSIAN = rdpkit.Gaussian(noise_std=5.0, record_norm=1.0)

@@ -1,5 +1,7 @@
 """Calibration of every parameter of every mechanism: one-sided, tight, and honest about limits."""
 
+from __future__ import annotations
+
 import dataclasses
 import functools
 import math
@@ -9,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rdpkit
-from rdpkit.calibration.parameters import paths, value_at, with_value
+from rdpkit import CalibrationError, UnreachableTargetError
+from rdpkit.calibration.search import first_that_meets
+from rdpkit.calibration.search_variable import paths, value_at, with_value
 from rdpkit.events import MECHANISMS
 from tests.events.examples import WITHOUT_RENYI, example
 
@@ -375,3 +379,153 @@ def test_print_shows_all_digits_of_the_value_and_the_guarantee():
     assert (name, float(value)) == ("noise_std", found.value)
     assert guarantee == str(found.guarantee)
     assert guarantee.startswith("epsilon <= ")
+
+
+ASK = {"target_epsilon": 1.0, "delta": 1e-5, "adjacency": "add_or_remove_one"}
+
+
+def noise(std):
+    return rdpkit.Gaussian(noise_std=std, record_norm=1.0)
+
+
+def test_the_same_as_the_parameter_itself():
+    found = rdpkit.calibrate(noise, **ASK, between=(0.1, 1e4), tolerance=1e-9)
+    other = rdpkit.calibrate(noise(1.0), **ASK, parameter="noise_std", tolerance=1e-9)
+    assert found.value == pytest.approx(other.value, rel=1e-8)
+    assert found.event == noise(found.value)
+    assert found.certified
+
+
+@settings(max_examples=6)
+@given(st.floats(0.1, 10.0), st.sampled_from([1.0, -1.0]), st.booleans())
+def test_either_direction_and_either_sign_never_exceeds_the_target(target, sign, turned):
+    def make(x):
+        return noise(1.0 / abs(x) if turned else abs(x))
+
+    ends = [sign * 1e-3, sign * 1e3]
+    found = rdpkit.calibrate(make, **{**ASK, "target_epsilon": target}, between=ends)
+    assert found.guarantee.epsilon <= target
+    missed = rdpkit.epsilon(make(found.misses["number"]), delta=1e-5, adjacency=ASK["adjacency"])
+    assert missed.epsilon > target
+    assert found.misses["number"] == pytest.approx(found.value, rel=2e-4)
+
+
+def test_of_integers_only_integers_are_tried():
+    tried = []
+
+    def many(count):
+        tried.append(count)
+        return rdpkit.Repeated(event=noise(10.0), count=count)
+
+    found = rdpkit.calibrate(many, **ASK, between=(1, 10_000))
+    assert all(type(count) is int for count in tried)
+    assert found.misses == {"number": found.value + 1}
+    other = rdpkit.calibrate(many(1), **ASK, parameter="count")
+    assert found.value == other.value
+
+
+def test_a_bound_that_goes_up_and_down_is_safe():
+    found = rdpkit.calibrate(
+        lambda x: noise(3.0 + 2.0 * abs(x % 2.0 - 1.0)), **ASK, between=(0.0, 7.0)
+    )
+    assert found.guarantee.epsilon <= 1.0
+
+
+def test_ends_that_say_nothing():
+    with pytest.raises(UnreachableTargetError, match=r"Neither 0.1 nor 0.2 meets epsilon = 1.0"):
+        rdpkit.calibrate(noise, **ASK, between=(0.1, 0.2))
+    with pytest.raises(CalibrationError, match=r"Both 100.0 and 200.0 meet epsilon = 1.0"):
+        rdpkit.calibrate(noise, **ASK, between=(100.0, 200.0))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"between": (1.0,)}, "Expected between to be a pair"),
+        ({"between": (1.0, 1.0)}, "Expected between to be a pair"),
+        ({"between": (1.0, float("inf"))}, "Expected between to be a pair"),
+        ({"between": (1.0, 2.0), "parameter": "noise_std"}, "Expected parameter to be None"),
+        ({"between": (1.0, 2.0), "bound": "nope"}, "bound"),
+    ],
+)
+def test_what_does_not_fit_is_named(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        rdpkit.calibrate(noise, **ASK, **arguments)
+
+
+def test_what_is_missing_is_named():
+    with pytest.raises(TypeError, match="of a function needs the argument 'between'"):
+        rdpkit.calibrate(noise, **ASK)
+    with pytest.raises(TypeError, match="of an event needs the argument 'parameter'"):
+        rdpkit.calibrate(noise(1.0), **ASK)
+    with pytest.raises(ValueError, match=r"to be an Event, got 1\.0"):
+        rdpkit.calibrate(lambda x: x, **ASK, between=(1.0, 2.0))
+
+
+HIGHEST = 60
+
+
+@settings(max_examples=150)
+@given(st.lists(st.sampled_from([-1.0, 0.0, 1.0]), min_size=HIGHEST, max_size=HIGHEST))
+def test_the_first_and_the_last_of_any_pattern(pattern):
+    """The interval's score is the smallest in it: no monotone help."""
+
+    def score(low, high):
+        return min(pattern[low - 1 : high])
+
+    good = [t for t in range(1, HIGHEST + 1) if pattern[t - 1] <= 0.0]
+    first = first_that_meets(score, lowest=1, highest=HIGHEST, smallest=True)
+    last = first_that_meets(score, lowest=1, highest=HIGHEST, smallest=False)
+    if not good:
+        assert first.meets is None is last.meets
+        return
+    assert first.meets == good[0]
+    assert first.misses == (good[0] - 1 if good[0] > 1 else None)
+    assert last.meets == good[-1]
+    assert last.misses == (good[-1] + 1 if good[-1] < HIGHEST else None)
+
+
+def test_few_intervals_are_looked_at_where_the_score_is_smooth():
+    asked = []
+
+    def score(low, high):
+        asked.append((low, high))
+        return 4.0 * math.log(3000.5 / high)
+
+    found = first_that_meets(score, lowest=1, highest=10**6, smallest=True)
+    assert (found.meets, found.misses) == (3001, 3000)
+    assert len(asked) < 60
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("adjacency", "target"),
+    [("add_or_remove_one", 0.6), ("add_or_remove_one", 2.0), ("replace_one", 2.0)],
+)
+def test_against_every_value(adjacency, target):
+    """A population of twenty: all sizes asked one by one."""
+    event = rdpkit.Repeated(
+        event=rdpkit.FixedSizeSampledGaussian(
+            noise_std=0.4,
+            record_norm=0.5,
+            sample_size=1,
+            population_size=20,
+            release="mean",
+        ),
+        count=3,
+    )
+    ask = {"delta": 1e-3, "adjacency": adjacency, "bound": "best-rdp"}
+    sizes = range(1, 21)
+    epsilons = {
+        size: rdpkit.epsilon(with_value(event, "event.sample_size", size), **ask).epsilon
+        for size in sizes
+    }
+    good = [size for size in sizes if epsilons[size] <= target]
+    for prefer, expected in (("smallest", good[0]), ("largest", good[-1])):
+        found = rdpkit.calibrate(
+            event, target_epsilon=target, parameter="sample_size", prefer=prefer, **ask
+        )
+        assert found.value == expected
+        assert found.certified
+    # Under add-or-remove-one nothing bounds a sample of everybody.
+    assert math.isinf(epsilons[20]) == (adjacency == "add_or_remove_one")

@@ -3,15 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from rdpkit import (
-    DPCDA,
-    Adjacency,
-    Composed,
-    CustomRdp,
-    Gaussian,
-    Parallel,
-    Repeated,
-)
+from rdpkit import DPCDA, Adjacency, Composed, CustomRdp, Gaussian, Parallel, Repeated
 from rdpkit.events.composition import part_by_part
 
 ONE = Gaussian(noise_std=5.0, record_norm=1.0)

@@ -6,12 +6,7 @@ import pytest
 
 import rdpkit
 from rdpkit.events import MECHANISMS
-from rdpkit.formats.tables import (
-    event_from_table,
-    event_to_table,
-    guarantee_from_table,
-    read_event,
-)
+from rdpkit.formats.tables import event_from_table, event_to_table, guarantee_from_table, read_event
 from tests.cli.commands import EVENTS
 
 

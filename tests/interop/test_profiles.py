@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import rdpkit
-from rdpkit.bounds.custom_profile import envelope
+from rdpkit.bounds.stated import envelope
 from rdpkit.events import CustomProfile
 from rdpkit.interop import profiles
 from tests.bounds.strategies import envelope_at, log_uniform

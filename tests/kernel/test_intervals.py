@@ -10,11 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdpkit.kernel import intervals
-from rdpkit.kernel.intervals import (
-    Enclosed,
-    normal_tail,
-    of,
-)
+from rdpkit.kernel.intervals import Enclosed, normal_tail, of
 from rdpkit.kernel.pairs import TAILS
 
 BITS = st.sampled_from([40, 64, 110, 180, 300, 900])

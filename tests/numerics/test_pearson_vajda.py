@@ -3,15 +3,21 @@
 Reference values: tests/oracles/fixed_size.py (mp.dps = 900).
 """
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
 import pytest
 from flint import arb, ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from mpmath import mp, mpf
 from numpy.testing import assert_allclose
+from scipy.special import gammaln, logsumexp
 
 from rdpkit.numerics import pearson_vajda
+from rdpkit.numerics.sampled_gaussian import log_sums_of_binomials
 from tests.oracles.table import load
 
 ENTRIES = [entry for entry in load("fixed_size") if "m" in entry]
@@ -66,3 +72,83 @@ def test_blocks_do_not_change_values(monkeypatch):
     whole = pearson_vajda.log_even_moments(64, 2.0)
     monkeypatch.setattr(pearson_vajda, "_TOGETHER", 1)
     assert_allclose(pearson_vajda.log_even_moments(64, 2.0), whole, rtol=1e-13, atol=1e-13)
+
+
+def by_square(integers):
+    """An excess whose (a-1) r is a^2 - a: r(a) = a."""
+    return np.log(np.expm1(integers * (integers - 1.0)))
+
+
+def test_integers_are_left_alone():
+    orders = np.array([2.0, 3.0, 5.0])
+    assert_allclose(pearson_vajda.rdp_by_interpolation(orders, by_square), orders, rtol=1e-14)
+
+
+def test_chord_between_integers():
+    """(a-1) r at 2 and 3 is 2 and 6: the chord at 2.25 is 3, so r = 3 / 1.25."""
+    value = pearson_vajda.rdp_by_interpolation(np.array([2.25]), by_square)
+    assert_allclose(value, [2.4], rtol=1e-14)
+
+
+@pytest.mark.parametrize("order", [1.0 + 1e-12, 1.01, 1.5, 1.999])
+def test_below_two_the_value_at_two(order):
+    assert pearson_vajda.rdp_by_interpolation(np.array([order]), by_square)[0] == pytest.approx(
+        2.0, rel=1e-14
+    )
+
+
+def test_only_needed_integers_are_asked_for():
+    asked = []
+
+    def excess(integers):
+        asked.append(integers.tolist())
+        return by_square(integers)
+
+    pearson_vajda.rdp_by_interpolation(np.array([7.5, 1.5, 7.5, 4.0]), excess)
+    assert asked == [[2.0, 4.0, 7.0, 8.0]]
+
+
+@pytest.mark.parametrize("z", [0.3, 1.0, 1.2, 50.0])
+def test_first_weight_is_the_smaller_of_two(z):
+    """min{4 (e^(1/z^2) - 1), 2 e^(1/z^2)}: they cross at e^(1/z^2) = 2."""
+    expected = min(math.log(4.0 * math.expm1(1.0 / z**2)), math.log(2.0) + 1.0 / z**2)
+    nine = pearson_vajda.log_weights_theorem9(4, z)
+    other = pearson_vajda.log_weights_theorem27(4, z, pearson_vajda.log_even_moments(4, z))
+    assert_allclose([nine[0], other[0]], expected, rtol=1e-13)
+
+
+def test_odd_terms_use_both_neighbouring_even_moments():
+    even = np.array([0.0, 10.0, 14.0])
+    found = pearson_vajda.log_weights_theorem27(4, 1.0, even)
+    assert_allclose(found[1:], math.log(4.0) + np.array([12.0, 14.0]), rtol=1e-15)
+
+
+def test_sum_over_terms():
+    """a = 3: C(3,2) gamma^2 w_2 + C(3,3) gamma^3 w_3."""
+    weights = np.log([5.0, 7.0])
+    found = pearson_vajda.log_excess_at_integers(np.array([2.0, 3.0]), 0.5, weights)
+    assert_allclose(np.exp(found), [0.25 * 5.0, 3 * 0.25 * 5.0 + 0.125 * 7.0], rtol=1e-13)
+
+
+@settings(max_examples=30)
+@given(
+    seed=st.integers(0, 2**32),
+    steepness=st.floats(-3.0, 3.0),
+    curvature=st.floats(-0.01, 0.01),
+    roughness=st.floats(0.0, 50.0),
+    rest=st.floats(-5.0, 2.0),
+)
+def test_terms_out_of_sight_are_left_out_of_any_sum(seed, steepness, curvature, roughness, rest):
+    """Many high orders at once against the sum over all terms, for terms of any shape."""
+    rng = np.random.default_rng(seed)
+    orders = np.unique(np.append(rng.integers(2, 1500, 60), 1500)).astype(float)
+    k = np.arange(2.0, 1501.0)
+    terms = steepness * k + curvature * k * k + roughness * rng.standard_normal(k.size)
+    terms[rng.random(k.size) < 0.01] = -np.inf
+    found = log_sums_of_binomials(orders, terms, rest)
+    for order, value in zip(orders[::10], found[::10], strict=True):
+        part = k[: int(order) - 1]
+        ways = gammaln(order + 1.0) - gammaln(part + 1.0) - gammaln(order - part + 1.0)
+        every = ways + terms[: part.size] + (order - part) * rest
+        # Logarithms of up to 1e5, rounded.
+        assert value == pytest.approx(logsumexp(every), rel=1e-13, abs=1e-10)

@@ -12,8 +12,7 @@ from scipy.stats import norm
 
 import rdpkit
 from rdpkit.accountants.profiles import AttainedProfile, Profile
-from rdpkit.tradeoffs.chords import smallest_mu
-from rdpkit.tradeoffs.gaussian import regret
+from rdpkit.tradeoffs.gaussian import regret, smallest_mu
 
 
 def poisson(q: float, z: float, steps: int = 1) -> rdpkit.Event:

@@ -9,9 +9,8 @@ import rdpkit
 from rdpkit import Event
 from rdpkit.analysis import certified_rdp
 from rdpkit.calibration import bracket
-from rdpkit.calibration.errors import UnreachableTargetError
-from rdpkit.calibration.parameters import Value
-from rdpkit.calibration.search_variable import search_variable
+from rdpkit.calibration.outcome import UnreachableTargetError
+from rdpkit.calibration.search_variable import Value, search_variable
 from rdpkit.formats.text import rounded_up
 from rdpkit.verification.claims.claim import Claim
 

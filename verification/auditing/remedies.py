@@ -16,7 +16,7 @@ from typing import NamedTuple
 from rdpkit import DPSGD, Adjacency, Event
 from rdpkit.accountants.loss_distributions import UPPER_ID
 from rdpkit.analysis import BEST, BEST_RDP
-from rdpkit.calibration.parameters import paths, value_at, with_value
+from rdpkit.calibration.search_variable import paths, value_at, with_value
 from rdpkit.formats.numbers import meant
 from rdpkit.formats.printed_precision import rounded
 from rdpkit.formats.text import rounded_down, rounded_up

@@ -178,7 +178,7 @@ def read_unknown(
 def _check_names(names: Iterable[str], event: Event) -> None:
     """Raise an error if what is to be searched is no parameter that can be."""
     # Imported here because most claims are complete.
-    from rdpkit.calibration.parameters import matching  # noqa: PLC0415
+    from rdpkit.calibration.search_variable import matching  # noqa: PLC0415
 
     for name in names:
         matching(event, name)

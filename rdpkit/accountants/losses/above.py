@@ -28,6 +28,7 @@ from rdpkit.accountants.losses.grid import Grid, Indices, Tilted, add_up, merged
 from rdpkit.accountants.losses.guide import Array
 from rdpkit.accountants.losses.inversion import DELTA, Inversion, Line, transformed
 from rdpkit.accountants.losses.kinds import kind_of
+from rdpkit.accountants.losses.kinds.base import connected
 from rdpkit.accountants.losses.layout import Block, Layout, copies
 from rdpkit.accountants.losses.steps import AnyStep
 from rdpkit.events.losses import NoLossDistributionError
@@ -73,21 +74,9 @@ def dominating(
 
 def _connect(step: AnyStep, edges: Indices, grid: Grid) -> Tilted | None:
     """The pair at the working precision; None where that does not suffice."""
-    curve = kind_of(step).curve(step, True)
     w, tilt = arb(grid.step), arb(grid.tilt)
     losses = [w * int(k) for k in edges]
-    ratios = [loss.exp() for loss in losses]
-    heights = [curve(loss) for loss in losses]
-    # Slopes from (0, 1) to the first point, from point to point, and 0 after the last one.
-    slopes = [(heights[0] - 1) / ratios[0]]
-    slopes += [
-        (heights[i + 1] - heights[i]) / (ratios[i + 1] - ratios[i]) for i in range(len(edges) - 1)
-    ]
-    slopes.append(arb(0))
-    masses = [
-        ratio * (right - left)
-        for ratio, left, right in zip(ratios, slopes, slopes[1:], strict=False)
-    ]
+    masses, infinite = connected(kind_of(step).curve(step, True), losses)
     tilted = [mass * (tilt * loss).exp() for mass, loss in zip(masses, losses, strict=True)]
     whole = sum(tilted, arb(0))
     if not whole > 0 or not whole.rad() < whole.mid() * _SHARP:
@@ -95,80 +84,79 @@ def _connect(step: AnyStep, edges: Indices, grid: Grid) -> Tilted | None:
     scale = float(whole.log().mid())
     shrink = (-arb(scale)).exp()
     numbers = np.array([max(float_above(mass * shrink), 0.0) for mass in tilted])
-    return Tilted(indices=edges, masses=numbers, scale=scale, infinite=heights[-1])
+    return Tilted(indices=edges, masses=numbers, scale=scale, infinite=infinite)
 
 
 class Above:
     """A composition from above: delta at any epsilon, and the reverse."""
 
-    def __init__(self, layout: Layout) -> None:
-        found: list[tuple[Block, Tilted]] = []
-        for block in layout.blocks:
-            fine = Grid(step=layout.grid.step / block.factor, tilt=layout.grid.tilt)
-            least = layout.saddle.log_delta - math.log(block.count)
-            found.append((block, dominating(block.step, block.edges, fine, log_least=least)))
-        self._sum: _DeltaOnGrid | _DeltaOnLine
-        if layout.line is None:
-            self._sum = _DeltaOnGrid(layout, found)
-        else:
-            self._sum = _DeltaOnLine(layout, layout.line, found)
+    _infinite: arb
 
     @property
     def infinite(self) -> float:
         """The mass of infinite losses, and of those that count as such, at most."""
-        return float_above(self._sum.infinite)
+        return float_above(self._infinite)
 
     def prepare(self, epsilons: Sequence[float]) -> None:
         """Compute together what deltas at several epsilons have in common."""
-        if isinstance(self._sum, _DeltaOnLine):
-            self._sum.inversion.prepare(epsilons)
 
     def delta_at(self, epsilon: float) -> tuple[arb, arb]:
         """Delta at any epsilon: a lower bound for the sum as computed, and an upper bound."""
-        return self._sum.delta_at(epsilon)
+        raise NotImplementedError
 
     def delta_above(self, epsilon: float) -> arb:
         """Delta at any epsilon: the upper bound alone."""
-        if isinstance(self._sum, _DeltaOnLine):
-            return self._sum.above(epsilon)
-        return self._sum.delta_at(epsilon)[1]
+        return self.delta_at(epsilon)[1]
 
     def epsilon_at(self, delta: float) -> tuple[float, float]:
         """Epsilon at a delta: a lower bound for the sum as computed, and an upper bound.
 
         The upper bound is infinite where so small a delta is not resolved.
         """
-        return self._sum.epsilon_at(delta)
+        raise NotImplementedError
 
 
-class _DeltaOnLine:
+def from_above(layout: Layout) -> Above:
+    """A composition from above, on a grid or along a line."""
+    found: list[tuple[Block, Tilted]] = []
+    for block in layout.blocks:
+        fine = Grid(step=layout.grid.step / block.factor, tilt=layout.grid.tilt)
+        least = layout.saddle.log_delta - math.log(block.count)
+        found.append((block, dominating(block.step, block.edges, fine, log_least=least)))
+    return _OnGrid(layout, found) if layout.line is None else _OnLine(layout, layout.line, found)
+
+
+class _OnLine(Above):
     """Delta by inversion of a transform."""
 
     def __init__(self, layout: Layout, line: Line, found: Sequence[tuple[Block, Tilted]]) -> None:
         copies_ = [(one, block.count) for block, one in found]
         line = line.refitted(copies_, layout.grid, layout.saddle)
         parts = [(transformed([one], layout.grid, line)[0], count) for one, count in copies_]
-        self.inversion = Inversion(parts, layout.grid, line, DELTA)
+        self._inversion = Inversion(parts, layout.grid, line, DELTA)
         self._start, self._slope = layout.saddle.epsilon, layout.grid.tilt
         with ctx.workprec(_BITS):
             finite = sum([block.count * (-one.infinite).log1p() for block, one in found], arb(0))
-            self.infinite = arb((-finite.expm1()).upper())
+            self._infinite = arb((-finite.expm1()).upper())
+
+    def prepare(self, epsilons: Sequence[float]) -> None:
+        self._inversion.prepare(epsilons)
 
     def delta_at(self, epsilon: float) -> tuple[arb, arb]:
         with ctx.workprec(_BITS):
-            return self.inversion.below(epsilon), self.above(epsilon)
+            return self._inversion.below(epsilon), self.delta_above(epsilon)
 
-    def above(self, epsilon: float) -> arb:
-        """An upper bound: aliases only add to it."""
-        return arb((self.inversion.at(epsilon) + self.infinite).upper())
+    def delta_above(self, epsilon: float) -> arb:
+        # Aliases only add to it.
+        return arb((self._inversion.at(epsilon) + self._infinite).upper())
 
     def epsilon_at(self, delta: float) -> tuple[float, float]:
         with ctx.workprec(_BITS):
             target = arb(delta)
-            if not self.infinite < target:
+            if not self._infinite < target:
                 return 0.0, math.inf
-            high = self._crossing(self.above, target, above=True)
-            low = self._crossing(self.inversion.below, target, above=False, start=high)
+            high = self._crossing(self.delta_above, target, above=True)
+            low = self._crossing(self._inversion.below, target, above=False, start=high)
             return low, high
 
     def _crossing(
@@ -203,26 +191,26 @@ class _DeltaOnLine:
         return math.inf if above else 0.0
 
 
-class _DeltaOnGrid:
+class _OnGrid(Above):
     """Delta at any grid point, and what follows from it."""
 
     def __init__(self, layout: Layout, found: Sequence[tuple[Block, Tilted]]) -> None:
-        self.grid, self.window = layout.grid, layout.window
+        self._grid, self._window = layout.grid, layout.window
         parts: list[tuple[Tilted, int]] = []
         for block, one in found:
-            fine = Grid(step=self.grid.step / block.factor, tilt=self.grid.tilt)
+            fine = Grid(step=self._grid.step / block.factor, tilt=self._grid.tilt)
             parts += copies(block, one, fine, merged_above, format_=layout.format_)
-        total = add_up(parts, self.grid, self.window, format_=layout.format_)
-        self._scale, self._lost, self.infinite = total.scale, total.lost, total.infinite
+        total = add_up(parts, self._grid, self._window, format_=layout.format_)
+        self._scale, self._lost, self._infinite = total.scale, total.lost, total.infinite
         self._masses = total.composition.below(), total.composition.above()
-        self._weights = _weights(self.grid, self.window.size)
+        self._weights = _weights(self._grid, self._window.size)
         # Beyond these points weights are so small that all mass together is added in their place.
         small = _SMALL * float(self._weights[1].max())
         self._reach = int(np.flatnonzero(self._weights[1] >= small)[-1]) + 1
         self._rest = 2.0 * small * float(self._masses[1].sum())
         self._known: dict[int, tuple[arb, arb]] = {}
 
-    def delta(self, place: int) -> tuple[arb, arb]:
+    def _at(self, place: int) -> tuple[arb, arb]:
         """Lower and upper bound on the delta of the sum on the grid, at a point of the window.
 
         The upper one is also an upper bound on the delta of the composition.
@@ -230,76 +218,71 @@ class _DeltaOnGrid:
         known = self._known.get(place)
         if known is not None:
             return known
-        start = place - self.window.first
-        points = min(self.window.size - start, self._reach)
+        start = place - self._window.first
+        points = min(self._window.size - start, self._reach)
         low, high = [
             # A product and a sum: the threads of a BLAS wait for each other on a busy machine.
             float((weights[:points] * masses[start : start + points]).sum())
             for weights, masses in zip(self._weights, self._masses, strict=True)
         ]
-        rounding = 2.0 * (self.window.size + 8) * U
-        high = high * (1.0 + rounding) + self.window.size * TINY + self._rest
+        rounding = 2.0 * (self._window.size + 8) * U
+        high = high * (1.0 + rounding) + self._window.size * TINY + self._rest
         with ctx.workprec(_BITS):
-            factor = (self._scale - arb(self.grid.tilt) * arb(self.grid.step) * place).exp()
+            factor = (self._scale - arb(self._grid.tilt) * arb(self._grid.step) * place).exp()
             below = factor * (arb(low * (1.0 - rounding)) - arb(self._lost))
-            above = self.infinite + factor * (arb(high) + arb(self._lost))
+            above = self._infinite + factor * (arb(high) + arb(self._lost))
             self._known[place] = arb(below.lower()), arb(above.upper())
         return self._known[place]
 
     def delta_at(self, epsilon: float) -> tuple[arb, arb]:
-        """Delta at any epsilon: a lower bound for the sum on the grid, and an upper bound."""
         with ctx.workprec(_BITS):
-            w = arb(self.grid.step)
-            place = math.floor(epsilon / self.grid.step)
+            w = arb(self._grid.step)
+            place = math.floor(epsilon / self._grid.step)
             while w * place > epsilon:
                 place -= 1
             while w * (place + 1) < epsilon:
                 place += 1
             # Outside of the window there is no chord. Delta does not grow, so its end is a bound.
-            if place < self.window.first:
-                return self.delta(self.window.first)[0], arb(1)
-            if place >= self.window.last:
-                return arb(0), self.delta(self.window.last)[1]
-            _, above = self.delta(place)
-            below, beyond = self.delta(place + 1)
+            if place < self._window.first:
+                return self._at(self._window.first)[0], arb(1)
+            if place >= self._window.last:
+                return arb(0), self._at(self._window.last)[1]
+            _, above = self._at(place)
+            below, beyond = self._at(place + 1)
             # The chord in e^epsilon; the share of the right end is in [0, 1] up to rounding.
             share = (epsilon - w * place).expm1() / w.expm1()
             chord = above + share * (beyond - above)
             return below, arb(chord.upper())
 
     def epsilon_at(self, delta: float) -> tuple[float, float]:
-        """Epsilon at a delta: a lower bound for the sum on the grid, and an upper bound.
-
-        The upper bound is infinite where no grid point of the window has so small a delta.
-        """
         with ctx.workprec(_BITS):
             target = arb(delta)
-            first = max(self.window.first, 0)
-            if not self.infinite < target:
+            first = max(self._window.first, 0)
+            if not self._infinite < target:
                 return 0.0, math.inf
             good = self._first(target, first)
             if good is None:
                 return 0.0, math.inf
-            w = arb(self.grid.step)
+            w = arb(self._grid.step)
             if good == first:
                 return 0.0, 0.0 if first == 0 else float_above(w * first)
             exceeding = self._exceeding(target, first, good)
             least = arb(0) if exceeding is None else w * exceeding
-            above, below = self.delta(good - 1)[1], self.delta(good)[1]
+            above, below = self._at(good - 1)[1], self._at(good)[1]
             share = (above - target) / (above - below)
             value = w * (good - 1) + (share * w.expm1()).log1p()
             return max(float_below(least), 0.0), min(float_above(value), float_above(w * good))
 
     def _first(self, target: arb, first: int) -> int | None:
         """The first grid point at which delta is certainly at most the target."""
-        if self.delta(first)[1] <= target:
+        if self._at(first)[1] <= target:
             return first
-        low, high = first, self.window.last
-        if not self.delta(high)[1] <= target:
+        low, high = first, self._window.last
+        if not self._at(high)[1] <= target:
             return None
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self.delta(middle)[1] <= target else (middle, high)
+            low, high = (low, middle) if self._at(middle)[1] <= target else (middle, high)
         return high
 
     def _exceeding(self, target: arb, first: int, good: int) -> int | None:
@@ -309,13 +292,13 @@ class _DeltaOnGrid:
         The distance is doubled until such a point is found, and then bisected.
         """
         high, low = good, good - 1
-        while not self.delta(low)[0] > target:
+        while not self._at(low)[0] > target:
             if low == first:
                 return None
             high, low = low, max(first, 2 * low - good)
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if self.delta(middle)[0] > target else (low, middle)
+            low, high = (middle, high) if self._at(middle)[0] > target else (low, middle)
         return low
 
 

@@ -119,6 +119,10 @@ class Sum:
         """Logarithm of the mean of e^(tilt sum)."""
         return math.fsum([count * guide.cumulant(tilt) for guide, count in self.parts])
 
+    def log_excess(self, epsilon: float) -> float:
+        """Logarithm of about the delta at an epsilon that comes from single losses."""
+        return max([math.log(n) + guide.log_excess(epsilon) for guide, n in self.parts])
+
     def ends(self, at: Saddle, times: int) -> tuple[float, float, float]:
         """Ends of a window outside of which little of the sum lies, if it is taken ``times`` times.
 
@@ -194,15 +198,13 @@ def estimated_epsilon(
 
     It fails where delta comes from single losses that are rare and large.
     """
-
-    def once(epsilon: float) -> float:
-        found = [math.log(count) + guide.log_excess(epsilon) for guide, count in total.parts]
-        return max(found) - at.log_delta
-
     found = _by_saddle_point(total, at)
     if found > _FAR * at.deviation:
         return found
-    return max(_by_inversion(total, at), _where_zero(once, at.epsilon))
+    return max(
+        _by_inversion(total, at),
+        _where_zero(lambda x: total.log_excess(x) - at.log_delta, at.epsilon),
+    )
 
 
 def _by_saddle_point(total: Sum, at: Saddle) -> float:

@@ -158,7 +158,8 @@ def transformed(
     width = 1 << ((rows.bit_length() + 1) // 2)
     with ctx.workprec(_TABLE_BITS):
         angles = [arb(loss) * arb(line.frequency) for loss in losses.tolist()]
-        turns, levels = _levels(angles, (rows - 1).bit_length())
+        levels = (rows - 1).bit_length()
+        turns = _levels(angles, levels)
     inner = _table(turns[: (width - 1).bit_length()], width)
     outer = _table(turns[(width - 1).bit_length() :], -(-rows // width))
     moved = []
@@ -230,7 +231,7 @@ def _powers(turns: Sequence[acb], count: int) -> list[list[acb]]:
     return table[:count]
 
 
-def _levels(angles: Sequence[arb], levels: int) -> tuple[Numbers, int]:
+def _levels(angles: Sequence[arb], levels: int) -> Numbers:
     """e^(i 2^l angle) - 1 for l below ``levels``, rounded to doubles.
 
     From one to the next, (1 + y)^2 - 1 = y (y + 2) in balls, which keeps the relative accuracy of
@@ -245,7 +246,7 @@ def _levels(angles: Sequence[arb], levels: int) -> tuple[Numbers, int]:
             if level:
                 turn = turn * (turn + 2)
             real[level, place], imag[level, place] = float(turn.real), float(turn.imag)
-    return found, levels
+    return found
 
 
 def _table(turns: Numbers, count: int) -> Numbers:
@@ -278,6 +279,7 @@ class Inversion:
     grid: Grid  # Their grid
     line: Line  # The line
     kernel: Kernel  # What is asked
+    _bits: int = field(init=False)
     _values: Numbers = field(init=False)
     _off: float = field(init=False)
     _growth: arb = field(init=False)
@@ -287,7 +289,8 @@ class Inversion:
 
     def __post_init__(self) -> None:
         """Multiply the transforms, their powers and the kernel."""
-        with ctx.workprec(self._bits()):
+        self._bits = _EXACT_BITS if self.line.in_balls else _BITS
+        with ctx.workprec(self._bits):
             self._growth = self._log_at(arb(self.grid.tilt), [one.total for one, _ in self.parts])
             values, off = self._multiplied()
             last = arb(self.line.frequency) * self.line.count
@@ -355,9 +358,6 @@ class Inversion:
             self._balls = acb_mat(width, width, balls + [acb(0)] * (width * width - rows))
         return values, off
 
-    def _bits(self) -> int:
-        return _EXACT_BITS if self.line.in_balls else _BITS
-
     def at(self, x: float) -> arb:
         """A ball around f(x) with its aliases."""
         if self._balls is not None:
@@ -379,7 +379,7 @@ class Inversion:
             some = new[start : start + most]
             with ctx.workprec(_TABLE_BITS):
                 angles = [-arb(x) * arb(self.line.frequency) for x in some]
-                turns, _ = _levels(angles, self.line.count.bit_length())
+                turns = _levels(angles, self.line.count.bit_length())
             inner = _table(turns[:_INNER], 1 << min(_INNER, turns.shape[0])) + 1.0
             outer = _table(turns[_INNER:], -(-self._values.size // inner.shape[0])) + 1.0
             # The values in rows, the last one filled up with zeros.
@@ -402,7 +402,7 @@ class Inversion:
 
     def below(self, x: float) -> arb:
         """A lower bound on f(x)."""
-        with ctx.workprec(self._bits()):
+        with ctx.workprec(self._bits):
             return arb((self.at(x) - self._aliases(x)).lower())
 
     def _aliases(self, x: float) -> arb:

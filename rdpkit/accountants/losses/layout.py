@@ -258,11 +258,7 @@ def _on_a_line(
         edges = edges[np.concatenate([[True], apart[1:] & apart[:-1], [True]])]
         blocks.append(Block(step=step, guide=found, count=count, edges=edges))
     return Layout(
-        saddle=at,
-        grid=grid,
-        window=Window(first=0, size=1),
-        blocks=tuple(blocks),
-        line=line,
+        saddle=at, grid=grid, window=Window(first=0, size=1), blocks=tuple(blocks), line=line
     )
 
 
@@ -316,7 +312,7 @@ def _guides(
             at = saddle(Sum(parts=guides), log_delta=log_delta, epsilon=epsilon, around=around)
             if log_delta is not None:
                 break
-            once = max([math.log(n) + found.log_excess(at.epsilon) for found, n in guides])
+            once = Sum(parts=guides).log_excess(at.epsilon)
             guess = max(at.log_delta, once, _LEAST_LOG_DELTA)
             if guess > asked - 1.0:
                 at = replace(at, log_delta=asked)
@@ -340,10 +336,7 @@ def _steepness(guides: _Guides, at: Saddle) -> float:
 
     That is the tilt, unless delta comes from single losses that are rare and large.
     """
-
-    def once(epsilon: float) -> float:
-        return max([math.log(count) + found.log_excess(epsilon) for found, count in guides])
-
+    once = Sum(parts=guides).log_excess
     # A hundredth of the smallest floats is 0.
     if not 0.01 * at.epsilon > 0.0 or once(at.epsilon) < at.log_delta - 1.0:
         return at.tilt
@@ -368,13 +361,7 @@ def _budget(at: Saddle, accuracy: float, steepness: float, *, delta_asked: bool)
 
 
 def _block(
-    step: AnyStep,
-    found: Guide,
-    count: int,
-    grid: Grid,
-    share: float,
-    *,
-    staged_at: Saddle | None,
+    step: AnyStep, found: Guide, count: int, grid: Grid, share: float, *, staged_at: Saddle | None
 ) -> Block:
     """How one step is summed, given its part of the variance that may be added."""
     if staged_at is None or count * found.inflation(grid.tilt, grid.step) <= 0.5 * share:
@@ -432,13 +419,7 @@ def _window(found: Guide, block: int, count: int, grid: Grid, at: Saddle) -> Win
     return Window(first=math.floor(low / grid.step) - 1, size=size)
 
 
-def _edges(
-    step: AnyStep,
-    found: Guide,
-    count: int,
-    grid: Grid,
-    share: float,
-) -> Indices:
+def _edges(step: AnyStep, found: Guide, count: int, grid: Grid, share: float) -> Indices:
     """Grid points between which losses are told apart: fine where the tilted mass is.
 
     Cells of width d add Sum a d^2 / 6 to the variance of one copy; for a given number of cells that

@@ -15,16 +15,10 @@ from itertools import combinations, pairwise, permutations, product
 from typing import Any, ClassVar, Generic, NewType, TypeVar, cast
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.custom_profile import Envelope, envelope
+from rdpkit.bounds.stated import Envelope, envelope
 from rdpkit.events import Composed, Event, Parallel, Repeated
 from rdpkit.events.composition import partition_is_fixed
-from rdpkit.events.losses import (
-    Losses,
-    NoLossDistributionError,
-    ProfilePoints,
-    Several,
-    Step,
-)
+from rdpkit.events.losses import Losses, NoLossDistributionError, ProfilePoints, Several, Step
 from rdpkit.events.pairs import LargestOf, Pair
 
 _MOST_ALTERNATIVES = 64

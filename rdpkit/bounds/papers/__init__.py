@@ -6,16 +6,16 @@ What is printed is there for comparison, and is never part of an upper bound.
 from __future__ import annotations
 
 from rdpkit.bounds.base import RdpBound
-from rdpkit.bounds.papers import dpcda, dpdc_published, dpmix_published
+from rdpkit.bounds.papers import dpcda, published
 
 BOUNDS: tuple[RdpBound, ...] = (
-    dpmix_published.BOUND,
-    dpmix_published.CLASS_WISE,
+    published.DPMIX,
+    published.CLASS_WISE_DPMIX,
     dpcda.BOUND,
     dpcda.CLASS,
     dpcda.CORRECTED,
-    dpdc_published.LINEAR,
-    dpdc_published.NONLINEAR,
+    published.LINEAR,
+    published.NONLINEAR,
 )
 """The theorems of this folder. A new theorem needs a line here, and nothing else.
 

@@ -66,8 +66,12 @@ from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound, of_event
 from rdpkit.bounds.sampled import wang2019
 from rdpkit.events import DPCDA
 from rdpkit.numerics.balls import over_rounded_inputs
-from rdpkit.numerics.pearson_vajda import log_even_moments, moment_ball
-from rdpkit.numerics.subsampled import log_excess_at_integers, log_weights_theorem27
+from rdpkit.numerics.pearson_vajda import (
+    log_even_moments,
+    log_excess_at_integers,
+    log_weights_theorem27,
+    moment_ball,
+)
 
 _DEFINED = OrderRange(
     lowest=3.0, highest=4.0, includes_lowest=True, includes_highest=True, integers_only=True

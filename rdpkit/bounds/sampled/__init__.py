@@ -5,12 +5,11 @@ from __future__ import annotations
 from rdpkit.bounds.base import RdpBound
 from rdpkit.bounds.sampled import (
     birrell2024,
+    couplings,
     mironov2019,
-    no_amplification,
     poisson_renyi,
     poisson_replace,
     profile_sampling,
-    swap_coupling,
     wang2019,
 )
 
@@ -19,16 +18,16 @@ BOUNDS: tuple[RdpBound, ...] = (
     poisson_replace.BOUND,
     poisson_renyi.BOUND,
     profile_sampling.POISSON,
-    no_amplification.POISSON,
+    couplings.POISSON,
     wang2019.THEOREM_9,
     wang2019.THEOREM_27,
     wang2019.BOUND,
     wang2019.CONCENTRATED,
     birrell2024.BOUND,
     profile_sampling.FIXED_SIZE,
-    swap_coupling.BOUND,
-    no_amplification.FIXED_SIZE,
-    no_amplification.ANY_POISSON,
-    no_amplification.ANY_FIXED_SIZE,
+    couplings.SWAPPED,
+    couplings.FIXED_SIZE,
+    couplings.ANY_POISSON,
+    couplings.ANY_FIXED_SIZE,
 )
 """The theorems of this folder. A new theorem needs a line here, and nothing else."""

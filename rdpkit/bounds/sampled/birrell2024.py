@@ -209,9 +209,7 @@ def _log_remainders(
     short = a <= j
     lengths = np.where(short, 1.0, np.ceil(a) - j).astype(np.int64)
     integral = np.where(
-        short,
-        (a - j) * log_complement + moments[m],
-        np.logaddexp(moments[m], tails.at(m, lengths)),
+        short, (a - j) * log_complement + moments[m], np.logaddexp(moments[m], tails.at(m, lengths))
     )
     others = np.moveaxis(rising[:, np.maximum(m[:, 0] - j[0], 0)], 0, 1)
     terms = _LOG_BINOMIALS[:, None, :] + falling + others

@@ -49,8 +49,7 @@ from rdpkit.bounds.gaussian import unsampled, unsampled_ball
 from rdpkit.events import FixedSizeSampledGaussian, PoissonSampledGaussian
 from rdpkit.numerics.balls import over_rounded_inputs
 from rdpkit.numerics.sampled_gaussian import rdp_from_log_excess
-from rdpkit.numerics.sampled_profile import log_excess
-from rdpkit.numerics.sampled_profile_balls import rdp_ball
+from rdpkit.numerics.sampled_profile import log_excess, rdp_ball
 
 
 def rdp(orders: Array, z: float, gamma: float) -> Array:

@@ -49,7 +49,7 @@ from flint import arb, fmpz
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound, of_event
 from rdpkit.events import FixedSizeSampled, FixedSizeSampledGaussian, ZeroConcentrated
-from rdpkit.numerics import pearson_vajda, subsampled
+from rdpkit.numerics import pearson_vajda
 from rdpkit.numerics.balls import over_rounded_inputs, to_relative_accuracy
 
 # The sums have as many terms as the order; above this order nothing is claimed.
@@ -160,15 +160,17 @@ def rdp(
     def excess_at(integers: Array) -> Array:
         highest = int(integers[-1])
         if terms == "theorem9":
-            weights = subsampled.log_weights_theorem9(highest, z)
+            weights = pearson_vajda.log_weights_theorem9(highest, z)
         elif terms == "theorem27":
             even = pearson_vajda.log_even_moments(highest + highest % 2, z)
-            weights = subsampled.log_weights_theorem27(highest, z, even)
+            weights = pearson_vajda.log_weights_theorem27(highest, z, even)
         else:
-            weights = subsampled.log_weights_minimum(highest, z)
-        return subsampled.log_excess_at_integers(integers, sample_size / population_size, weights)
+            weights = pearson_vajda.log_weights_minimum(highest, z)
+        return pearson_vajda.log_excess_at_integers(
+            integers, sample_size / population_size, weights
+        )
 
-    return subsampled.rdp_by_interpolation(orders, excess_at)
+    return pearson_vajda.rdp_by_interpolation(orders, excess_at)
 
 
 def ball(order: float, z: float, sample_size: int, population_size: int, *, terms: str) -> arb:

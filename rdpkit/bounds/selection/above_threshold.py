@@ -35,8 +35,7 @@ import numpy as np
 from flint import arb
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound
-from rdpkit.bounds.noise.formula import ball_of
+from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound, ball_of
 from rdpkit.events import AboveThreshold
 from rdpkit.numerics.balls import float_above
 

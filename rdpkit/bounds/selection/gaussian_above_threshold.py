@@ -39,8 +39,7 @@ import numpy as np
 from flint import arb, ctx
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Array
-from rdpkit.bounds.noise.formula import of_formula
+from rdpkit.bounds.base import Array, of_formula
 from rdpkit.events import GaussianAboveThreshold
 from rdpkit.numerics.balls import float_above
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from rdpkit.bounds.base import RdpBound
-from rdpkit.bounds.synthesis import direct, exact, miura2023_cor32, miura2023_thm31, regularised
+from rdpkit.bounds.synthesis import direct, miura2023, regularised
 
 BOUNDS: tuple[RdpBound, ...] = (
-    miura2023_thm31.PUBLISHED,
-    miura2023_thm31.UPPER,
-    miura2023_cor32.PUBLISHED,
-    miura2023_cor32.UPPER,
-    direct.BOUND,
-    exact.BOUND,
+    miura2023.THEOREM,
+    miura2023.EVERY_PAIR,
+    miura2023.COROLLARY,
+    miura2023.CORRECTED,
+    direct.REPLACED,
+    direct.ADDED_OR_REMOVED,
     regularised.REPLACED,
     regularised.ADDED_OR_REMOVED,
 )

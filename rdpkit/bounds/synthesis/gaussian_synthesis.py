@@ -8,11 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency, needed
 from rdpkit.bounds.base import Kind
-from rdpkit.bounds.synthesis import BOUNDS, direct, exact
+from rdpkit.bounds.synthesis import BOUNDS, direct
 from rdpkit.events import GaussianSynthesis
 
 _PUBLISHED = {bound.id: bound for bound in BOUNDS if bound.kind is Kind.PUBLISHED}
-_DIRECT = (direct.BOUND, exact.BOUND)
+_DIRECT = (direct.REPLACED, direct.ADDED_OR_REMOVED)
 _SOUND = tuple(bound for bound in BOUNDS if bound.kind is Kind.UPPER)
 
 

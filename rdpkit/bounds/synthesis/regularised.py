@@ -44,7 +44,7 @@ from flint import arb, ctx, fmpq
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.base import Array, Kind, RdpBound, of_event, orders_below
 from rdpkit.bounds.synthesis import direct
-from rdpkit.bounds.synthesis.exact import NUDGE, log_part, log_part_ball
+from rdpkit.bounds.synthesis.direct import NUDGE, log_part, log_part_ball
 from rdpkit.events.papers.synthesis import RegularisedSynthesis
 from rdpkit.numerics.balls import rational, to_relative_accuracy
 
@@ -53,7 +53,7 @@ SOURCE = "rdpkit, theory page 'Synthesis: regularised'"
 
 def limit(n: int, d: int, added_variance: float) -> float:
     """The order below which the bound for add-or-remove-one is finite."""
-    return min(n / spread_of_data(d, added_variance), direct.limit(n, d, added_variance))
+    return min(n / spread_of_data(d, added_variance), direct.replaced_limit(n, d, added_variance))
 
 
 def spread_of_data(d: int, added_variance: float) -> float:
@@ -73,7 +73,7 @@ def rdp_one_output(
     """The bound on one output under add-or-remove-one."""
     a, m = orders, n - 1.0
     top = direct.spread(n, d, added_variance)
-    replaced = direct.rdp_one_output(a, n, d, added_variance)
+    replaced = direct.replaced_one_output(a, n, d, added_variance)
     share = spread_of_data(d, added_variance)
     inside = np.isfinite(replaced) & (a * share < n)
     if not inside.any():
@@ -103,7 +103,7 @@ def ball_one_output(
 
     Raises ArithmeticError if the accuracy is not reached.
     """
-    replaced = direct.ball_one_output(order, n, d, added_variance)
+    replaced = direct.replaced_ball(order, n, d, added_variance)
     share = d / (d + rational(added_variance))
     if not replaced.is_finite() or rational(order) * share >= n:
         return arb("inf")
@@ -140,9 +140,9 @@ REPLACED = RdpBound(
     kind=Kind.UPPER,
     event_type=RegularisedSynthesis,
     adjacencies=(Adjacency.REPLACE_ONE,),
-    order_range=orders_below(direct.limit, arguments),
-    rdp=of_event(direct.rdp_one_output, arguments, attrgetter("outputs")),
-    ball=of_event(direct.ball_one_output, arguments, attrgetter("outputs")),
+    order_range=orders_below(direct.replaced_limit, arguments),
+    rdp=of_event(direct.replaced_one_output, arguments, attrgetter("outputs")),
+    ball=of_event(direct.replaced_ball, arguments, attrgetter("outputs")),
 )
 
 ADDED_OR_REMOVED = RdpBound(

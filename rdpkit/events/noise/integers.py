@@ -10,11 +10,11 @@ from flint import arb, ctx
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
-from rdpkit.events.base import DescribedEvent, Event
+from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets, one_integer_changed
 from rdpkit.events.fields import declared, diameter, event_class, integer, noise, positive
 from rdpkit.events.free_parameters import integer as free_integer
-from rdpkit.events.geometry import record_move, with_longer_records
+from rdpkit.events.geometry import SumOfRecords, with_longer_records
 from rdpkit.events.losses import Attained, Dominating, Losses, Several, attains
 from rdpkit.events.pairs import DiscreteGaussianPair, SkellamPair, TwoOutcomes
 from rdpkit.numerics.discrete_gaussian import upper_tail
@@ -22,7 +22,7 @@ from rdpkit.numerics.skellam import MOST
 
 
 @event_class
-class DiscreteGaussian(DescribedEvent):
+class DiscreteGaussian(SumOfRecords):
     """The sum of the records' integer vectors plus discrete Gaussian noise, released once.
 
     Released: sum of x_i plus independent integers in each coordinate, k with a probability in
@@ -61,10 +61,6 @@ class DiscreteGaussian(DescribedEvent):
                 if value is not None and value != math.floor(value):
                     raise _validate.fail(name, "to be an integer if dimension is 1", value)
 
-    def sensitivity(self, adjacency: Adjacency) -> float:
-        """L2 sensitivity of the sum between neighbours."""
-        return record_move(self, adjacency)
-
     def noise_multiplier(self, adjacency: Adjacency) -> float:
         """Sigma over the sensitivity under ``adjacency``."""
         return self.sigma / self.sensitivity(adjacency)
@@ -90,10 +86,6 @@ class DiscreteGaussian(DescribedEvent):
         distance = self.sensitivity(adjacency)
         return one_integer_changed(adjacency, norm=self.record_norm, distance=distance)
 
-    def in_groups(self, size: int) -> Event:
-        """Records ``size`` times as long."""
-        return with_longer_records(self, size)
-
     def attained_in_groups(self, size: int) -> Event | None:
         """Equal records on one axis; in several coordinates each is an integer vector itself."""
         return self.in_groups(size) if self.dimension == 1 else None
@@ -106,7 +98,7 @@ _PLACES, _LEAST, _CLOSE = (0.0, 1.0, 2.0, 3.0, 4.0), 1e-30, 0.1
 
 
 @event_class
-class DistributedDiscreteGaussian(DescribedEvent):
+class DistributedDiscreteGaussian(SumOfRecords):
     """The sum of clients' integer vectors, to which each client adds discrete Gaussian noise.
 
     Released: the sum of x_i and of the noise of all ``clients``, as secure aggregation shows it;
@@ -136,10 +128,6 @@ class DistributedDiscreteGaussian(DescribedEvent):
         "Largest L2 distance between two clients' vectors", free=False, default=None
     )
     dimension: int = integer("Number of coordinates", default=1)
-
-    def sensitivity(self, adjacency: Adjacency) -> float:
-        """L2 sensitivity of the sum between neighbours."""
-        return record_move(self, adjacency)
 
     def distance_from_one(self) -> arb:
         """Tau: how far, at most, logarithms of probabilities are from those of one Gaussian.
@@ -172,13 +160,9 @@ class DistributedDiscreteGaussian(DescribedEvent):
                     found.append((TwoOutcomes(first=first, second=second),))
         return Attained(tuple(found) or ((),))
 
-    def in_groups(self, size: int) -> Event:
-        """Records ``size`` times as long."""
-        return with_longer_records(self, size)
-
 
 @event_class
-class Skellam(DescribedEvent):
+class Skellam(SumOfRecords):
     """The sum of integer vectors plus Skellam noise, the difference of two Poisson variables.
 
     Released: sum of x_i plus independent integers in each coordinate, k with the probability
@@ -208,10 +192,6 @@ class Skellam(DescribedEvent):
         accepted="above 0; by default what follows from integers of that L2 norm",
         default=None,
     )
-
-    def sensitivity(self, adjacency: Adjacency) -> float:
-        """L2 sensitivity of the sum between neighbours."""
-        return record_move(self, adjacency)
 
     def l1_sensitivity(self, adjacency: Adjacency) -> float:
         """L1 sensitivity: of integers at most the squared L2 norm."""

@@ -10,10 +10,10 @@ from flint import arb, ctx
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
-from rdpkit.events.base import DescribedEvent, Event
+from rdpkit.events.base import DescribedEvent
 from rdpkit.events.data_sets import NeighbouringDataSets, one_integer_changed
 from rdpkit.events.fields import declared, diameter, event_class, integer, noise, norm, positive
-from rdpkit.events.geometry import opposite_records, record_move, with_longer_records
+from rdpkit.events.geometry import SumOfRecords, SumOfVectors, record_move
 from rdpkit.events.losses import Attained, Dominating, attains
 from rdpkit.events.pairs import (
     BoundedRange,
@@ -26,7 +26,7 @@ from rdpkit.numerics.balls import float_above
 
 
 @event_class
-class Laplace(DescribedEvent):
+class Laplace(SumOfVectors):
     """The sum of the records' vectors plus Laplace noise in each coordinate, released once.
 
     Released: sum of x_i plus independent noise with the density e^(-abs(y) / noise_scale) /
@@ -44,9 +44,6 @@ class Laplace(DescribedEvent):
     """
 
     mechanism: ClassVar[str] = "laplace"
-    losses_are_attained = True
-    # Equal records add up to one that is so many times as long.
-    groups_are_attained = True
 
     noise_scale: float = noise(
         "Scale b of the noise, whose standard deviation is b times the square root of 2, in the "
@@ -62,10 +59,6 @@ class Laplace(DescribedEvent):
         default=None,
     )
 
-    def sensitivity(self, adjacency: Adjacency) -> float:
-        """L1 sensitivity of the sum between neighbours."""
-        return record_move(self, adjacency)
-
     def distance(self, adjacency: Adjacency) -> float:
         """The sensitivity over the scale of the noise: the epsilon of pure differential privacy."""
         return self.sensitivity(adjacency) / self.noise_scale
@@ -74,17 +67,9 @@ class Laplace(DescribedEvent):
         """Two Laplace distributions, as far apart as the sensitivity."""
         return Dominating((LaplacePair(distance=self.distance(adjacency)),))
 
-    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
-        """One record and no record, or one record and its mirror image."""
-        return opposite_records(self, adjacency)
-
-    def in_groups(self, size: int) -> Event:
-        """Records ``size`` times as long."""
-        return with_longer_records(self, size)
-
 
 @event_class
-class DiscreteLaplace(DescribedEvent):
+class DiscreteLaplace(SumOfRecords):
     """The sum of the records' integer vectors plus discrete Laplace noise, released once.
 
     Released: sum of x_i plus independent integers in each coordinate, k with a probability in
@@ -137,13 +122,9 @@ class DiscreteLaplace(DescribedEvent):
         distance = self.sensitivity(adjacency)
         return one_integer_changed(adjacency, norm=self.record_norm, distance=distance)
 
-    def in_groups(self, size: int) -> Event:
-        """Records ``size`` times as long."""
-        return with_longer_records(self, size)
-
 
 @event_class
-class TruncatedLaplace(DescribedEvent):
+class TruncatedLaplace(SumOfVectors):
     """The sum of the records' numbers plus Laplace noise that is drawn again until it is small.
 
     Released: sum of x_i plus noise with a density in proportion to e^(-abs(y) / noise_scale) for
@@ -160,9 +141,6 @@ class TruncatedLaplace(DescribedEvent):
     """
 
     mechanism: ClassVar[str] = "truncated_laplace"
-    losses_are_attained = True
-    # Equal records add up to one that is so many times as long.
-    groups_are_attained = True
 
     noise_scale: float = noise("Scale of the noise before it is cut, in the units of the sum")
     noise_limit: float = positive(
@@ -183,14 +161,6 @@ class TruncatedLaplace(DescribedEvent):
             distance=moved / self.noise_scale, reach=self.noise_limit / self.noise_scale
         )
         return Dominating((pair,))
-
-    def neighbours(self, adjacency: Adjacency, touched: tuple[int, ...]) -> NeighbouringDataSets:
-        """One record and no record, or one record and its mirror image."""
-        return opposite_records(self, adjacency)
-
-    def in_groups(self, size: int) -> Event:
-        """Records ``size`` times as long."""
-        return with_longer_records(self, size)
 
 
 # Where cells of a test end, as parts of the distance of the two numbers.

@@ -109,10 +109,7 @@ class CanonicalNoise(DescribedEvent):
 
     epsilon: float = positive("Of the noise, in nats", private=-1)
     delta: float = declared(
-        "Of the noise",
-        check=_validate.target_delta,
-        accepted="in [0, 1)",
-        default=0.0,
+        "Of the noise", check=_validate.target_delta, accepted="in [0, 1)", default=0.0
     )
 
     def dominating(self, adjacency: Adjacency) -> Dominating:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
@@ -16,15 +17,23 @@ from rdpkit.events.mixing import Mixing
 from rdpkit.events.sampled.poisson import PoissonSampledGaussian
 
 
-def _check_group(event: LDPDC | NDPDC) -> None:
-    """Check that no group is larger than the smallest class."""
-    smallest = min(event.class_sizes)
-    if event.group_size > smallest:
-        raise _validate.fail(
-            "group_size",
-            f"to be at most {smallest} (the smallest of class_sizes)",
-            event.group_size,
-        )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CondensedByClass(Event):
+    """Noisy sums over Poisson samples of each class."""
+
+    of_whole_data: ClassVar[str] = "it states how many records there are of each class"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    expansion_is_attained = True
+
+    def _check_together(self) -> None:
+        event: Any = self
+        smallest = min(event.class_sizes)
+        if event.group_size > smallest:
+            raise _validate.fail(
+                "group_size",
+                f"to be at most {smallest} (the smallest of class_sizes)",
+                event.group_size,
+            )
 
 
 def _sums(event: LDPDC | NDPDC, count: int) -> Event:
@@ -56,7 +65,7 @@ _SAMPLING = (
 
 
 @event_class
-class LDPDC(Event):
+class LDPDC(CondensedByClass):
     """Linear DPDC: each synthetic record is a noisy sum over a Poisson sample of one class.
 
     Released, for each class and ``samples_per_class`` times: the sum of the records of a Poisson
@@ -75,8 +84,6 @@ class LDPDC(Event):
     """
 
     mechanism: ClassVar[str] = "ldpdc"
-    of_whole_data: ClassVar[str] = "it states how many records there are of each class"
-    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     mixing: ClassVar[Mixing | None] = Mixing(
         mixed="group_size",
         releases="samples_per_class",
@@ -84,7 +91,6 @@ class LDPDC(Event):
         is_sum=True,
         scale="value_bound",
     )
-    expansion_is_attained = True
     assumed = (_SAMPLING,)
 
     class_sizes: tuple[int, ...] = sizes(_SIZES, least="group_size")
@@ -102,9 +108,6 @@ class LDPDC(Event):
         private=-1,
     )
     dimension: int = coordinates("Number of coordinates of a record (d of the paper)")
-
-    def _check_together(self) -> None:
-        _check_group(self)
 
     @property
     def record_norm(self) -> float:
@@ -129,7 +132,7 @@ class LDPDC(Event):
 
 
 @event_class
-class NDPDC(Event):
+class NDPDC(CondensedByClass):
     """Nonlinear DPDC: noisy sums of clipped representations of Poisson samples, class by class.
 
     Released, for each class and in each iteration: the sum of the representations, clipped to L2
@@ -147,12 +150,9 @@ class NDPDC(Event):
     """
 
     mechanism: ClassVar[str] = "ndpdc"
-    of_whole_data: ClassVar[str] = "it states how many records there are of each class"
-    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     mixing: ClassVar[Mixing | None] = Mixing(
         mixed="group_size", releases="iterations", noise="noise_std", is_sum=True, scale="clip_norm"
     )
-    expansion_is_attained = True
     assumed = (
         _SAMPLING,
         "the feature extractors, their parameters and the augmentations do not depend on the "
@@ -173,9 +173,6 @@ class NDPDC(Event):
     clip_norm: float = positive(
         "L2 norm to which representations are clipped (G of the paper), in their units", private=-1
     )
-
-    def _check_together(self) -> None:
-        _check_group(self)
 
     @property
     def record_norm(self) -> float:

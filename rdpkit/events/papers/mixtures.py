@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from rdpkit import _validate
@@ -34,38 +35,48 @@ from rdpkit.events.mixing import Mixing
 from rdpkit.events.sampled.fixed_size import FixedSizeSampledGaussian
 
 
-def samples_of_classes(class_sizes: tuple[int, ...], samples_per_class: object) -> tuple[int, ...]:
-    """The number of releases of each class, from one number for all or one for each."""
-    if not isinstance(samples_per_class, (tuple, list)):
-        return (_validate.integer("samples_per_class", samples_per_class),) * len(class_sizes)
-    samples = _validate.integers("samples_per_class", samples_per_class)
-    if len(samples) != len(class_sizes):
-        raise _validate.fail(
-            "samples_per_class",
-            f"to be an integer or as many integers as there are classes ({len(class_sizes)})",
-            samples_per_class,
-        )
-    return samples
-
-
 def any_order(event: Any) -> FreeParameter:
     """In a mixture of more records each record takes part more often, but counts less."""
     most = event.mixing.population_of(event)
     return free_parameters.integer(0, highest=most, scaled=("feature_noise", "label_noise"))
 
 
-def check_mixtures(event: Any) -> None:
-    """Check the classes of a new event together, and keep the samples of each as a tuple."""
-    samples_of_classes(event.class_sizes, event.samples_per_class)
-    if isinstance(event.samples_per_class, list):
-        object.__setattr__(event, "samples_per_class", tuple(event.samples_per_class))
-    smallest = min(event.class_sizes)
-    if event.order_of_mixture > smallest:
-        raise _validate.fail(
-            "order_of_mixture",
-            f"to be an integer in [1, {smallest}] (the smallest of class_sizes)",
-            event.order_of_mixture,
-        )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixedByClass(Event):
+    """Mixtures of the records of each class, so many of each."""
+
+    of_whole_data: ClassVar[str] = "it states how many records there are of each class"
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+    expansion_is_attained = True
+
+    def _check_together(self) -> None:
+        event: Any = self
+        samples = self.samples
+        if isinstance(event.samples_per_class, list):
+            object.__setattr__(event, "samples_per_class", samples)
+        smallest = min(event.class_sizes)
+        if event.order_of_mixture > smallest:
+            raise _validate.fail(
+                "order_of_mixture",
+                f"to be an integer in [1, {smallest}] (the smallest of class_sizes)",
+                event.order_of_mixture,
+            )
+
+    @property
+    def samples(self) -> tuple[int, ...]:
+        """The number of releases of each class, from one number for all or one for each."""
+        event: Any = self
+        classes, given = len(event.class_sizes), event.samples_per_class
+        if not isinstance(given, (tuple, list)):
+            return (_validate.integer("samples_per_class", given),) * classes
+        samples = _validate.integers("samples_per_class", given)
+        if len(samples) != classes:
+            raise _validate.fail(
+                "samples_per_class",
+                f"to be an integer or as many integers as there are classes ({classes})",
+                given,
+            )
+        return samples
 
 
 def mixtures(event: Any, *, record_norm: float, record_diameter: float | None = None) -> Event:
@@ -188,7 +199,7 @@ class DPMix(Event):
 
 
 @event_class
-class ClassWiseDPMix(Event):
+class ClassWiseDPMix(MixedByClass):
     """Class-wise DPMix: every release is drawn from a single class, with a fresh subset.
 
     Released, for each class and ``samples_per_class`` times: the mean feature vector of
@@ -207,15 +218,12 @@ class ClassWiseDPMix(Event):
     """
 
     mechanism: ClassVar[str] = "class_wise_dpmix"
-    of_whole_data: ClassVar[str] = "it states how many records there are of each class"
-    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     mixing: ClassVar[Mixing | None] = Mixing(
         mixed="order_of_mixture",
         releases="samples_per_class",
         noise="feature_noise",
         label_noise="label_noise",
     )
-    expansion_is_attained = True
     assumed = (
         _RANGE,
         "a fresh subset is drawn for every release (the thesis's listing B.1 draws one per "
@@ -246,14 +254,6 @@ class ClassWiseDPMix(Event):
         role="noise",
     )
 
-    def _check_together(self) -> None:
-        check_mixtures(self)
-
-    @property
-    def samples(self) -> tuple[int, ...]:
-        """Releases of each class."""
-        return samples_of_classes(self.class_sizes, self.samples_per_class)
-
     def expand(self) -> Event:
         """For each class, its sampled means of features; labels tell nothing about the data."""
         width = math.sqrt(self.feature_dimension)
@@ -276,7 +276,7 @@ Preprocessing = Literal["public", "exact-z-score"]
 
 
 @event_class
-class DPCDA(Event):
+class DPCDA(MixedByClass):
     """DP-CDA, Algorithm 1: every release is the noisy mean of some records of one class.
 
     Released, for each class and ``samples_per_class`` times: the mean of ``order_of_mixture``
@@ -295,8 +295,6 @@ class DPCDA(Event):
     """
 
     mechanism: ClassVar[str] = "dpcda"
-    of_whole_data: ClassVar[str] = "it states how many records there are of each class"
-    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
     mixing: ClassVar[Mixing | None] = Mixing(
         mixed="order_of_mixture",
         releases="samples_per_class",
@@ -304,7 +302,6 @@ class DPCDA(Event):
         label_noise="label_noise",
         scale="clip_norm",
     )
-    expansion_is_attained = True
 
     class_sizes: tuple[int, ...] = sizes(
         "Records of each class, in the larger of two neighbours", least="order_of_mixture"
@@ -341,14 +338,6 @@ class DPCDA(Event):
         Preprocessing,
         default="public",
     )
-
-    def _check_together(self) -> None:
-        check_mixtures(self)
-
-    @property
-    def samples(self) -> tuple[int, ...]:
-        """Releases of each class."""
-        return samples_of_classes(self.class_sizes, self.samples_per_class)
 
     def expand(self) -> Event | None:
         """For each class, T_k sampled means; None if features are scaled with the exact z-score.

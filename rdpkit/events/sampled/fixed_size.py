@@ -202,8 +202,7 @@ class FixedSizeSampledGaussian(Event):
         if adjacency is Adjacency.ZERO_OUT:
             far = self.record_norm - diameter_of(self) if self._on_the_other_side() else None
             same = RecordGroup(
-                count=self.population_size - 1,
-                position=self.record_norm if far is None else far,
+                count=self.population_size - 1, position=self.record_norm if far is None else far
             )
             return one_record_changed(
                 adjacency, changed=self.record_norm, replacement=0.0, rest=(same,)

@@ -15,7 +15,7 @@ from rdpkit.events.fields import choice, declared, event_class, integer, noise, 
 from rdpkit.events.free_parameters import number
 from rdpkit.events.losses import Attained, Dominating, Losses, Several, attains, sampled_step
 from rdpkit.events.pairs import LaplacePair, Outcomes, StatedPair
-from rdpkit.numerics.balls import float_above, float_below
+from rdpkit.numerics.balls import float_above, float_below, upper_tail
 
 
 def kept_alone(probability: float, adjacency: Adjacency) -> Outcomes | StatedPair:
@@ -202,7 +202,7 @@ class ThresholdedCounts(DescribedEvent):
             above = arb(self.threshold or 0.0) - arb(self.max_per_partition)
             place = above / arb(self.noise_scale)
             if self.noise == "gaussian":
-                tail = (place / arb(2).sqrt()).erfc() / 2
+                tail = upper_tail(place)
             else:
                 tail = (-place).exp() / 2 if place >= 0 else 1 - place.exp() / 2
             return -(self.max_partitions * (-tail).log1p()).expm1()

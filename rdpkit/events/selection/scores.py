@@ -1,20 +1,23 @@
-"""One or several of some options, by scores with noise; and what two kinds of options attain."""
+"""Options by scores with noise, labels by noisy votes (PATE), and what two kinds of them attain."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise, product
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from rdpkit import _validate
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import DescribedEvent, Event
-from rdpkit.events.fields import choice, count, event_class, flag, noise, positive
-from rdpkit.events.losses import Attained, Dominating, Several
+from rdpkit.events.composition import Composed, Repeated
+from rdpkit.events.fields import choice, count, declared, event_class, flag, noise, positive
+from rdpkit.events.gaussian import Gaussian
+from rdpkit.events.losses import Attained, Dominating, Losses, Several
 from rdpkit.events.pairs import BoundedRange, LaplacePair, StatedPair, TwoOutcomes
 
 SCORES = "the sensitivity of the scores is that under the adjacency that is asked about"
@@ -103,8 +106,22 @@ def pairs_of(
     return Attained(tuple(pairs) or ((),))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfScores(DescribedEvent):
+    """An event about scores: every record of a group may move them as far, in one direction."""
+
+    assumed = (SCORES,)
+    groups_are_attained = True
+
+    def in_groups(self, size: int) -> Event:
+        """Scores that change by so many times their sensitivity."""
+        event: Any = self
+        name = "sensitivity" if hasattr(event, "sensitivity") else "epsilon"
+        return replace(event, **{name: size * getattr(event, name)})  # type: ignore[no-any-return]
+
+
 @event_class
-class Exponential(DescribedEvent):
+class Exponential(OfScores):
     """One of several options, the better the likelier: the exponential mechanism.
 
     Released: option i with a probability in proportion to e^(epsilon * score_i / (2 s)), where s is
@@ -121,9 +138,6 @@ class Exponential(DescribedEvent):
     """
 
     mechanism: ClassVar[str] = "exponential"
-    assumed = (SCORES,)
-    # Every record of a group may move the scores as far, in one direction.
-    groups_are_attained = True
 
     epsilon: float = positive("The parameter of the mechanism, in nats", private=-1)
     monotone_scores: bool = flag(
@@ -144,13 +158,9 @@ class Exponential(DescribedEvent):
         """Two options."""
         return logistic_pairs(self.range())
 
-    def in_groups(self, size: int) -> Event:
-        """Scores that change by so many times their sensitivity."""
-        return replace(self, epsilon=size * self.epsilon)
-
 
 @event_class
-class PermuteAndFlip(DescribedEvent):
+class PermuteAndFlip(OfScores):
     """One of several options, by permute and flip: better scores than the exponential mechanism.
 
     Released: the first option, in random order, whose coin shows heads; option i's coin does with
@@ -167,9 +177,6 @@ class PermuteAndFlip(DescribedEvent):
     """
 
     mechanism: ClassVar[str] = "permute_and_flip"
-    assumed = (SCORES,)
-    # Every record of a group may move the scores as far, in one direction.
-    groups_are_attained = True
 
     epsilon: float = positive("The parameter of the mechanism, in nats", private=-1)
     monotone_scores: bool = flag(
@@ -188,16 +195,12 @@ class PermuteAndFlip(DescribedEvent):
         """Two options."""
         return laplace_pairs(self.distance(adjacency))
 
-    def in_groups(self, size: int) -> Event:
-        """Scores that change by so many times their sensitivity."""
-        return replace(self, epsilon=size * self.epsilon)
-
 
 NoiseOfMaximum = Literal["laplace", "gumbel", "exponential"]
 
 
 @event_class
-class ReportNoisyMax(DescribedEvent):
+class ReportNoisyMax(OfScores):
     """The option whose score plus noise is the largest; the scores themselves stay secret.
 
     Released: the index of the largest score_i + noise_i, the noise of every option drawn
@@ -214,9 +217,6 @@ class ReportNoisyMax(DescribedEvent):
     """
 
     mechanism: ClassVar[str] = "report_noisy_max"
-    assumed = (SCORES,)
-    # Every record of a group may move the scores as far, in one direction.
-    groups_are_attained = True
 
     noise_scale: float = noise("Scale of the noise, in the units of the scores")
     sensitivity: float = positive(
@@ -253,16 +253,12 @@ class ReportNoisyMax(DescribedEvent):
         }
         return of_noise[self.noise](self.distance(adjacency))
 
-    def in_groups(self, size: int) -> Event:
-        """Scores that change by so many times their sensitivity."""
-        return replace(self, sensitivity=size * self.sensitivity)
-
 
 NoiseOfTop = Literal["gumbel", "laplace"]
 
 
 @event_class
-class TopOptions(DescribedEvent):
+class TopOptions(OfScores):
     """The options with the largest noisy scores, in order, by noise that is drawn once.
 
     Released: the indices of the ``options`` largest score_i + noise_i, the largest first, and not
@@ -279,9 +275,6 @@ class TopOptions(DescribedEvent):
     """
 
     mechanism: ClassVar[str] = "top_options"
-    assumed = (SCORES,)
-    # Every record of a group may move the scores as far, in one direction.
-    groups_are_attained = True
 
     noise_scale: float = noise("Scale of the noise, in the units of the scores")
     noise: NoiseOfTop = choice("The distribution of the noise", NoiseOfTop)
@@ -320,6 +313,95 @@ class TopOptions(DescribedEvent):
             )
         )
 
-    def in_groups(self, size: int) -> Event:
-        """Scores that change by so many times their sensitivity."""
-        return replace(self, sensitivity=size * self.sensitivity)
+
+NoiseOfVotes = Literal["gaussian", "laplace"]
+# A vote that leaves one class and joins another moves the histogram by the square root of 2.
+_MOVED = math.nextafter(math.sqrt(2.0), 2.0)
+_VOTES_APART = (0.5, 0.0, 1.0, 1.5, -1.0, 2.0)
+
+
+@event_class
+class TeacherVotes(DescribedEvent):
+    """Labels by the noisy votes of teachers, each trained on its own part of the data: PATE.
+
+    Released: for each of ``queries`` inputs the class with the most votes after noise was added to
+    the votes of every class. What a teacher is trained on does not depend on other records, so that
+    one record changes one teacher. With ``screening_noise_std`` an input is answered only if its
+    largest number of votes, with Gaussian noise of that standard deviation, exceeds a threshold
+    (Confident-GNMax); ``screened`` counts all inputs that were asked. Nothing is assumed of the
+    votes themselves, so that the number is public.
+
+    Examples
+    --------
+    >>> import rdpkit
+    >>> event = rdpkit.TeacherVotes(noise="gaussian", noise_scale=100.0, queries=1000)
+    >>> round(rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one").epsilon, 3)
+    1.76
+    """
+
+    mechanism: ClassVar[str] = "teacher_votes"
+    assumed = ("which records a teacher is trained on does not depend on other records",)
+
+    noise_scale: float = noise(
+        "Standard deviation of Gaussian noise or scale of Laplace noise, in votes"
+    )
+    noise: NoiseOfVotes = choice("The distribution of the noise", NoiseOfVotes)
+    queries: int = count("How many inputs are answered at most")
+    screening_noise_std: float | None = declared(
+        "Standard deviation of the noise of the largest number of votes, in votes",
+        check=_validate.positive,
+        accepted="above 0; by default every input is answered",
+        default=None,
+    )
+    screened: int | None = declared(
+        "How many inputs are screened",
+        check=_validate.integer,
+        accepted="at least queries, and given if screening_noise_std is",
+        default=None,
+    )
+
+    def _check_together(self) -> None:
+        if (self.screened is None) is not (self.screening_noise_std is None):
+            condition = "to be given exactly if screening_noise_std is"
+            raise _validate.fail("screened", condition, self.screened)
+        if self.screened is not None and self.screened < self.queries:
+            condition = f"to be at least queries = {self.queries}"
+            raise _validate.fail("screened", condition, self.screened)
+
+    def expand(self) -> Event:
+        """All noisy votes, or the noisy maximum; and the largest number of votes."""
+        votes: Event
+        if self.noise == "gaussian":
+            votes = Gaussian(noise_std=self.noise_scale, record_norm=_MOVED, record_diameter=_MOVED)
+        else:
+            votes = ReportNoisyMax(noise_scale=self.noise_scale, sensitivity=1.0, noise="laplace")
+        answers: Event = Repeated(event=votes, count=self.queries)
+        if self.screening_noise_std is None or self.screened is None:
+            return answers
+        # The largest number of votes changes by one at most.
+        largest = Gaussian(noise_std=self.screening_noise_std, record_norm=1.0, record_diameter=1.0)
+        return Composed(events=(answers, Repeated(event=largest, count=self.screened)))
+
+    def attained_expansion(self) -> None:
+        """Votes are not released."""
+        return
+
+    def attained(self, adjacency: Adjacency) -> Attained:
+        """Two classes, between which one vote moves, where every input is answered."""
+        if self.noise == "laplace":
+            noisy = ReportNoisyMax(noise_scale=self.noise_scale, sensitivity=1.0, noise="laplace")
+            pairs = noisy.attained(adjacency)
+        else:
+            moved = math.sqrt(2.0) / self.noise_scale
+            pairs = pairs_of(
+                [(_normal(s * moved), _normal(s * moved - moved)) for s in _VOTES_APART]
+            )
+        found: list[Losses] = [
+            tuple(Several(loss=loss, count=self.queries) for loss in losses) for losses in pairs
+        ]
+        return Attained(tuple(found))
+
+
+def _normal(x: float) -> float:
+    """P(N(0, 1) < x)."""
+    return 0.5 * math.erfc(-x / math.sqrt(2.0))

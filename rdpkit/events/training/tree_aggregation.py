@@ -12,11 +12,7 @@ from rdpkit.events.data_sets import NeighbouringDataSets
 from rdpkit.events.fields import declared, diameter, event_class, flag, noise, norm
 from rdpkit.events.free_parameters import integers
 from rdpkit.events.geometry import opposite_records, record_move
-from rdpkit.events.losses import (
-    Dominating,
-    NoLossDistributionError,
-    sampled_step,
-)
+from rdpkit.events.losses import Dominating, NoLossDistributionError, sampled_step
 
 
 def _steps(name: str, value: object) -> int | tuple[int, ...]:

@@ -6,6 +6,8 @@ import math
 from dataclasses import replace
 from typing import ClassVar
 
+from flint import arb, ctx
+
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.base import Event
 from rdpkit.events.data_sets import NeighbouringDataSets
@@ -14,7 +16,10 @@ from rdpkit.events.geometry import diameter_of, record_move
 from rdpkit.events.losses import Attained, Dominating, Step, StepKind
 from rdpkit.events.pairs import BranchedPair, LeastOf
 from rdpkit.events.sampled.poisson import PoissonSampledGaussian
-from rdpkit.numerics.binomial import binomial_tail
+from rdpkit.numerics.balls import float_above, float_below
+
+_START, _MOST = 192, 1 << 14
+_MARGIN = 8 * math.ulp(1.0)
 
 _CUT = (
     "a Poisson sample that is too large is cut down to a uniformly random part of it, of the "
@@ -156,11 +161,7 @@ class TruncatedPoissonGaussian(Event):
         off = max((high - low) / low + 4.0 * ulps / low for low, high in (*first, *second))
         if off > _SURE:
             return None
-        rates = (
-            (q * edge[0] + moved[1]) / (edge[0] + moved[1]),
-            stay[1] / first[1][0],
-            q,
-        )
+        rates = ((q * edge[0] + moved[1]) / (edge[0] + moved[1]), stay[1] / first[1][0], q)
         at_edge, at_full, room = (min(rate * (1.0 + off), 1.0) for rate in rates)
         branches = (
             *self._poisson(at_edge).dominating(adjacency),
@@ -213,3 +214,37 @@ class TruncatedPoissonGaussian(Event):
     def with_one_more_record(self) -> Event:
         """The sample is drawn from one record more."""
         return replace(self, population_size=self.population_size + 1)
+
+
+def binomial_tail(
+    count: int,  # Number of trials, >= 0
+    probability: float,  # In [0, 1]; it may carry a few roundings
+    least: int,  # Any integer
+) -> tuple[float, float]:
+    """P(K >= least) for K binomial: a lower and an upper bound.
+
+    Raises ArithmeticError if 2^14 bits do not suffice.
+    """
+    if least <= 0:
+        return 1.0, 1.0
+    if least > count or probability == 0.0:
+        return 0.0, 0.0
+    if probability == 1.0:
+        return 1.0, 1.0
+    low = _tail(count, probability * (1.0 - _MARGIN), least)
+    high = _tail(count, min(probability * (1.0 + _MARGIN), 1.0), least)
+    return max(float_below(low), 0.0), min(float_above(high), 1.0)
+
+
+def _tail(count: int, probability: float, least: int) -> arb:
+    if probability == 1.0:
+        return arb(1)
+    bits = _START
+    while bits <= _MOST:
+        with ctx.workprec(bits):
+            # The regularised incomplete beta function (Abramowitz and Stegun, 26.5.24).
+            found = arb(probability).beta_lower(least, count - least + 1, regularized=True)
+            if found.is_finite() and found.rad() < abs(found.mid()) * arb(2) ** -50:
+                return found
+        bits *= 2
+    raise ArithmeticError(f"A binomial tail P(K >= {least}) of {count} trials was not enclosed.")

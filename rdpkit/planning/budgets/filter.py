@@ -364,10 +364,7 @@ class PrivacyFilter:
             low, high = high, 2 * high
         while high - low > 1:
             middle = (low + high) // 2
-            if fits(middle):
-                low = middle
-            else:
-                high = middle
+            low, high = (middle, high) if fits(middle) else (low, middle)
         return min(low, _LARGEST_COUNT)
 
     def _refusal(self, spending: Charge, charge: tuple[float, ...]) -> BudgetExceededError:
@@ -391,23 +388,18 @@ class PrivacyFilter:
 
     def _smallest_noise(self) -> float | None:
         """The smallest noise multiplier of a Gaussian release that is allowed."""
-        if isinstance(self._rule, RenyiRule):
-            orders = self._rule.mixture.orders
-
-            def fits(rho: float) -> bool:
-                up = tuple(math.nextafter(order * rho, math.inf) for order in orders)
-                assert self._rule is not None
-                return self._rule.holds(self._with(up, 1))
-
-        elif isinstance(self._rule, LimitRule):
-            factor = 1.0 if self._rule.kind == "zcdp" else 2.0
-
-            def fits(rho: float) -> bool:
-                assert self._rule is not None
-                return self._rule.holds(self._with((math.nextafter(factor * rho, math.inf),), 1))
-
+        rule = self._rule
+        if isinstance(rule, RenyiRule):
+            factors = rule.mixture.orders
+        elif isinstance(rule, LimitRule):
+            factors = (1.0 if rule.kind == "zcdp" else 2.0,)
         else:
             return None
+
+        def fits(rho: float) -> bool:
+            up = tuple(math.nextafter(factor * rho, math.inf) for factor in factors)
+            return rule.holds(self._with(up, 1))
+
         low, high = math.log(1e-30), math.log(1e12)
         if not fits(math.exp(low)):
             return math.inf
@@ -504,17 +496,14 @@ class PrivacyFilter:
             if self._ledger is None or self._held:
                 yield
                 return
-            yield from self._with_file(self._ledger, writing)
-
-    def _with_file(self, ledger: LedgerFile, writing: bool) -> Iterator[None]:
-        with ledger.locked(writing=writing):
-            for charge in ledger.new_entries(_from_entry):
-                self._take(*charge)
-            self._held = True
-            try:
-                yield
-            finally:
-                self._held = False
+            with self._ledger.locked(writing=writing):
+                for charge in self._ledger.new_entries(_from_entry):
+                    self._take(*charge)
+                self._held = True
+                try:
+                    yield
+                finally:
+                    self._held = False
 
     def __enter__(self) -> PrivacyFilter:
         """Keep other processes from spending until the block ends."""

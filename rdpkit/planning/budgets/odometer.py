@@ -10,13 +10,8 @@ from rdpkit import _validate
 from rdpkit.accountants.event_tree import check_adjacency
 from rdpkit.adjacency import Adjacency
 from rdpkit.events import Event
-from rdpkit.planning.budgets import charges
-from rdpkit.planning.budgets.order_mixture import (
-    around,
-    charged,
-    equal_weights,
-    odometer_epsilon,
-)
+from rdpkit.planning.budgets.order_mixture import around, charged, equal_weights, odometer_epsilon
+from rdpkit.planning.budgets.rules import divergences
 
 _CENTRE = 12.0  # The middle order, where no budget says which is best
 
@@ -91,7 +86,7 @@ class PrivacyOdometer:
         _validate.one_of_a_kind("event", event, Event)
         times = _validate.integer("count", count)
         check_adjacency(event, self.adjacency)
-        charge = charges.divergences(event, self.adjacency, self._mixture.orders, 0.0)
+        charge = divergences(event, self.adjacency, self._mixture.orders, 0.0)
         if all(math.isinf(number) for number in charge):
             raise _validate.fail("event", "to have a certified Renyi divergence", event)
         self._total = charged(self._total, charge, times)

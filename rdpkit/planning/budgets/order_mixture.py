@@ -128,10 +128,7 @@ def _tangent(mixture: OrderMixture, spent: Array, epsilon: float) -> float:
         middle = 0.5 * (low + high)
         distance = math.exp(middle)
         slope = _log_sum(mixture, spent, epsilon + distance)[1]
-        if slope > 1.0 / math.expm1(distance):
-            high = middle
-        else:
-            low = middle
+        low, high = (low, middle) if slope > 1.0 / math.expm1(distance) else (middle, high)
     return epsilon + math.exp(high)
 
 

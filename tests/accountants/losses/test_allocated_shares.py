@@ -10,7 +10,7 @@ import pytest
 from scipy.special import ndtr
 
 import rdpkit
-from rdpkit.accountants.losses.kinds.allocation.shared import shared
+from rdpkit.accountants.losses.kinds.allocation.allocated import shared
 
 ADD, REPLACE, ZERO = (rdpkit.Adjacency(name) for name in rdpkit.Adjacency)
 

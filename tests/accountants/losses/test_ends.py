@@ -13,7 +13,7 @@ from rdpkit.accountants import loss_distributions as losses
 from rdpkit.accountants.losses.kinds import _KINDS, kind_of
 from rdpkit.accountants.losses.kinds.outcomes import _response, _two
 from rdpkit.accountants.losses.steps import FiniteSum, ProfileStep
-from rdpkit.bounds.custom_profile import envelope
+from rdpkit.bounds.stated import envelope
 from rdpkit.events import pairs
 from rdpkit.events.losses import ProfilePoints, Step
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 import rdpkit
 from rdpkit.accountants import loss_distributions as losses
-from rdpkit.accountants.losses.above import Above
+from rdpkit.accountants.losses.above import from_above
 from rdpkit.accountants.losses.layout import arrange
 from rdpkit.analysis import check_sandwich
 from rdpkit.events.losses import NoLossDistributionError, Step
@@ -298,7 +298,7 @@ def test_delta_far_from_where_the_losses_are(count):
         assert 0.0 <= below <= above <= 1.0
         if part < 1.0:
             assert above >= 0.5
-    found = Above(arrange(one, delta=None, epsilon=mean))
+    found = from_above(arrange(one, delta=None, epsilon=mean))
     assert float(found.delta_at(0.0)[1]) >= 0.9
     assert found.delta_at(0.0)[0] <= 1.0
     assert 0.0 <= float(found.delta_at(3.0 * mean)[1]) <= 0.1

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 import rdpkit
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.sampled import profile_sampling
-from rdpkit.numerics.sampled_profile_balls import rdp_ball
+from rdpkit.numerics.sampled_profile import rdp_ball
 from tests.bounds.pairs import exact_divergence
 from tests.bounds.strategies import NOISE, ORDERS, PROBABILITIES
 from tests.events import of_papers

@@ -12,9 +12,7 @@ from numpy.testing import assert_allclose
 
 import rdpkit
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.synthesis import direct as synthesis_direct
-from rdpkit.bounds.synthesis import exact as synthesis_exact
-from rdpkit.bounds.synthesis import miura2023_cor32, miura2023_thm31
+from rdpkit.bounds.synthesis import direct, miura2023
 from rdpkit.events import GaussianSynthesis
 from tests.oracles import synthesis_direct as oracle
 from tests.oracles.table import load
@@ -47,8 +45,8 @@ def single(order):
 @pytest.mark.parametrize(
     ("name", "rdp"),
     [
-        ("replaced", synthesis_direct.rdp_one_output),
-        ("added_or_removed", synthesis_exact.rdp_of_pair),
+        ("replaced", direct.replaced_one_output),
+        ("added_or_removed", direct.rdp_of_pair),
     ],
 )
 def test_floats(entry, name, rdp):
@@ -65,8 +63,8 @@ def test_floats(entry, name, rdp):
 @pytest.mark.parametrize(
     ("name", "ball"),
     [
-        ("replaced", synthesis_direct.ball_one_output),
-        ("added_or_removed", synthesis_exact.ball_of_pair),
+        ("replaced", direct.replaced_ball),
+        ("added_or_removed", direct.ball_of_pair),
     ],
 )
 def test_balls(entry, name, ball):
@@ -94,12 +92,12 @@ def test_balls_of_the_printed_theorems(entry, sound):
     event = event_of(n, d, sigma)
     if entry["theorem31"] is not None:
         shifted = event_of(n + 1, d, sigma) if sound else event
-        bound = miura2023_thm31.UPPER if sound else miura2023_thm31.PUBLISHED
+        bound = miura2023.EVERY_PAIR if sound else miura2023.THEOREM
         ball = bound.ball(shifted, a, UNBOUNDED)
         assert ball.rel_accuracy_bits() >= 60
         assert ball.overlaps(reference(entry["theorem31"]))
     expected = entry["corollary32_both_at_n" if sound else "corollary32"]
-    bound = miura2023_cor32.UPPER if sound else miura2023_cor32.PUBLISHED
+    bound = miura2023.CORRECTED if sound else miura2023.COROLLARY
     ball = bound.ball(event, a, REPLACE)
     if expected is None:
         assert not ball.is_finite()
@@ -109,7 +107,7 @@ def test_balls_of_the_printed_theorems(entry, sound):
     assert ball.overlaps(reference(expected, "1e-9"))
 
 
-@pytest.mark.parametrize("bound", [synthesis_direct.BOUND, synthesis_exact.BOUND])
+@pytest.mark.parametrize("bound", [direct.REPLACED, direct.ADDED_OR_REMOVED])
 def test_bounds_multiply_by_outputs_and_agree_with_their_balls(bound):
     adjacency = bound.adjacencies[0]
     event = event_of(10**5, 6, 0.01, outputs=7)
@@ -158,18 +156,18 @@ def test_best_is_the_direct_bound(n, d, sigma):
 def test_few_records_leave_no_order():
     """T >= 1: no bound, and neither NaN nor a warning."""
     event = event_of(2, 6, 0.01)
-    assert np.isinf(synthesis_direct.BOUND.values(event, ORDERS, REPLACE)).all()
-    assert np.isinf(synthesis_direct.rdp_one_output(ORDERS, 2401, 6, 0.01)[3:]).all()
-    assert np.isinf(synthesis_exact.BOUND.values(event, ORDERS[2:], UNBOUNDED)).all()
-    assert not synthesis_direct.ball_one_output(1.5, 2, 6, 0.01).is_finite()
-    assert not synthesis_exact.ball_of_pair(3.0, 1, 6, 0.01).is_finite()
+    assert np.isinf(direct.REPLACED.values(event, ORDERS, REPLACE)).all()
+    assert np.isinf(direct.replaced_one_output(ORDERS, 2401, 6, 0.01)[3:]).all()
+    assert np.isinf(direct.ADDED_OR_REMOVED.values(event, ORDERS[2:], UNBOUNDED)).all()
+    assert not direct.replaced_ball(1.5, 2, 6, 0.01).is_finite()
+    assert not direct.ball_of_pair(3.0, 1, 6, 0.01).is_finite()
 
 
 @pytest.mark.parametrize(("n", "d", "sigma"), SETTINGS)
 def test_finite_up_to_the_limit_on_orders_and_infinite_beyond(n, d, sigma):
     for rdp, limit in (
-        (synthesis_direct.rdp_one_output, synthesis_direct.limit(n, d, sigma)),
-        (synthesis_exact.rdp_of_pair, synthesis_exact.limit(n, d, sigma)),
+        (direct.replaced_one_output, direct.replaced_limit(n, d, sigma)),
+        (direct.rdp_of_pair, direct.limit(n, d, sigma)),
     ):
         around = 1.0 + (limit - 1.0) * np.array([0.999999, 1.000001])
         if limit > 1.0:

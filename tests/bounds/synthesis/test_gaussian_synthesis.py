@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import rdpkit
-from rdpkit.bounds.synthesis import miura2023_cor32, miura2023_thm31
+from rdpkit.bounds.synthesis import miura2023
 from tests.oracles.table import load
 
 ENTRIES = load("gaussian_synthesis")
@@ -51,7 +51,7 @@ def test_corrected_corollary(entry):
         dimension=entry["d"],
         min_eigenvalue=entry["min_eigenvalue"],
     )
-    found = miura2023_cor32.UPPER.values(
+    found = miura2023.CORRECTED.values(
         event, np.array([entry["order"]]), rdpkit.Adjacency.REPLACE_ONE
     )
     exact = float(entry["corollary32_both_at_n"])
@@ -140,10 +140,10 @@ def test_best_is_infinite_where_nothing_holds(adjacency):
 
 def test_limits_on_orders():
     """Condition (1) and condition (2), and that too few records leave no order."""
-    c = miura2023_thm31.limit(10**5, 6, 0.01)
+    c = miura2023.limit(10**5, 6, 0.01)
     assert c == pytest.approx(1e10 / (2400.0 * 100001 - 1e5), rel=1e-14)
-    assert miura2023_cor32.limit(10**5, 6, 0.01) == pytest.approx(c * c / (2 * c - 1))
-    assert miura2023_cor32.limit(3, 6, 0.01) == 1.0
+    assert miura2023.corollary_limit(10**5, 6, 0.01) == pytest.approx(c * c / (2 * c - 1))
+    assert miura2023.corollary_limit(3, 6, 0.01) == 1.0
 
 
 GOOD = {"n": 10**5, "d": 6, "min_eigenvalue": 0.01}

@@ -91,7 +91,7 @@ def test_an_event_has_a_certified_epsilon_and_no_published_bound(adjacency):
     assert found.epsilon >= other.epsilon * (1.0 - 1e-12)
 
 
-@pytest.mark.parametrize("rdp", [direct.rdp_one_output, regularised.rdp_one_output])
+@pytest.mark.parametrize("rdp", [direct.replaced_one_output, regularised.rdp_one_output])
 def test_more_records_and_more_variance_leak_less(rdp):
     """The bound at a public lower limit covers all larger data sets; hence it must fall."""
     orders = np.array([1.0009765625, 1.5, 2.0, 3.0, 8.0])
@@ -196,7 +196,7 @@ def test_no_pair_of_small_data_sets_leaks_more(rows, n, sigma, order):
     """Every data set on a grid with the corners, singular ones included; 1e-9 for rounding."""
     d = rows.shape[1]
     for rdp, worst in (
-        (direct.rdp_one_output, worst_replaced),
+        (direct.replaced_one_output, worst_replaced),
         (regularised.rdp_one_output, worst_changed),
     ):
         bound = float(rdp(np.array([order]), n, d, sigma)[0])
@@ -206,7 +206,7 @@ def test_no_pair_of_small_data_sets_leaks_more(rows, n, sigma, order):
 @pytest.mark.parametrize(
     ("rdp", "worst"),
     [
-        (direct.rdp_one_output, worst_replaced),
+        (direct.replaced_one_output, worst_replaced),
         (regularised.rdp_one_output, worst_changed),
     ],
 )
@@ -234,7 +234,7 @@ def test_data_in_one_corner_attain_both_bounds(n, d, sigma, order):
     changed = fitted(rows, counts, sigma)
     others = fitted(rows, np.array([[n, 0]]), sigma), fitted(rows, np.array([[n - 1, 0]]), sigma)
     for rdp, other, share in (
-        (direct.rdp_one_output, others[0], 1.0 - 1e-6),
+        (direct.replaced_one_output, others[0], 1.0 - 1e-6),
         (regularised.rdp_one_output, others[1], 0.98),
     ):
         bound = float(rdp(np.array([order]), n, d, sigma)[0])

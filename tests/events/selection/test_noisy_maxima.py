@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 import rdpkit
 from rdpkit import Adjacency
-from rdpkit.bounds.noise import pure
+from rdpkit.bounds import noise as noises
 from rdpkit.events.selection import scores as options
 from tests.bounds.strategies import log_uniform
 
 REPLACED = Adjacency.REPLACE_ONE
 SCORES = st.lists(st.floats(-2.0, 2.0), min_size=2, max_size=6)
-RANGES = next(one for one in pure.BOUNDS if one.event_type is rdpkit.ReportNoisyMax)
+RANGES = next(one for one in noises.BOUNDS if one.title == "Noisy maximum")
 
 
 def logs_of_chances(noise, scores):

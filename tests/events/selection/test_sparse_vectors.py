@@ -15,7 +15,7 @@ from scipy import stats
 import rdpkit
 from rdpkit import Adjacency
 from rdpkit.bounds.selection import above_threshold, gaussian_above_threshold
-from rdpkit.events.selection import streams
+from rdpkit.events.selection import above_threshold as streams
 from tests.bounds.strategies import log_uniform
 
 RELATION = Adjacency.REPLACE_ONE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import rdpkit
 from rdpkit.accountants.losses.kinds import kind_of
 from rdpkit.adjacency import Adjacency
+from rdpkit.events.training.truncated_poisson_gaussian import binomial_tail
 
 PLAIN = {"noise_std": 1.0, "record_norm": 1.0, "sampling_probability": 0.01}
 FOUR_OF_TWELVE = rdpkit.TruncatedPoissonGaussian(
@@ -188,3 +190,23 @@ def test_a_record_alone_is_drawn_as_often_as_it_stays():
     (pair,) = FOUR_OF_TWELVE.attained(Adjacency.ADD_OR_REMOVE_ONE)[0]
     assert pair.sampling_probability == pytest.approx(drawn, rel=1e-12)
     assert pair.sampling_probability <= drawn
+
+
+@settings(max_examples=60)
+@given(st.integers(1, 60), st.floats(0, 1), st.integers(-1, 61))
+def test_the_enclosure_contains_the_sum(count, probability, least):
+    p = Fraction(probability)
+    exact = sum(
+        math.comb(count, k) * p**k * (1 - p) ** (count - k) for k in range(max(least, 0), count + 1)
+    )
+    low, high = binomial_tail(count, probability, least)
+    assert low <= exact <= high
+    assert float(high) <= float(exact) * (1 + 1e-12) + 1e-300 or count == least
+
+
+@pytest.mark.parametrize("count", [10**6, 10**9, 10**12])
+def test_large_numbers_stay_sharp(count):
+    low, high = binomial_tail(count, 100.0 / count, 200)
+    # 100 of very many: a Poisson distribution of mean 100, for which the tail is 3.7e-19.
+    assert 0.0 < low <= high <= low * (1 + 1e-9)
+    assert 1e-20 < high < 1e-18

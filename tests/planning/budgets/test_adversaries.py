@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rdpkit
-from rdpkit.planning.budgets.charges import divergences
 from rdpkit.planning.budgets.filter import _rule
 from rdpkit.planning.budgets.order_mixture import OrderMixture, odometer_epsilon
+from rdpkit.planning.budgets.rules import divergences
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 DEPTH = 11

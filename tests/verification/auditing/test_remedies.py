@@ -11,7 +11,7 @@ import pytest
 
 import rdpkit
 from rdpkit import Adjacency
-from rdpkit.calibration.parameters import value_at, with_value
+from rdpkit.calibration.search_variable import value_at, with_value
 from rdpkit.events import MECHANISMS, event_from_parameters, parameters_of
 from rdpkit.verification.auditing import remedies as module
 from rdpkit.verification.auditing.audit import audit

@@ -26,8 +26,7 @@ from dataclasses import dataclass, field
 
 from rdpkit import Event
 from rdpkit.calibration import CalibrationError, calibrate
-from rdpkit.calibration.parameters import with_value
-from rdpkit.calibration.search_variable import SearchVariable
+from rdpkit.calibration.search_variable import SearchVariable, with_value
 from rdpkit.verification.auditing.regions.boundary import RegionQuestion
 from rdpkit.verification.auditing.regions.region import Band, RegionVerdict, joined
 

@@ -28,8 +28,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rdpkit import Event
-from rdpkit.calibration.parameters import value_at
-from rdpkit.calibration.search_variable import SearchVariable, search_variable
+from rdpkit.calibration.search_variable import SearchVariable, search_variable, value_at
 
 _NOISE = (
     "more noise is the same release with independent noise added to it, which is post-processing"

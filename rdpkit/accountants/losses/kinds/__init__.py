@@ -1,4 +1,4 @@
-"""The kinds of pairs: a new one is a file, a description in ``events/pairs.py`` and a line here."""
+"""The kinds of pairs: a new one is a file, a description in `events.pairs` and a line here."""
 
 from __future__ import annotations
 

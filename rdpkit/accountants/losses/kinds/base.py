@@ -11,6 +11,7 @@ import numpy as np
 from flint import arb, ctx
 
 from rdpkit.accountants.losses.guide import Array, Guide
+from rdpkit.events.pairs import SidedPair
 
 Curve = Callable[[arb], arb]
 """Maps a privacy loss, any real number, to the hockey-stick divergence there."""
@@ -75,6 +76,37 @@ def reversed_curve(
     return height
 
 
+def removed_curve(inner: Curve, q: arb) -> Curve:
+    """(1-q) Q + q P against Q, from the curve of P against Q."""
+
+    def height(loss: arb) -> arb:
+        level = loss.expm1() / q
+        if level > -1:
+            return q * inner(level.log1p())
+        # Where e^l' is 0 up to rounding, q h(e^l') lies between 1 - e^l and q.
+        return -loss.expm1() if level < -1 else (-loss.expm1()).union(q)
+
+    return height
+
+
+def added_curve(inner: Curve, removed: Curve, q: arb) -> Curve:
+    """Q against (1-q) Q + q P: c h_QP(e^l q / c) with c = 1 - (1-q) e^l, 0 where c <= 0.
+
+    For l >= 0; to the left 1 - e^l + e^l times the other direction's curve at -l. So no difference
+    of two numbers of the size of e^l is taken.
+    """
+
+    def height(loss: arb) -> arb:
+        if loss < 0:
+            return loss.exp() * removed(-loss) - loss.expm1()
+        share = q - (1 - q) * loss.expm1()
+        if not share > 0:
+            return arb(0) if share < 0 else arb(0).union(share.upper())
+        return share * inner(loss + (q / share).log())
+
+    return height
+
+
 def mirrored(right: Curve) -> Curve:
     """The curve of a symmetric relation, from what it is at losses >= 0."""
 
@@ -101,11 +133,6 @@ def largest_of(candidates: list[arb]) -> arb:
     return found
 
 
-def upper_tail(x: arb) -> arb:
-    """P(N(0, 1) > x)."""
-    return (x / arb(2).sqrt()).erfc() / 2
-
-
 def tolerance(x: arb) -> arb:
     """How well a root can be known at the working precision."""
     return (abs(x) + 1) * arb(2) ** (8 - ctx.prec)
@@ -124,6 +151,36 @@ def symmetric_guide(
     return Guide(losses=all_losses, log_masses=normalised(masses), places=all_losses)
 
 
+def sided_guide(
+    step: SidedPair,
+    losses: Array,  # Ascending, where the step is one of "removed"
+    # Logarithms of masses of these losses under the mixture and under the other member.
+    first: Array,
+    second: Array,
+    places: Array | None,
+) -> Guide:
+    """The points of a mixture against another distribution, or of the reverse."""
+    if step.kind == "removed":
+        return Guide(losses=losses, log_masses=normalised(first), places=places)
+    return Guide(
+        losses=-losses[::-1],
+        log_masses=normalised(second[::-1]),
+        places=None if places is None else places[::-1],
+    )
+
+
+def connected(curve: Curve, losses: list[arb]) -> tuple[list[arb], arb]:
+    """The masses of the pair that connects the dots of a curve at losses; the curve at the last."""
+    ratios = [loss.exp() for loss in losses]
+    heights = [curve(loss) for loss in losses]
+    # Slopes from (0, 1) to the first point, from point to point, and 0 after the last one.
+    slopes = [(heights[0] - 1) / ratios[0]]
+    for i in range(len(losses) - 1):
+        slopes.append((heights[i + 1] - heights[i]) / (ratios[i + 1] - ratios[i]))
+    ends = zip(ratios, slopes, [*slopes[1:], arb(0)], strict=True)
+    return [ratio * (right - left) for ratio, left, right in ends], heights[-1]
+
+
 def guide_of_curve(
     curve: Curve,  # Any curve
     nodes: Array,  # Losses, strictly ascending
@@ -132,17 +189,7 @@ def guide_of_curve(
     """The points of the pair that connects the dots of a curve at some losses."""
     gap = float(np.min(np.diff(nodes)))
     with ctx.workprec(128 + math.ceil(reach / math.log(2.0) - 2.0 * math.log2(min(gap, 1.0)))):
-        losses = [arb(node) for node in nodes.tolist()]
-        ratios = [loss.exp() for loss in losses]
-        heights = [curve(loss) for loss in losses]
-        slopes = [(heights[0] - 1) / ratios[0]]
-        for i in range(len(losses) - 1):
-            slopes.append((heights[i + 1] - heights[i]) / (ratios[i + 1] - ratios[i]))
-        slopes.append(arb(0))
-        masses = [
-            ratio * (right - left)
-            for ratio, left, right in zip(ratios, slopes, slopes[1:], strict=False)
-        ]
+        masses, _ = connected(curve, [arb(node) for node in nodes.tolist()])
         logs = [float(mass.mid().log()) if mass.mid() > 0 else -math.inf for mass in masses]
     kept = np.isfinite(logs)
     return Guide(losses=nodes[kept], log_masses=normalised(np.array(logs)[kept]))

@@ -18,13 +18,13 @@ from rdpkit.accountants.losses.kinds.base import (
     Curve,
     LossKind,
     Tails,
-    normalised,
     reversed_curve,
+    sided_guide,
     tolerance,
-    upper_tail,
 )
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.events.pairs import GaussianMixturePair
+from rdpkit.numerics.balls import upper_tail
 
 _POINTS = 3000
 _NEWTON = 200
@@ -147,12 +147,8 @@ def _line(step: GaussianMixturePair, reach: float) -> tuple[Array, Array]:
 
 def _guide(step: GaussianMixturePair, reach: float) -> Guide:
     places, losses = _line(step, reach)
-    width = np.log(np.gradient(places))
-    if step.kind == "removed":
-        log_masses = -0.5 * places * places + losses + width
-        return Guide(losses=losses, log_masses=normalised(log_masses), places=places)
-    log_masses = (-0.5 * places * places + width)[::-1]
-    return Guide(losses=-losses[::-1], log_masses=normalised(log_masses), places=places[::-1])
+    width, log_density = np.log(np.gradient(places)), -0.5 * places * places
+    return sided_guide(step, losses, log_density + losses + width, log_density + width, places)
 
 
 GAUSSIAN_MIXTURE = LossKind(curve=_curve, guide=_guide, tails=_tails, largest=_largest)

@@ -22,11 +22,13 @@ from rdpkit.accountants.losses.kinds.base import (
     Curve,
     LossKind,
     Tails,
+    added_curve,
     guide_of_curve,
     mirrored,
     moved_probability,
-    normalised,
+    removed_curve,
     reversed_curve,
+    sided_guide,
 )
 from rdpkit.events.pairs import SampledPair, SampledReplacement
 
@@ -42,14 +44,14 @@ def sampled(
 
     def curve(step: SampledPair, leaks_more: bool) -> Curve:
         q = moved_probability(step.sampling_probability, leaks_more)
-        removed = _removed(kind_of(step.pair).curve(step.pair, leaks_more), q)
+        removed = removed_curve(kind_of(step.pair).curve(step.pair, leaks_more), q)
         if step.kind == "removed":
             return removed
         if step.pair.is_a_pair:
             return reversed_curve(removed, 1 - q)
         # What is only known from one side is known better of the pair exchanged.
         other = step.pair.reversed()
-        return _added(kind_of(other).curve(other, leaks_more), removed, q)
+        return added_curve(kind_of(other).curve(other, leaks_more), removed, q)
 
     def tails(step: SampledPair) -> Tails:
         of_pair = kind_of(step.pair).tails
@@ -88,10 +90,7 @@ def sampled(
         q = step.sampling_probability
         found = kind_of(step.pair).guide(step.pair, reach - math.log(q) + 60.0)
         losses, second = _drawn(found.losses, q), found.log_masses - found.losses
-        if step.kind == "removed":
-            return Guide(losses=losses, log_masses=normalised(second + losses), places=found.places)
-        places = None if found.places is None else found.places[::-1]
-        return Guide(losses=-losses[::-1], log_masses=normalised(second[::-1]), places=places)
+        return sided_guide(step, losses, second + losses, second, found.places)
 
     def atoms(step: SampledPair) -> Array:
         inner = kind_of(step.pair).atoms(step.pair)
@@ -103,31 +102,6 @@ def sampled(
     return LossKind(
         curve=curve, guide=guide, tails=tails, largest=largest, infinite=infinite, atoms=atoms
     )
-
-
-def _removed(inner: Curve, q: arb) -> Curve:
-    def height(loss: arb) -> arb:
-        level = loss.expm1() / q
-        if level > -1:
-            return q * inner(level.log1p())
-        # Where e^l' is 0 up to rounding, q h(e^l') lies between 1 - e^l and q.
-        return -loss.expm1() if level < -1 else (-loss.expm1()).union(q)
-
-    return height
-
-
-def _added(inner: Curve, removed: Curve, q: arb) -> Curve:
-    """Q against (1-q) Q + q P: c h_QP(e^l q / c) with c = 1 - (1-q) e^l, 0 where c <= 0."""
-
-    def height(loss: arb) -> arb:
-        if loss < 0:
-            return loss.exp() * removed(-loss) - loss.expm1()
-        share = q - (1 - q) * loss.expm1()
-        if not share > 0:
-            return arb(0) if share < 0 else arb(0).union(share.upper())
-        return share * inner(loss + (q / share).log())
-
-    return height
 
 
 def _drawn(losses: Array, q: float) -> Array:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from flint import arb
@@ -24,11 +25,13 @@ from rdpkit.accountants.losses.kinds.base import (
     Curve,
     LossKind,
     Tails,
+    added_curve,
     mirrored,
+    removed_curve,
     tolerance,
-    upper_tail,
 )
 from rdpkit.events.losses import NoLossDistributionError, Step
+from rdpkit.numerics.balls import upper_tail
 
 _NEWTON = 60
 _POINTS = 1000
@@ -39,14 +42,16 @@ _LEAST_DISTANCE, _MOST_DISTANCE = 1e-7, 1e5
 
 def _curve(step: Step, leaks_more: bool) -> Curve:
     q, z = parameters(step, leaks_more=leaks_more)
-    if step.kind == "removed":
-        return _removed(z, q)
-    if step.kind == "added":
-        return _added(z, q)
+    alone = partial(gaussian, z=z)
     if step.is_gaussian:
-        return lambda loss: gaussian(loss, z)
+        return alone
+    removed = removed_curve(alone, q)
+    if step.kind == "removed":
+        return removed
+    if step.kind == "added":
+        return added_curve(alone, removed, q)
     if step.other == 0.0:
-        return mirrored(_removed(z, q))
+        return mirrored(removed)
     return mirrored(_replaced(z, q, arb(step.other)))
 
 
@@ -59,39 +64,16 @@ def parameters(step: Step, *, leaks_more: bool) -> tuple[arb, arb]:
     return arb(min(step.sampling_probability * (1.0 + sign * MARGIN), 1.0)), z
 
 
+def unsampled_distance(step: Step) -> arb:
+    """Over the noise, from above: of the Gaussians of a step that is not sampled."""
+    _, z = parameters(step, leaks_more=True)
+    return (1 - arb(step.other)) / z if step.sampling_probability < 1.0 else 1 / z
+
+
 def gaussian(loss: arb, z: arb) -> arb:
     """The curve of N(1/z, 1) against N(0, 1)."""
     t = loss * z - 1 / (2 * z)
     return upper_tail(t) - loss.exp() * upper_tail(t + 1 / z)
-
-
-def _removed(z: arb, q: arb) -> Curve:
-    def height(loss: arb) -> arb:
-        level = loss.expm1() / q
-        if not level > -1:
-            return -loss.expm1()
-        return q * gaussian(level.log1p(), z)
-
-    return height
-
-
-def _added(z: arb, q: arb) -> Curve:
-    """N(0) against the mixture: c d(l + log(q / c)) with c = 1 - (1-q) e^l, 0 where c <= 0.
-
-    For l >= 0; to the left 1 - e^l + e^l times the other direction's curve at -l. So no difference
-    of two numbers of the size of e^l is taken.
-    """
-    removed = _removed(z, q)
-
-    def height(loss: arb) -> arb:
-        if loss < 0:
-            return loss.exp() * removed(-loss) - loss.expm1()
-        share = q - (1 - q) * loss.expm1()
-        if not share > 0:
-            return arb(0) if share < 0 else arb(0).union(q * gaussian(loss, z))
-        return share * gaussian(loss + (q / share).log(), z)
-
-    return height
 
 
 def _replaced(z: arb, q: arb, other: arb) -> Curve:

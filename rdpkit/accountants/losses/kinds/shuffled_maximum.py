@@ -24,12 +24,12 @@ from rdpkit.accountants.losses.kinds.base import (
     Tails,
     moved,
     moved_probability,
-    normalised,
     reversed_curve,
-    upper_tail,
+    sided_guide,
 )
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.events.pairs import ShuffledMaximum
+from rdpkit.numerics.balls import upper_tail
 from rdpkit.numerics.special import log_ndtr
 
 _POINTS, _LARGEST_SHIFT = 4000, 50.0
@@ -152,11 +152,7 @@ def _tails(step: ShuffledMaximum) -> Tails:
 
 def _guide(step: ShuffledMaximum, reach: float) -> Guide:
     places, losses, masses = _line(step, reach)
-    if step.kind == "removed":
-        return Guide(losses=losses, log_masses=normalised(masses), places=places)
-    return Guide(
-        losses=-losses[::-1], log_masses=normalised((masses - losses)[::-1]), places=places[::-1]
-    )
+    return sided_guide(step, losses, masses, masses - losses, places)
 
 
 SHUFFLED_MAXIMUM = LossKind(curve=_curve, guide=_guide, tails=_tails)

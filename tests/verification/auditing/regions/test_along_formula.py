@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdpkit import Adjacency, calibrate
-from rdpkit.calibration.parameters import with_value
+from rdpkit.calibration.search_variable import with_value
 from rdpkit.verification.auditing.regions.along_formula import CLOSE, Formula, bands_along
 from rdpkit.verification.auditing.regions.boundary import within
 from rdpkit.verification.auditing.regions.compute import region_of

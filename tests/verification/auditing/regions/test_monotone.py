@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import rdpkit
 from rdpkit.analysis import lower_bound
-from rdpkit.calibration.parameters import paths
+from rdpkit.calibration.search_variable import paths
 from rdpkit.verification.auditing.regions.compute import region_of
 from rdpkit.verification.auditing.regions.monotone import variable_of, why
 from tests.events import of_papers

@@ -29,9 +29,8 @@ from numpy.typing import NDArray
 
 from rdpkit.accountants.losses.grid import Grid, Tilted, Window, add_up
 from rdpkit.accountants.losses.guide import Array
-from rdpkit.accountants.losses.kinds.base import upper_tail
 from rdpkit.events.losses import NoLossDistributionError
-from rdpkit.numerics.balls import float_above, float_below
+from rdpkit.numerics.balls import float_above, float_below, upper_tail
 from rdpkit.numerics.fourier import DOUBLE, Format, U, extended
 
 _BITS = 320
@@ -436,7 +435,5 @@ def statistic(
         for side in (0, 1)
     ]
     return Statistic(
-        values=values,
-        first=(ends_of[0][0], ends_of[0][1]),
-        second=(ends_of[1][0], ends_of[1][1]),
+        values=values, first=(ends_of[0][0], ends_of[0][1]), second=(ends_of[1][0], ends_of[1][1])
     )

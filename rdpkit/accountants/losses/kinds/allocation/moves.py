@@ -29,17 +29,10 @@ from flint import arb, ctx
 
 from rdpkit.accountants.losses.grid import Grid, Indices, Tilted, Window, add_up
 from rdpkit.accountants.losses.guide import Array
-from rdpkit.accountants.losses.kinds.base import (
-    MARGIN,
-    Curve,
-    LossKind,
-    guide_of_curve,
-    largest_of,
-    upper_tail,
-)
+from rdpkit.accountants.losses.kinds.base import MARGIN, Curve, LossKind, guide_of_curve, largest_of
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.events.pairs import AllocatedMoves
-from rdpkit.numerics.balls import float_above
+from rdpkit.numerics.balls import float_above, upper_tail
 from rdpkit.numerics.fourier import DOUBLE, U, extended
 
 _BITS = 160

@@ -1,10 +1,18 @@
-r"""The privacy profile, and the RDP, that follow from points that the user gives.
+"""Divergences that the user states, or that follow: a curve at some orders, zCDP, or a profile.
 
 Guarantee
 ---------
-Let h(g), g = e^eps, be the privacy profile of the mechanism: the largest hockey-stick divergence
-over all pairs of neighbours in both directions. The points say that h(e^eps_i) <= delta_i. The
-profile is convex, does not increase, and h(0) = 1. Therefore
+*A curve.* Let D_a be the divergence of order a. (a - 1) D_a is convex in a, so between two given
+orders it is at most the chord. D_a does not decrease, so below the smallest given order it is at
+most the value given there. Above the largest given order nothing is known.
+
+*zCDP.* order * rho + xi is an upper bound at every order above 1. It is the definition of
+(xi, rho)-zCDP, and cannot be improved without knowing more of the mechanism: a Gaussian release
+with rho = 1 / (2 z^2) attains it for xi = 0.
+
+*A profile.* Let h(g), g = e^eps, be the privacy profile of the mechanism: the largest hockey-stick
+divergence over all pairs of neighbours in both directions. The points say that
+h(e^eps_i) <= delta_i. The profile is convex, does not increase, and h(0) = 1. Therefore
 
 * h(1), a total variation distance, is at most the smallest (1 - delta_i) tanh(eps_i / 2) + delta_i;
 * between two points at which h is bounded, the chord in g is a bound;
@@ -26,13 +34,16 @@ a sum of positive terms. If delta_last > 0, no finite divergence follows at any 
 
 Assumes
 -------
-The points hold under the adjacency that the event names.
+The numbers hold under the adjacency that the event names.
 
 Source
 ------
-Sason and Verdu, "f-divergence inequalities", IEEE Trans. Inf. Theory 2016; Kairouz, Oh and
-Viswanath, "The composition theorem for differential privacy", ICML 2015 (arXiv 1311.0776v4), for
-one point; several points: rdpkit, theory page "Custom profiles".
+Curves: van Erven and Harremoes 2014, Theorem 3 and Corollary 2 (arXiv 1206.2459v2). zCDP: Bun and
+Steinke, "Concentrated differential privacy: simplifications, extensions, and lower bounds", TCC
+2016, Definition 1.1 and equation (1) (arXiv 1605.02065v1). Profiles: Sason and Verdu, "f-divergence
+inequalities", IEEE Trans. Inf. Theory 2016; Kairouz, Oh and Viswanath, "The composition theorem for
+differential privacy", ICML 2015 (arXiv 1311.0776v4), for one point; several points: rdpkit, theory
+page "Custom profiles".
 """
 
 from __future__ import annotations
@@ -43,14 +54,84 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 
 from rdpkit.adjacency import Adjacency
-from rdpkit.bounds.base import Array, Kind, RdpBound, every_order
-from rdpkit.events import CustomProfile
+from rdpkit.bounds.base import Array, Kind, OrderRange, RdpBound, every_order, only_without_delta
+from rdpkit.events import CustomProfile, CustomRdp, ZeroConcentrated
 from rdpkit.events.losses import ProfilePoints
 from rdpkit.numerics.balls import to_relative_accuracy
 from rdpkit.numerics.sampled_gaussian import rdp_from_log_excess
+
+
+def _curve_range(event: Any, adjacency: Adjacency) -> OrderRange:
+    return OrderRange(highest=event.orders[-1], includes_highest=True)
+
+
+def _curve_rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
+    given = np.array(event.orders)
+    scaled = (given - 1.0) * np.array(event.values)
+    above = np.searchsorted(given, orders, side="left")
+    below = np.maximum(above - 1, 0)
+    span = np.where(above == below, 1.0, given[above] - given[below])
+    weight = np.where(above == below, 1.0, (orders - given[below]) / span)
+    with np.errstate(invalid="ignore"):
+        low = np.where(weight == 1.0, 0.0, (1.0 - weight) * scaled[below])
+        chord = (low + weight * scaled[above]) / (orders - 1.0)
+    values = np.array(event.values)
+    # At the orders that were given the values are returned unchanged, without rounding.
+    chord = np.where(orders == given[above], values[above], chord)
+    return np.asarray(np.where(above == 0, values[0], chord))
+
+
+def _curve_ball(event: Any, order: float, adjacency: Adjacency) -> arb:
+    with ctx.workprec(128):
+        given = [arb(o) for o in event.orders]
+        above = next(i for i, o in enumerate(event.orders) if order <= o)
+        if above == 0 or order == event.orders[above]:
+            return arb(event.values[above])
+        if math.isinf(event.values[above]) or math.isinf(event.values[above - 1]):
+            return arb.pos_inf()
+        a, low, high = arb(order), given[above - 1], given[above]
+        weight = (a - low) / (high - low)
+        chord = (1 - weight) * (low - 1) * arb(event.values[above - 1])
+        return (chord + weight * (high - 1) * arb(event.values[above])) / (a - 1)
+
+
+CURVE = RdpBound(
+    id="custom-rdp",
+    title="an RDP curve given by the user",
+    source="the user; between orders van Erven and Harremoes 2014, Corollary 2",
+    kind=Kind.UPPER,
+    event_type=CustomRdp,
+    adjacencies=tuple(Adjacency),
+    order_range=_curve_range,
+    rdp=_curve_rdp,
+    ball=_curve_ball,
+)
+
+
+def _zcdp_rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
+    return np.asarray(event.xi + event.rho * orders)
+
+
+def _zcdp_ball(event: Any, order: float, adjacency: Adjacency) -> arb:
+    with ctx.workprec(128):
+        return arb(event.xi) + arb(event.rho) * arb(order)
+
+
+CONCENTRATED = RdpBound(
+    id="zero-concentrated",
+    title="zCDP as stated by the user",
+    source="the user; Bun and Steinke 2016, Definition 1.1 (arXiv 1605.02065v1)",
+    kind=Kind.UPPER,
+    event_type=ZeroConcentrated,
+    adjacencies=tuple(Adjacency),
+    order_range=only_without_delta,
+    rdp=_zcdp_rdp,
+    ball=_zcdp_ball,
+)
+
 
 _LOG_2 = math.log(2.0)
 _BLOCK = 2_000_000
@@ -155,25 +236,21 @@ def log_excess(nodes: Envelope, orders: Array) -> Array:
         ]
         # The factor e^{eps/2} of the first node, and e^{-eps} from g_{k+1} - g_k.
         terms = np.logaddexp.reduce(
-            [
-                grown + at_high[0] + at_high[1],
-                grown_sinh[0] + at_high[1],
-                at_low[0] + grown_sinh[1],
-            ]
+            [grown + at_high[0] + at_high[1], grown_sinh[0] + at_high[1], at_low[0] + grown_sinh[1]]
         )
         terms = terms + factor - 0.5 * low
         result[start : start + rows] = np.logaddexp.reduce(terms, axis=1)
     return result
 
 
-def _rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
+def _profile_rdp(event: Any, orders: Array, adjacency: Adjacency) -> Array:
     nodes = envelope(event)
     if nodes.infinite > 0.0:
         return np.full(orders.shape, np.inf)
     return rdp_from_log_excess(log_excess(nodes, orders), orders)
 
 
-def _ball(event: Any, order: float, adjacency: Adjacency) -> arb:
+def _profile_ball(event: Any, order: float, adjacency: Adjacency) -> arb:
     """The sum A in balls, over the nodes that the floats chose: any choice of nodes is a bound."""
     nodes = envelope(event)
     if nodes.infinite > 0.0:
@@ -206,7 +283,7 @@ def _at_zero(event: CustomProfile) -> arb:
     return delta + (1 - delta) * (arb(event.epsilons[pick]) / 2).tanh()
 
 
-BOUND = RdpBound(
+PROFILE = RdpBound(
     id="custom-profile",
     title="points of a privacy profile given by the user",
     source="the user; between points and as RDP: Sason and Verdu 2016; rdpkit",
@@ -214,6 +291,6 @@ BOUND = RdpBound(
     event_type=CustomProfile,
     adjacencies=tuple(Adjacency),
     order_range=every_order,
-    rdp=_rdp,
-    ball=_ball,
+    rdp=_profile_rdp,
+    ball=_profile_ball,
 )
