@@ -125,8 +125,17 @@ class NoiseMeasured:
 
     @property
     def freedom(self) -> int:
-        """The degrees of freedom of ``typical``; one for each difference where noise is uneven."""
-        return self.pairs if self.uneven else sum(self.degrees.values())
+        """The degrees of freedom of ``typical``; one for each difference where noise is uneven.
+
+        So many equal ones would vary as much (Satterthwaite 1946): where one small parameter has
+        nearly all of the noise, as with learning rates of layers, they are those of it alone.
+        """
+        if self.uneven:
+            return self.pairs
+        squares = [(self.degrees[name], value**2) for name, value in self.std.items()]
+        total = sum(degrees * square for degrees, square in squares)
+        fourth = sum(degrees * square**2 for degrees, square in squares)
+        return round(total**2 / fourth) if fourth > 0.0 else sum(self.degrees.values())
 
     @property
     def typical(self) -> float:

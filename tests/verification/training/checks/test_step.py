@@ -144,6 +144,30 @@ def test_noise_without_large_draws_is_cut_off():
     assert cut_off(_noise(draws, draws[0]), 1e-4) < 3.6
 
 
+def test_few_entries_with_nearly_all_of_the_noise_are_few_degrees_of_freedom():
+    rng = np.random.default_rng(2)
+    each = np.repeat([1.0, 1.0, 100.0], [200, 96, 4])
+
+    def noise():
+        draws = each * rng.normal(size=(12, 300))
+        places = {"first": slice(0, 200), "second": slice(200, 296), "last": slice(296, 300)}
+        parts = {name: draws[:, place] for name, place in places.items()}
+        return NoiseMeasured(
+            std={name: float(np.sqrt((part**2).mean())) for name, part in parts.items()},
+            degrees={name: part.size for name, part in parts.items()},
+            places=places,
+            draws=draws,
+            update=draws[0],
+            pairs=12,
+        )
+
+    found = [noise() for _ in range(2000)]
+    assert {one.freedom for one in found} <= {48, 49, 50, 51}
+    # The estimate varies as one of 48 draws does: one standard error is a hundredth of this here.
+    spread = np.std([np.log(one.typical) for one in found])
+    assert spread == pytest.approx(np.sqrt(0.5 / 48), rel=0.08)
+
+
 def test_noise_along_a_change_is_measured():
     rng = np.random.default_rng(1)
     basis = np.linalg.qr(rng.normal(size=(200, 20)))[0]
