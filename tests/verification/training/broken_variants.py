@@ -443,6 +443,20 @@ class NoiseDrawnInEveryFourthStep(BrokenLoop):
         return mean_of(sums, self.kept)
 
 
+@broken("step", Kind.NOISE_REPEATED)
+class NoiseThatEverySecondStepTakesAway(BrokenLoop):
+    """Antithetic draws: the sum of two updates has no noise."""
+
+    kept = None
+
+    def noisy(self, batch):
+        sums = self.sums(batch)
+        if self.steps % 2 == 0:
+            self.kept = noise_like(sums, 1.0)
+            return mean_of(sums, self.kept)
+        return mean_of(sums, {name: -value for name, value in self.kept.items()})
+
+
 @broken("sampler", Kind.REPEATED_BATCHES)
 class BatchesOfAGeneratorThatEachEpochSeeds(BrokenLoop):
     @property

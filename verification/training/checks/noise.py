@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -353,16 +353,17 @@ def repeated(
     # How many directions the noise has for each entry, at most 1. Half of them are counted where it
     # is larger in some than in others, because the lengths of such noise vary more.
     spread: float = 1.0,
-) -> tuple[int, int] | None:
-    """Two updates of a training whose noise is the same, if there are any.
+) -> tuple[int, int, bool] | None:
+    """Two updates of a training whose noise is the same, if there are any, or but for its sign.
 
     Guarantee
     ---------
     If each update has fresh Gaussian noise, whatever it keeps of the noise before, or independent
     noise that was drawn before, a pair is returned with probability at most ``limits`` plus
-    ``distances``: given all that came before, the squared distance of an update from an earlier one
-    is at least a chi-squared variable, whatever the gradients are, times the variance of its fresh
-    noise, which is above its lower confidence limit.
+    ``distances``: given all that came before, the squared distance of an update from an earlier
+    one, or from its negative, is at least a chi-squared variable, whatever the gradients are, times
+    the variance of its fresh noise, which is above its lower confidence limit. Whether the noise
+    has another sign is returned as well.
     """
     spread = spread if spread == 1.0 else 0.5 * spread
     places = updates[0][1].places
@@ -372,12 +373,12 @@ def repeated(
         return None
     lower = [noise.lower(limits / len(updates), spread) for _, noise in updates]
     for late, early in ((j, i) for j in range(len(updates)) for i in range(j)):
-        difference = updates[late][0] - updates[early][0]
-        for name in parts:
-            part = difference[places[name]]
-            least = stats.chi2.ppf(distances / (pairs * len(parts)), spread * part.size) / spread
+        for name, negative in product(parts, (False, True)):
+            one, other = (updates[step][0][places[name]] for step in (late, early))
+            part = one + other if negative else one - other
+            least = stats.chi2.ppf(0.5 * distances / (pairs * len(parts)), spread * part.size)
             # Noise that was drawn before, and is not in the earlier update, adds to that of it.
             fresh = lower[late][name] or lower[early][name]
-            if float(part @ part) < fresh**2 * least:
-                return early, late
+            if float(part @ part) < fresh**2 * least / spread:
+                return early, late, negative
     return None
