@@ -165,6 +165,7 @@ def look_at(
         )
         if cancels:
             found = list(effects.all(records=records, until=until))
+            noise = noise.of_trained([one.change for one in found])
     return Moment(
         effects=effects,
         small=small,

@@ -6,6 +6,7 @@ of two, the difference has the law of one noise, if that is Gaussian.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from collections.abc import Sequence
@@ -57,6 +58,7 @@ class NoiseMeasured:
     """
     extremes: tuple[tuple[float, int], ...] = ()
     """The largest entries of both signs of all updates: how large, and at which place."""
+    idle: NDArray[np.bool_] | None = None  # Which entries of all updates were 0; shape (d,)
 
     @property
     def uneven(self) -> bool:
@@ -115,6 +117,21 @@ class NoiseMeasured:
             return 1.0
         return max(1.0, math.sqrt(total / float(stats.chi2.ppf(failure, seen.size))))
 
+    def of_trained(self, changes: Sequence[Vector]) -> NoiseMeasured:
+        """The same without entries that no update has and no record changes, as of a mask.
+
+        They have no noise and need none: counted, they make that of the others look smaller.
+        """
+        if self.idle is None:
+            return self
+        trained = ~self.idle | np.any([change != 0.0 for change in changes], axis=0)
+        shares = {n: float(trained[p].mean()) for n, p in self.places.items() if self.std[n] > 0.0}
+        return dataclasses.replace(
+            self,
+            std={n: s / math.sqrt(shares.get(n, 1.0)) for n, s in self.std.items()},
+            degrees={n: round(k * shares.get(n, 1.0)) for n, k in self.degrees.items()},
+        )
+
     @property
     def scale(self) -> Vector:
         """The standard deviation of each entry; infinite where there is no noise."""
@@ -157,7 +174,7 @@ def measure_noise(
     kept: list[Vector] = []
     lengths: list[float] = []
     extremes: list[tuple[float, int]] = []
-    made, rounding, handed, sparse = 0, 0.0, True, False
+    made, rounding, handed, sparse, idle = 0, 0.0, True, False, True
     for pair in range(pairs):
         if pair >= 2 and time.perf_counter() > until:
             break
@@ -168,6 +185,7 @@ def measure_noise(
             extremes += extremes_of(one)
         rounding = max(rounding, first.rounding)
         handed = handed and first.seen
+        idle = idle & (first.vector == 0.0) & (second.vector == 0.0)
         # Entries are 0 in one of two updates alone, and more than rounding makes so.
         differ = int(np.count_nonzero((first.vector == 0.0) != (second.vector == 0.0)))
         sparse = sparse or differ > max(1.0, _ZEROS * first.vector.size)
@@ -192,6 +210,7 @@ def measure_noise(
         lengths=tuple(lengths),
         sparse=sparse,
         extremes=tuple(extremes),
+        idle=np.asarray(idle),
         spread=_spread(np.array(kept[:_FOR_DIRECTIONS]), std, places),
     )
 

@@ -1,5 +1,6 @@
 """The check of one step: every mistake by its name, and correct steps not rejected."""
 
+import dataclasses
 import functools
 
 import numpy as np
@@ -166,6 +167,18 @@ def test_few_entries_with_nearly_all_of_the_noise_are_few_degrees_of_freedom():
     # The estimate varies as one of 48 draws does: one standard error is a hundredth of this here.
     spread = np.std([np.log(one.typical) for one in found])
     assert spread == pytest.approx(np.sqrt(0.5 / 48), rel=0.08)
+
+
+def test_entries_that_are_never_trained_are_not_counted():
+    rng = np.random.default_rng(7)
+    trained = np.arange(300) % 4 > 0
+    draws = trained * rng.normal(size=(100, 300))
+    noise = dataclasses.replace(_noise(draws, draws[0]), idle=~trained)
+    found = noise.of_trained([trained * rng.normal(size=300)])
+    assert found.degrees == {"first": 15_000, "last": 7_500}
+    assert all(value == pytest.approx(1.0, abs=0.02) for value in found.std.values())
+    # Where a record changes them they are trained, and have too little noise.
+    assert noise.of_trained([np.ones(300)]).std == noise.std
 
 
 def test_noise_along_a_change_is_measured():
