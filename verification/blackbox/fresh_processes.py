@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import hypergeom
 
+from rdpkit import _validate
 from rdpkit.verification.blackbox.encoding import ReleaseLayout, points_of
 from rdpkit.verification.blackbox.mistakes import MistakeKind, mistake_of
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
@@ -488,7 +489,7 @@ def answer_of(request: dict[str, Any]) -> dict[str, Any]:
         )
         return {"digests": digests_of(part), "modules": _slow_modules()}
     except Exception as error:
-        return {"error": str(error) or type(error).__name__}
+        return {"error": _validate.words_of(error) or type(error).__name__}
 
 
 def _slow_modules() -> list[str]:
