@@ -40,6 +40,14 @@ def fail(name: str, condition: str, value: Any) -> ValueError:
     return ValueError(f"Expected {name} {condition}, got {shown}.")
 
 
+def words_of(error: BaseException) -> str:
+    """What an error says, or that it cannot be said: its ``__str__`` is somebody's code as well."""
+    try:
+        return str(error)
+    except Exception as another:
+        return f"(its message raised {type(another).__name__})"
+
+
 class ErrorsOf:
     """Turns an error of somebody's code into a ValueError that says which code raised it."""
 
@@ -51,7 +59,8 @@ class ErrorsOf:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception):
-            raise ValueError(f"{self.code} raised {type(error).__name__}: {error}") from error
+            said = f"{self.code} raised {type(error).__name__}: {words_of(error)}"
+            raise ValueError(said) from error
 
 
 def _number(

@@ -180,9 +180,12 @@ def locked_file(
     """A file that no other process writes meanwhile, under whatever name it is known there.
 
     The file itself is locked, so that links to it lead to the same lock. It has no buffer: one
-    write at a time.
+    write at a time. A pipe or a device is an error: it has no end, and keeps nothing.
     """
     while True:
+        # Looked at first, because a pipe is not even opened before somebody writes into it.
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise OSError(f"{path}: expected a file that keeps what is written, as no pipe does.")
         with open(path, mode, buffering=0) as file:
             _lock(file.fileno(), shared=mode == "rb")
             # While this waited, another file may have been given the name.

@@ -240,6 +240,13 @@ def test_fixtures_parameters_and_methods(run):
     )
 
 
+def test_an_error_of_several_lines_begins_with_its_first(run):
+    content = "\n@claimed()\ndef test_it(dataset, rng):\n    assert len(dataset) < 0, 'too many'\n"
+    result = run(content=content)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["could not be tested: AssertionError: too many"])
+
+
 def test_a_mechanism_that_raises_is_shown_where_it_does(run):
     content = "\n@claimed()\ndef test_it(dataset, rng):\n    return inner()\n\ndef inner():\n"
     result = run(content=content + "    return 1 / 0\n")

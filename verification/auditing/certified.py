@@ -116,12 +116,16 @@ def _check_about(stated: Mapping[str, Any], claim: Claim) -> None:
             raise ValueError(f"its certificate is about {name} {theirs}, and not {ours}.")
 
 
+# File systems take 255 bytes, and some that encrypt names 143, with what follows here.
+_LONGEST = 100
+
+
 def file_name(identifier: str) -> str:
     """The file of a certificate: an id with nothing in it that a file system gives a meaning to.
 
     What is left of an id could be that of another one, so that some digits of its hash follow.
     """
-    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", identifier).strip(".-")
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", identifier)[:_LONGEST].strip(".-")
     if plain != identifier:
         plain = f"{plain or 'claim'}-{sha256(identifier.encode()).hexdigest()[:8]}"
     return f"{plain}.certificate.json"

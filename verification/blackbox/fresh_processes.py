@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import hypergeom
 
+from rdpkit import _validate
 from rdpkit.verification.blackbox.encoding import ReleaseLayout, points_of
 from rdpkit.verification.blackbox.mistakes import MistakeKind, mistake_of
 from rdpkit.verification.blackbox.neighbours import LabelledData, Neighbours
@@ -477,7 +478,7 @@ def answer_of(request: dict[str, Any]) -> dict[str, Any]:
         slow = [name for name in sys.modules if name.partition(".")[0] in _SLOW_PACKAGES]
         return {"digests": found, "modules": slow}
     except Exception as error:
-        return {"error": str(error) or type(error).__name__}
+        return {"error": _validate.words_of(error) or type(error).__name__}
 
 
 def main() -> None:

@@ -193,14 +193,21 @@ def load(path: str | Path, *, adjacency: Adjacency | str) -> Neighbours:
     """
     try:
         with open(path, "rb") as stream:
-            file = np.load(stream, allow_pickle=False)
+            try:
+                file = np.load(stream, allow_pickle=False)
+            except ValueError:
+                # What numpy says here is how to unpickle it, which would run what somebody wrote.
+                raise ValueError("it is no .npz file.") from None
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise ValueError("it holds a single array.")
             unknown = sorted(set(file.files) - set(_KEYS))
             missing = [key for key in _KEYS if key.startswith("f") and key not in file.files]
             if unknown or missing:
                 raise ValueError(f"expected the arrays {', '.join(_KEYS)}, got {file.files}.")
-            found = {key: file[key] for key in file.files}
+            try:
+                found = {key: file[key] for key in file.files}
+            except ValueError:
+                raise ValueError("an array is damaged, or holds objects.") from None
     except OSError:
         raise
     except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rdpkit import Event
+from rdpkit import Event, _validate
 from rdpkit.events import (
     CustomProfile,
     CustomRdp,
@@ -136,7 +136,7 @@ def usable_dimension(
         try:
             run_once(data)
         except (Exception, SystemExit) as error:
-            why = why or f"With {dimension} features: {error}"
+            why = why or f"With {dimension} features: {_validate.words_of(error)}"
             first = first or error.__cause__ or error
         else:
             return dimension
@@ -248,7 +248,8 @@ def _takes(subject: TargetReference, data: LabelledData) -> None:
         else:
             return
     frame = traceback.extract_tb(errors[0].__traceback__)[-1]
+    said = _validate.words_of(errors[0])
     raise ValueError(
-        f"{subject.name} raised {type(errors[0]).__name__}: {errors[0]} (at {frame.filename}:"
+        f"{subject.name} raised {type(errors[0]).__name__}: {said} (at {frame.filename}:"
         f"{frame.lineno})"
     ) from errors[0]

@@ -24,6 +24,7 @@ from uuid import UUID
 
 import numpy as np
 
+from rdpkit._validate import words_of
 from rdpkit.verification.estimators.base import Array
 
 # Methods by which a model answers; the first that it has is asked.
@@ -345,8 +346,9 @@ def _of_model(release: Any, points: Array | None, path: str) -> Iterator[Release
             if not found:
                 raise MechanismError(
                     f"returned a model{_at(path)}, {_kind(release)}, which raised "
-                    f"{type(error).__name__} on the records of the pair: {error}. Give the target "
-                    "an attribute summary, a function of the release that returns numbers"
+                    f"{type(error).__name__} on the records of the pair: {words_of(error)}. Give "
+                    "the target an attribute summary, a function of the release that returns "
+                    "numbers"
                 ) from error
     yield from found
 

@@ -19,7 +19,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from rdpkit import supervisor
+from rdpkit import _validate, supervisor
 from rdpkit.verification.blackbox.checks import two_sample_p_value
 from rdpkit.verification.blackbox.encoding import (
     ReleaseLayout,
@@ -177,7 +177,8 @@ def _batches(
                     f"{found}. An error of many() ends all releases of its call, and says nothing "
                     "of each: remove many(), so that single calls are tested, which may raise."
                 ) from found.__cause__
-            releases = _listed(found, count, split=summary is not None)
+            with _naming_run(part, place):
+                releases = _listed(found, count, split=summary is not None)
             if releases is None:
                 yield place, count, _batch_of_many(part, place, found, count)
         for at, release in enumerate(releases or (), place):
@@ -211,11 +212,18 @@ def _listed(
             return found
     if not split:
         return None
-    if isinstance(found, tuple):
-        return [tuple(one[place] for one in found) for place in range(count)]
-    if isinstance(found, dict):
-        return [{key: one[place] for key, one in found.items()} for place in range(count)]
-    return [found[place] for place in range(count)]
+    try:
+        if isinstance(found, tuple):
+            return [tuple(one[place] for one in found) for place in range(count)]
+        if isinstance(found, dict):
+            return [{key: one[place] for key, one in found.items()} for place in range(count)]
+        return [found[place] for place in range(count)]
+    except (LookupError, TypeError) as error:
+        raise MechanismError(
+            f"returned {type(found).__name__} from many(dataset, rng, {count}), of which not all "
+            f"releases could be taken ({error}); expected {count} releases along the first axis, "
+            "or a list of them"
+        ) from None
 
 
 def _batch_of_many(part: Part, place: int, found: Any, count: int) -> list[ReleasePart]:
@@ -239,14 +247,14 @@ def _called(part: Part, place: int, function: Mechanism, *arguments: Any) -> Any
     try:
         return function(*arguments)
     except (Exception, SystemExit) as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
+        frame, said = traceback.extract_tb(error.__traceback__)[-1], _validate.words_of(error)
         hint = (
             "; the arrays of a data set are read-only: copy them before changing them"
-            if "read-only" in str(error)
+            if "read-only" in said
             else ""
         )
         found = RaisedError(
-            f"{_where(part, place)} raised {type(error).__name__}: {error} (at {frame.filename}:"
+            f"{_where(part, place)} raised {type(error).__name__}: {said} (at {frame.filename}:"
             f"{frame.lineno}){hint}"
         )
         found.__cause__ = error
@@ -260,6 +268,11 @@ def _naming_run(part: Part, place: int) -> Iterator[None]:
         yield
     except MechanismError as error:
         raise MechanismError(f"{_where(part, place)} {error}.") from None
+    except (RecursionError, OverflowError) as error:
+        # Lists that hold themselves, and whole numbers that are no floats.
+        raise MechanismError(
+            f"{_where(part, place)} returned what cannot be taken apart: {error}."
+        ) from None
 
 
 def _where(part: Part, place: int) -> str:

@@ -331,7 +331,7 @@ def imported(
     except Exception as error:
         raise ValueError(
             f"{name}: the module {module_name!r} could not be imported: "
-            f"{type(error).__name__}: {error}"
+            f"{type(error).__name__}: {_validate.words_of(error)}"
         ) from error
     try:
         found = operator.attrgetter(path)(module)

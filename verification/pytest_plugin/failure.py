@@ -254,8 +254,9 @@ def error_text(
 ) -> str:
     """A test that could not be made, in words."""
     lines = [printable(line) for line in where.splitlines()]
-    # The first line is all that pytest's own summary shows.
-    head = f"could not be tested: {lines[-1] if lines else message}"
+    # The first line is all that pytest's own summary shows. Frames are indented, the error's own
+    # first line is not, and what an assertion or a note says below it may be either.
+    head = f"could not be tested: {next((one for one in lines if one[:1] != ' '), message)}"
     said = textwrap.wrap(_plain(head), _WIDTH, subsequent_indent="  ")
     rows = [("test", name), *([("why", message)] if lines else [])]
     return "\n".join([*said, *_table(rows), *lines])

@@ -64,8 +64,9 @@ def told(event: Event) -> Told:
         q = inner.sampling_probability
         return _of(inner, FULL if q == 1.0 else POISSON, q, count)
     if isinstance(inner, TruncatedPoissonGaussian):
-        rate, most = inner.sampling_probability, inner.max_batch_size
-        return _of(inner, TRUNCATED, rate, count, largest_batch=most)
+        rate, there = inner.sampling_probability, inner.population_size
+        more = {"largest_batch": inner.max_batch_size, "records": there}
+        return _of(inner, TRUNCATED, rate, count, **more)
     if isinstance(inner, FixedSizeSampledGaussian):
         there = inner.population_size
         return _of(inner, FIXED, inner.sample_size / there, count, records=there)

@@ -130,7 +130,12 @@ def of_idx(path: Path, part: str, names: Names, frame: Frame) -> ImageSet:
 def of_npz(path: Path, names: Names, frame: Frame, *, person: str | None) -> ImageSet:
     """Two arrays. Nothing is unpickled."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        try:
+            opened = np.load(path, allow_pickle=False)
+        except ValueError:
+            # What numpy says here is how to unpickle it, which would run what somebody wrote.
+            raise ValueError(f"{path}: it is no .npz file.") from None
+        with opened as file:
             first = next((key for key in _FEATURES if key in file), None)
             second = next((key for key in _LABELS if key in file), None)
             if first is None or second is None:
@@ -138,15 +143,18 @@ def of_npz(path: Path, names: Names, frame: Frame, *, person: str | None) -> Ima
                     f"{path}: expected the arrays features and labels, and there are "
                     f"{how_many(len(file.files), 'array')} with other names."
                 )
-            images, labels = file[first], file[second]
-            listed = file.get("classes", None)
             if person is not None and person not in file:
                 raise ValueError(f"{path}: expected person to be one of its arrays.")
-            owners = None if person is None else file[person]
+            names_of = (first, second, "classes", person)
+            try:
+                found = [file[key] if key and key in file else None for key in names_of]
+            except ValueError:
+                raise ValueError(f"{path}: an array is damaged, or holds objects.") from None
     except MemoryError:
         raise ValueError(f"{path}: its arrays claim to be larger than memory.") from None
     except (zipfile.BadZipFile, EOFError) as error:
         raise ValueError(f"{path}: the file is truncated or corrupted ({error}).") from None
+    images, labels, listed, owners = found
     stated, names = names is not None, names or _strings(listed)
     return of_arrays(
         path.name, images, labels, names, frame, where=str(path), stated=stated, owners=owners

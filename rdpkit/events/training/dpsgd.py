@@ -98,7 +98,9 @@ class DPSGD(Event):
     )
     accumulation_steps: int = integer(
         "Number of batches whose clipped gradients are summed before noise is added once. The "
-        "batch of one noisy update is accumulation_steps * batch_size",
+        "batch of one noisy update is accumulation_steps * batch_size. Samples are of that size, "
+        "and cut into parts: parts that are sampled each on its own can share an example, and leak "
+        "more",
         default=1,
     )
     examples_per_user: int = integer(
@@ -225,6 +227,11 @@ class DPSGD(Event):
     def assumptions(self) -> tuple[str, ...]:
         """How batches are made, and how gradients are clipped."""
         found = [_SAMPLED[self.sampling]]
+        if self.accumulation_steps > 1 and self.sampling not in _IN_EPOCHS:
+            found.append(
+                f"the batch of an update is one sample of {self.logical_batch}, cut into "
+                f"{self.accumulation_steps} parts, so that no example is in two of them"
+            )
         if self.examples_per_user > 1:
             found.append(
                 f"neighbours differ by a user with {self.examples_per_user} examples at most"

@@ -9,6 +9,7 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import rdpkit
 from rdpkit.accountants import loss_distributions as losses
 from rdpkit.accountants.losses.kinds import _KINDS, kind_of
 from rdpkit.accountants.losses.kinds.outcomes import _response, _two
@@ -148,3 +149,13 @@ def test_no_delta_remains_beyond_the_largest_loss(delta, q):
     assert losses.delta_above(((step, 1),), epsilon=largest).value == 0.0
     assert losses.delta_above(((step, 1),), epsilon=0.99 * largest).value > 0.0
     assert losses.epsilon_above(((step, 1),), delta=0.0).value == largest
+
+
+def test_samples_of_losses_beyond_floats_have_the_bound_without_samples():
+    event = rdpkit.FixedSizeSampled(
+        event=rdpkit.Laplace(noise_scale=1e-160, record_norm=1.0),
+        sample_size=5,
+        population_size=100,
+    )
+    found = rdpkit.epsilon(event, delta=1e-5, adjacency="zero_out")
+    assert found.epsilon == pytest.approx(1e160)

@@ -1,5 +1,7 @@
 """DP-SGD by its settings: what it expands to, and that bounds from both sides fit together."""
 
+import dataclasses
+
 import pytest
 
 import rdpkit
@@ -57,6 +59,18 @@ def test_microbatches_double_the_sensitivity_of_add_or_remove(sampling):
 def test_accumulated_batches_are_one_batch():
     parts = rdpkit.DPSGD(**MNIST | {"batch_size": 32}, epochs=3, accumulation_steps=8)
     assert parts.expand() == rdpkit.DPSGD(**MNIST, epochs=3).expand()
+    assert any("one sample of 256, cut into 8 parts" in text for text in parts.assumptions())
+    order = dataclasses.replace(parts, sampling="shuffle")
+    assert not any("cut into 8 parts" in text for text in order.assumptions())
+
+
+def test_batches_that_are_sampled_each_on_its_own_leak_more_than_one_cut_into_parts():
+    sizes = {"noise_multiplier": 1.0, "dataset_size": 256, "batch_size": 8, "steps": 40}
+    parts = rdpkit.DPSGD(**sizes, accumulation_steps=4)
+    # An example joins each of four samples: as the four examples of a user join one sample.
+    drawn = rdpkit.DPSGD(**sizes, examples_per_user=4)
+    found, _ = rdpkit.lower_bound(drawn, delta=1e-5, adjacency="add_or_remove_one")
+    assert found.epsilon > 1.2 * epsilon(parts)
 
 
 @pytest.mark.thorough

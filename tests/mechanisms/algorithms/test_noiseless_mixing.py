@@ -25,6 +25,16 @@ def test_one_record_a_mean_is_a_record_of_its_class():
         assert (np.abs(FEATURES[label == LABELS] - row).max(axis=1) == 0.0).any()
 
 
+def test_images_are_mixed_as_rows():
+    images = FEATURES[:, :4].reshape(60, 1, 2, 2)
+    given = {"classes": 3, "samples_per_class": 2, "order_of_mixture": 2, "seed": 0}
+    given |= {"scaling": public_scaling(), "noise": 0}
+    made, flat = (
+        synthesize(noiseless_mixing, one, LABELS, **given) for one in (images, FEATURES[:, :4])
+    )
+    np.testing.assert_array_equal(made.features, flat.features)
+
+
 def test_a_mean_of_the_whole_class_is_its_mean():
     made = mixed(order_of_mixture=20)
     for label in range(3):

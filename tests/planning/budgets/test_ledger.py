@@ -254,6 +254,16 @@ def test_files_that_are_no_budgets(tmp_path):
         rdpkit.PrivacyFilter.load(tmp_path / "empty")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
+@pytest.mark.parametrize("name", ["pipe", "/dev/full"])
+def test_a_pipe_or_a_device_is_not_read_for_ever(tmp_path, name):
+    path = tmp_path / name
+    if not path.exists():
+        os.mkfifo(path)
+    with pytest.raises(OSError, match="expected a file that keeps what is written"):
+        rdpkit.PrivacyFilter.load(path)
+
+
 def test_a_charge_that_cannot_be_written_is_not_made(tmp_path, monkeypatch):
     found = budget().save(tmp_path / "budget")
 

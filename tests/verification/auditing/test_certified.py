@@ -8,7 +8,7 @@ import pytest
 import rdpkit
 from rdpkit import kernel
 from rdpkit.interop.certificates import certificate
-from rdpkit.verification.auditing.certified import certify, kept_certificates
+from rdpkit.verification.auditing.certified import certify, file_name, kept_certificates
 from rdpkit.verification.auditing.driver import audit_files
 from tests.verification.claim_files import text
 
@@ -107,3 +107,10 @@ def test_certificates_are_found_again_in_their_folder(tmp_path):
     found = kept_certificates(findings, kept)
     assert [json.loads(one)["about"]["id"] for one in found.values()] == ids == list(found)
     assert {"a-..-b-c.certificate.json"} < {path.name for path in kept.iterdir()}
+
+
+def test_names_of_certificates_fit_a_file_system():
+    one, other = (file_name("claim " * 900 + end) for end in "ab")
+    assert one != other
+    assert max(len(one), len(other)) < 143
+    assert file_name("as-it-is.1") == "as-it-is.1.certificate.json"

@@ -111,7 +111,8 @@ def test_a_file_with_pickles_is_refused(tmp_path):
     features = np.empty((1, 1), dtype=object)
     features[0, 0] = Evil()
     np.savez(path, features=features, features_prime=np.zeros((1, 1)))
-    with pytest.raises(ValueError, match=r"evil\.npz: not a pair of data sets"):
+    words = r"evil\.npz: not a pair of data sets: an array is damaged, or holds objects"
+    with pytest.raises(ValueError, match=words):
         load(path, adjacency=REPLACE)
     assert not (tmp_path / "executed").exists()
 
@@ -120,8 +121,9 @@ def test_a_file_with_pickles_is_refused(tmp_path):
 def test_what_is_no_file_of_a_pair(tmp_path, content):
     path = tmp_path / "pair.npz"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"pair\.npz: not a pair of data sets"):
+    with pytest.raises(ValueError, match=r"pair\.npz: not a pair of data sets") as error:
         load(path, adjacency=REPLACE)
+    assert "pickle" not in str(error.value)
 
 
 def test_a_file_with_other_arrays(tmp_path):

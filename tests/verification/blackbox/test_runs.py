@@ -306,6 +306,56 @@ def test_a_summary_of_many_releases(listed):
     assert np.allclose(p[:, 0], draw(Vectorised())[0].sum(axis=1))
 
 
+@pytest.mark.parametrize(
+    "found",
+    [
+        lambda noise: (noise, noise[:-1]),
+        lambda noise: {"a": noise, "b": 1.0},
+        lambda noise: noise[0],
+        lambda noise: None,
+    ],
+)
+def test_many_releases_that_are_none_along_the_first_axis(found):
+    class Mechanism(Vectorised):
+        summary = staticmethod(lambda release: 1.0)
+
+        def many(self, dataset, rng, count):
+            return found(rng.normal(size=count))
+
+    with pytest.raises(MechanismError, match=r"run 0 on D.* not all releases could be taken"):
+        draw(Mechanism())
+
+
+class WordlessError(Exception):
+    def __str__(self):
+        raise RuntimeError
+
+
+@pytest.mark.parametrize("rate", [0.3, 1.0])
+def test_an_error_without_words(rate):
+    def mechanism(dataset, rng):
+        if rng.random() < rate:
+            raise WordlessError
+        return noisy(dataset, rng)
+
+    if rate == 1.0:
+        words = r"run 0 on D, .* raised WordlessError: \(its message raised RuntimeError\)"
+        with pytest.raises(MechanismError, match=words):
+            draw(mechanism)
+    else:
+        runner = MechanismRunner(target(mechanism), seed=5, jobs=1)
+        runner.draw(PAIR, key=(9,), start=0, count=40)
+        assert all(0 < raised < 40 for raised in runner.raised)
+
+
+def test_what_cannot_be_taken_apart():
+    endless = [1.0]
+    endless.append(endless)
+    for release in (endless, 10**400):
+        with pytest.raises(MechanismError, match=r"run 0 on D, .* cannot be taken apart"):
+            draw(lambda dataset, rng, release=release: release)
+
+
 def test_a_summary_that_raises_for_some_of_many_releases():
     class Rooted(Vectorised):
         def summary(self, release):

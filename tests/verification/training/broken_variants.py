@@ -300,6 +300,24 @@ class NormOfTheLastBatch(BrokenLoop):
         return found
 
 
+@broken("step", Kind.STATE_HOLDS_DATA)
+def learning_rate_from_the_loss():
+    """Of the optimiser, which is handed the same gradients for any rate."""
+    made = torch_training()
+
+    def step(batch):
+        with torch.no_grad():
+            loss = (
+                nn.functional.cross_entropy(made.model(batch[0]), batch[1])
+                if len(batch[1])
+                else 1.0
+            )
+        made.optimizer.param_groups[0]["lr"] = 0.1 / (1.0 + float(loss))
+        made.step(batch)
+
+    return stepped(made, step)
+
+
 @broken("step", Kind.NO_CLIPPING, Kind.UNCLIPPED_PARAMETERS)
 class ClippingStops(BrokenLoop):
     def noisy(self, batch):
@@ -441,6 +459,20 @@ class NoiseDrawnInEveryFourthStep(BrokenLoop):
         if self.steps % 4 == 0:
             self.kept = noise_like(sums, 1.0)
         return mean_of(sums, self.kept)
+
+
+@broken("step", Kind.NOISE_REPEATED)
+class NoiseThatEverySecondStepTakesAway(BrokenLoop):
+    """Antithetic draws: the sum of two updates has no noise."""
+
+    kept = None
+
+    def noisy(self, batch):
+        sums = self.sums(batch)
+        if self.steps % 2 == 0:
+            self.kept = noise_like(sums, 1.0)
+            return mean_of(sums, self.kept)
+        return mean_of(sums, {name: -value for name, value in self.kept.items()})
 
 
 @broken("sampler", Kind.REPEATED_BATCHES)

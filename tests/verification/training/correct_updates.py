@@ -66,6 +66,32 @@ class UpdatesInASubspace(Loop):
         return {n: part.view(shapes[n]) for n, part in zip(shapes, made, strict=True)}
 
 
+@correct
+class UpdatesOfAMask(Loop):
+    """A network that was pruned: a sixth of all entries are never trained."""
+
+    def __init__(self):
+        super().__init__()
+        self.kept = {
+            n: (torch.rand(p.shape) < 5 / 6).float() for n, p in self.model.named_parameters()
+        }
+
+    def noisy(self, batch):
+        found = gradients_of_records(self.model, batch)
+        sums = clipped_sums({n: v * self.kept[n] for n, v in found.items()})
+        noise = {n: self.kept[n] * v for n, v in noise_like(sums, 1.0).items()}
+        return mean_of(sums, noise)
+
+
+@correct
+class LearningRatesOfLayers(Loop):
+    """The last bias, of a few entries, has a rate so large that it is most of an update."""
+
+    def update(self, gradients):
+        rates = dict(zip(gradients, (1.0, 5.0, 0.01, 100.0), strict=True))
+        super().update({name: rates[name] * value for name, value in gradients.items()})
+
+
 def bent_after_noise(after):
     """A plain loop in which each noisy gradient is changed by hand, entry by entry or as one."""
 

@@ -264,6 +264,7 @@ def look_at(
         )
         if cancels:
             found = list(effects.all(records=records, until=until))
+            noise = noise.of_trained([one.change for one in found])
     return Moment(
         effects=effects,
         small=small,
@@ -432,7 +433,12 @@ def carried_mistakes(moment: Moment) -> Iterator[Mistake]:
         and first[place].differs(changed[place])
         and not first[place].differs(noise[place])
     ]
-    shown = [place for place in clean if _shows(trials, one, place, changed[place], seed)]
+    shown = [
+        place
+        for place in clean
+        # A learning rate scales updates, which are looked at before that where torch makes them.
+        if place.endswith("['lr']") or _shows(trials, one, place, changed[place], seed)
+    ]
     if shown:
         names = ", ".join(shown[:_SHOWN]) + (" and others" if len(shown) > _SHOWN else "")
         yield mistake_of(MistakeKind.STATE_HOLDS_DATA, names=names)

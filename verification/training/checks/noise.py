@@ -6,11 +6,12 @@ of two, the difference has the law of one noise, if that is Gaussian.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,6 +127,7 @@ class NoiseMeasured:
     """
     extremes: tuple[tuple[float, int], ...] = ()
     """The largest entries of both signs of all updates: how large, and at which place."""
+    idle: NDArray[np.bool_] | None = None  # Which entries of all updates were 0; shape (d,)
 
     @property
     def uneven(self) -> bool:
@@ -184,6 +186,21 @@ class NoiseMeasured:
             return 1.0
         return max(1.0, math.sqrt(total / float(stats.chi2.ppf(failure, seen.size))))
 
+    def of_trained(self, changes: Sequence[Vector]) -> NoiseMeasured:
+        """The same without entries that no update has and no record changes, as of a mask.
+
+        They have no noise and need none: counted, they make that of the others look smaller.
+        """
+        if self.idle is None:
+            return self
+        trained = ~self.idle | np.any([change != 0.0 for change in changes], axis=0)
+        shares = {n: float(trained[p].mean()) for n, p in self.places.items() if self.std[n] > 0.0}
+        return dataclasses.replace(
+            self,
+            std={n: s / math.sqrt(shares.get(n, 1.0)) for n, s in self.std.items()},
+            degrees={n: round(k * shares.get(n, 1.0)) for n, k in self.degrees.items()},
+        )
+
     @property
     def scale(self) -> Vector:
         """The standard deviation of each entry; infinite where there is no noise."""
@@ -194,8 +211,17 @@ class NoiseMeasured:
 
     @property
     def freedom(self) -> int:
-        """The degrees of freedom of ``typical``; one for each difference where noise is uneven."""
-        return self.pairs if self.uneven else sum(self.degrees.values())
+        """The degrees of freedom of ``typical``; one for each difference where noise is uneven.
+
+        So many equal ones would vary as much (Satterthwaite 1946): where one small parameter has
+        nearly all of the noise, as with learning rates of layers, they are those of it alone.
+        """
+        if self.uneven:
+            return self.pairs
+        squares = [(self.degrees[name], value**2) for name, value in self.std.items()]
+        total = sum(degrees * square for degrees, square in squares)
+        fourth = sum(degrees * square**2 for degrees, square in squares)
+        return round(total**2 / fourth) if fourth > 0.0 else sum(self.degrees.values())
 
     @property
     def typical(self) -> float:
@@ -215,7 +241,7 @@ def measure_noise(
     kept: list[Vector] = []
     lengths: list[float] = []
     extremes: list[tuple[float, int]] = []
-    rounding, handed, sparse = 0.0, True, False
+    rounding, handed, sparse, idle = 0.0, True, False, True
     for pair in range(pairs):
         if pair >= 2 and time.perf_counter() > until:
             break
@@ -226,6 +252,7 @@ def measure_noise(
             extremes += extremes_of(one)
         rounding = max(rounding, first.rounding)
         handed = handed and first.seen
+        idle = idle & (first.vector == 0.0) & (second.vector == 0.0)
         # Entries are 0 in one of two updates alone, and more than rounding makes so.
         differ = int(np.count_nonzero((first.vector == 0.0) != (second.vector == 0.0)))
         sparse = sparse or differ > max(1.0, _ZEROS * first.vector.size)
@@ -249,6 +276,7 @@ def measure_noise(
         lengths=tuple(lengths),
         sparse=sparse,
         extremes=tuple(extremes),
+        idle=np.asarray(idle),
         spread=_spread(np.array(kept[:_FOR_DIRECTIONS]), std, places),
     )
 
@@ -406,16 +434,17 @@ def repeated(
     # How many directions the noise has for each entry, at most 1. Half of them are counted where it
     # is larger in some than in others, because the lengths of such noise vary more.
     spread: float,
-) -> tuple[int, int] | None:
-    """Two updates of a training whose noise is the same, if there are any.
+) -> tuple[int, int, bool] | None:
+    """Two updates of a training whose noise is the same, if there are any, or but for its sign.
 
     Guarantee
     ---------
     If each update has fresh Gaussian noise, whatever it keeps of the noise before, or independent
     noise that was drawn before, a pair is returned with probability at most twice ``failure``:
-    given all that came before, the squared distance of an update from an earlier one is at least a
-    chi-squared variable, whatever the gradients are, times the variance of its fresh noise, which
-    is above its lower confidence limit.
+    given all that came before, the squared distance of an update from an earlier one, or from its
+    negative, is at least a chi-squared variable, whatever the gradients are, times the variance of
+    its fresh noise, which is above its lower confidence limit. Whether the noise has another sign
+    is returned as well.
     """
     spread = spread if spread == 1.0 else 0.5 * spread
     places = updates[0][1].places
@@ -425,12 +454,12 @@ def repeated(
         return None
     lower = [noise.lower(failure / len(updates), spread) for _, noise in updates]
     for late, early in ((j, i) for j in range(len(updates)) for i in range(j)):
-        difference = updates[late][0] - updates[early][0]
-        for name in parts:
-            part = difference[places[name]]
-            least = stats.chi2.ppf(failure / (pairs * len(parts)), spread * part.size) / spread
+        for name, negative in product(parts, (False, True)):
+            one, other = (updates[step][0][places[name]] for step in (late, early))
+            part = one + other if negative else one - other
+            least = stats.chi2.ppf(0.5 * failure / (pairs * len(parts)), spread * part.size)
             # Noise that was drawn before, and is not in the earlier update, adds to that of it.
             fresh = lower[late][name] or lower[early][name]
-            if float(part @ part) < fresh**2 * least:
-                return early, late
+            if float(part @ part) < fresh**2 * least / spread:
+                return early, late, negative
     return None

@@ -11,6 +11,7 @@ import numpy as np
 from flint import arb, ctx
 
 from rdpkit.accountants.losses.guide import Array, Guide
+from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.events.pairs import SidedPair
 
 Curve = Callable[[arb], arb]
@@ -192,6 +193,8 @@ def guide_of_curve(
         masses, _ = connected(curve, [arb(node) for node in nodes.tolist()])
         logs = [float(mass.mid().log()) if mass.mid() > 0 else -math.inf for mass in masses]
     kept = np.isfinite(logs)
+    if not kept.any():
+        raise NoLossDistributionError("Losses are too large for floats to say how likely each is.")
     return Guide(losses=nodes[kept], log_masses=normalised(np.array(logs)[kept]))
 
 

@@ -162,6 +162,20 @@ def test_events_of_fewer_updates():
     assert told(of_updates(sgd, told(sgd), 3)).updates == 3
 
 
+def test_truncated_samples_say_how_many_records_there_are():
+    event = rdpkit.DPSGD(
+        noise_multiplier=1.0,
+        dataset_size=100,
+        batch_size=10,
+        steps=5,
+        sampling="truncated-poisson",
+        max_batch_size=15,
+    )
+    for one in (event, event.expand()):
+        account = told(one)
+        assert (account.records, account.largest_batch) == (100, 15)
+
+
 OPTIONS = TrainingOptions(seed=3, canaries=60, steps=4)
 
 

@@ -1,5 +1,6 @@
 """The check of one step: every mistake by its name, and correct steps not rejected."""
 
+import dataclasses
 import functools
 
 import numpy as np
@@ -142,6 +143,42 @@ def test_noise_without_large_draws_is_cut_off():
     both = rng.normal(size=(2, 100, 300)).clip(-2.2, 2.2)
     draws = each * (both[0] - both[1]) / np.sqrt(2.0)
     assert cut_off(_noise(draws, draws[0]), 1e-4) < 3.6
+
+
+def test_few_entries_with_nearly_all_of_the_noise_are_few_degrees_of_freedom():
+    rng = np.random.default_rng(2)
+    each = np.repeat([1.0, 1.0, 100.0], [200, 96, 4])
+
+    def noise():
+        draws = each * rng.normal(size=(12, 300))
+        places = {"first": slice(0, 200), "second": slice(200, 296), "last": slice(296, 300)}
+        parts = {name: draws[:, place] for name, place in places.items()}
+        return NoiseMeasured(
+            std={name: float(np.sqrt((part**2).mean())) for name, part in parts.items()},
+            degrees={name: part.size for name, part in parts.items()},
+            places=places,
+            draws=draws,
+            update=draws[0],
+            pairs=12,
+        )
+
+    found = [noise() for _ in range(2000)]
+    assert {one.freedom for one in found} <= {48, 49, 50, 51}
+    # The estimate varies as one of 48 draws does: one standard error is a hundredth of this here.
+    spread = np.std([np.log(one.typical) for one in found])
+    assert spread == pytest.approx(np.sqrt(0.5 / 48), rel=0.08)
+
+
+def test_entries_that_are_never_trained_are_not_counted():
+    rng = np.random.default_rng(7)
+    trained = np.arange(300) % 4 > 0
+    draws = trained * rng.normal(size=(100, 300))
+    noise = dataclasses.replace(_noise(draws, draws[0]), idle=~trained)
+    found = noise.of_trained([trained * rng.normal(size=300)])
+    assert found.degrees == {"first": 15_000, "last": 7_500}
+    assert all(value == pytest.approx(1.0, abs=0.02) for value in found.std.values())
+    # Where a record changes them they are trained, and have too little noise.
+    assert noise.of_trained([np.ones(300)]).std == noise.std
 
 
 def test_noise_along_a_change_is_measured():
