@@ -9,6 +9,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 
 import numpy as np
 
+import rdpkit
 from rdpkit import Adjacency, Event, Guarantee
 from rdpkit.accountants.losses.steps import Alternative, AttainedReleases
 from rdpkit.analysis import (
@@ -25,6 +26,8 @@ from rdpkit.conversions import EPSILON
 from rdpkit.events import GaussianSynthesis
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.formats.printed_precision import agrees, rounded
+from rdpkit.formats.text import rounded_down
+from rdpkit.guarantee import Enclosure
 from rdpkit.pairs.claim_check import (
     Soundness,
     about_last_digit,
@@ -76,13 +79,10 @@ def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
         notes += [scenario_note(text, side) for text, side in scenarios]
         return without_numbers(claim, notes, scenarios)
     assert claim.epsilon is not None
-    if claim.quantity != "epsilon":
-        # Imported here because most claims are about an epsilon.
-        from rdpkit.verification.auditing.attacks import about_attacks  # noqa: PLC0415
-
-        return about_attacks(claim)
     event = claim.event
     claimed = float(claim.epsilon)
+    if claim.quantity != "epsilon":
+        return _about_attacks(claim, event, claimed)
     published: Side | None = _published(claim, event, claim.delta)
     assert published is not None
     everything = bounds == Bounds.ALL
@@ -209,10 +209,8 @@ def _reproduction_notes(
 ) -> Iterator[str]:
     if reproduction is Reproduction.DIFFERS:
         yield f"the published formula gives {computed:.8g}, not {printed}"
-    elif reproduction is Reproduction.UNNAMED:
-        return
-    elif math.isfinite(computed) and rounded(computed, printed, ROUND_HALF_EVEN) > printed:
-        yield (f"printed {printed}, rounded down: the published formula gives {computed:.8g}")
+    elif reproduction is Reproduction.EXACT and math.isfinite(computed) and rounded(computed, printed, ROUND_HALF_EVEN) > printed:
+        yield f"printed {printed}, rounded down: the published formula gives {computed:.8g}"
 
 
 def _scenarios(claim: Claim) -> Iterator[tuple[str, Side]]:
@@ -237,15 +235,10 @@ def _published(claim: Claim, event: Event, delta: float | None) -> Side:
         rdp = published_rdp(event, order=claim.order, adjacency=claim.adjacency, bound=bound)
     else:
         rdp, bound = upper_rdp(event, order=claim.order, adjacency=claim.adjacency)
-    if delta is None:
-        return Side(bound=bound, epsilon=rdp, order=claim.order)
-    return Side(bound=bound, epsilon=_at_one_order(claim, rdp, delta), order=claim.order)
-
-
-def _at_one_order(claim: Claim, rdp: float, delta: float) -> float:
-    convert = EPSILON[claim.conversion or "mironov2017"]
-    assert claim.order is not None
-    return float(convert(np.array([claim.order]), np.array([rdp]), delta)[0])
+    if delta is not None:
+        convert = EPSILON[claim.conversion or "mironov2017"]
+        rdp = float(convert(np.array([claim.order]), np.array([rdp]), delta)[0])
+    return Side(bound=bound, epsilon=rdp, order=claim.order)
 
 
 def _upper(
@@ -289,3 +282,64 @@ def _side(guarantee: Guarantee) -> Side:
         rigorous=enclosure is not None and enclosure.rigorous,
         assumptions=guarantee.assumptions,
     )
+
+
+def _about_attacks(claim: Claim, event: Event, claimed: float) -> Finding:
+    """The finding about mu, the advantage, a true positive rate, or rho."""
+    assert claim.epsilon is not None
+    found = _enclosed(claim, event)
+    enclosure = (found.lower, found.upper) if math.isfinite(found.upper) else None
+    notes = list(claim.notes)
+    refutation: _Words = ()
+    soundness = Soundness.UNPROVEN
+    if is_proven(claimed, found.upper, enclosure=enclosure):
+        soundness = Soundness.SOUND
+    elif is_refuted(claimed, found.lower):
+        soundness = Soundness.REFUTED
+        at = "" if claim.fpr is None else f" at the false positive rate {claim.fpr:g}"
+        attained = f"{_ATTAINED[claim.quantity]} {rounded_down(found.lower, digits=6)}{at}"
+        refutation = (attained,)
+    elif enclosure is None:
+        notes.append(f"no {claim.quantity} is known to hold")
+    else:
+        notes += about_last_digit(found.upper, claim.epsilon)
+    return Finding(
+        claim=claim,
+        published=None,
+        upper=Side(
+            bound="tradeoff-upper",
+            epsilon=found.upper,
+            computed=enclosure,
+            rigorous=enclosure is not None,
+            assumptions=event.assumptions(),
+        ),
+        lower=Side(bound="tradeoff-lower", epsilon=found.lower) if found.lower > 0.0 else None,
+        reproduction=Reproduction.UNNAMED,
+        soundness=soundness,
+        slack=claimed / found.upper if 0.0 < found.upper < math.inf else None,
+        scenarios=(),
+        notes=tuple(notes),
+        refutation=refutation,
+    )
+
+
+_ATTAINED = {
+    "mu": "two neighbouring data sets refute every mu below",
+    "rho": "two neighbouring data sets refute every rho below",
+    "advantage": "an attack between two neighbouring data sets has an advantage of at least",
+    "tpr": "an attack between two neighbouring data sets has a true positive rate of at least",
+}
+
+
+def _enclosed(claim: Claim, event: Event) -> Enclosure:
+    if claim.quantity == "mu":
+        mu = rdpkit.gdp(event, adjacency=claim.adjacency, smallest_delta=claim.delta)
+        return Enclosure(lower=mu.lower, upper=mu.mu)
+    if claim.quantity == "rho":
+        rho = rdpkit.zcdp(event, adjacency=claim.adjacency)
+        return Enclosure(lower=rho.lower, upper=rho.rho)
+    curve = rdpkit.tradeoff(event, adjacency=claim.adjacency)
+    if claim.quantity == "advantage":
+        return curve.advantage
+    assert claim.fpr is not None
+    return curve.tpr(claim.fpr)
