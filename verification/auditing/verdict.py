@@ -209,7 +209,11 @@ def _reproduction_notes(
 ) -> Iterator[str]:
     if reproduction is Reproduction.DIFFERS:
         yield f"the published formula gives {computed:.8g}, not {printed}"
-    elif reproduction is Reproduction.EXACT and math.isfinite(computed) and rounded(computed, printed, ROUND_HALF_EVEN) > printed:
+    elif (
+        reproduction is Reproduction.EXACT
+        and math.isfinite(computed)
+        and rounded(computed, printed, ROUND_HALF_EVEN) > printed
+    ):
         yield f"printed {printed}, rounded down: the published formula gives {computed:.8g}"
 
 
