@@ -31,8 +31,15 @@ from rdpkit.mechanisms.parts.moments.basis import (
     most_of,
     public_view,
 )
-from rdpkit.mechanisms.parts.moments.discriminant import Discriminant, discriminant_of, measure
-from rdpkit.mechanisms.parts.moments.noisy import OF_ALL, OF_CLASSES, CentredView, MomentShares
+from rdpkit.mechanisms.parts.moments.noisy import (
+    OF_ALL,
+    OF_CLASSES,
+    CentredView,
+    Discriminant,
+    MomentShares,
+    discriminant_of,
+    measure,
+)
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Batch

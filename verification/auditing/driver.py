@@ -125,7 +125,7 @@ def _with_regions(
     """The findings with the regions of their claims, as far as they are known or computed."""
     # Imported here because most claims are complete.
     from rdpkit.verification.auditing.cache import AuditCache  # noqa: PLC0415
-    from rdpkit.verification.auditing.regions.of_claims import regions_of  # noqa: PLC0415
+    from rdpkit.verification.auditing.regions.store import regions_of  # noqa: PLC0415
 
     if compute:
         # Regions take longer than verdicts, so all claims are audited before the first region.

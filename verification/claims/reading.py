@@ -32,6 +32,7 @@ from rdpkit.formats.records import (
 from rdpkit.formats.text import rounded_up
 from rdpkit.verification.blackbox.options import NEIGHBOURS, read_options
 from rdpkit.verification.claims.claim import Claim, CodeTest, Scenario, TrainingTest, Work
+from rdpkit.verification.claims.editing import claim_lines, key_line
 from rdpkit.verification.claims.format import (
     CLAIM_KEYS,
     CODE_KEYS,
@@ -43,7 +44,6 @@ from rdpkit.verification.claims.format import (
     WORK_KEYS,
 )
 from rdpkit.verification.claims.ledgers import LEDGER, claims_of_ledger
-from rdpkit.verification.claims.lines import claim_lines, key_line
 from rdpkit.verification.claims.unknown import Unknown, read_unknown
 from rdpkit.verification.training.options import TrainingOptions
 

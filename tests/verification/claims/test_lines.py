@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdpkit.verification.claims.lines import claim_lines
+from rdpkit.verification.claims.editing import claim_lines
 
 
 @pytest.mark.parametrize(
