@@ -13,28 +13,26 @@ _NUMBER = {"$ref": "#/definitions/number"}
 _RELEASE = {"$ref": "#/definitions/release"}
 _PARTS = {"type": "array", "minItems": 1, "maxItems": 64}
 _COUNT = {"type": "integer", "minimum": 1, "maximum": 10**9}
-_SPECIAL: dict[str, dict[str, Any]] = {
-    "parts": {
-        "type": "array",
-        "minItems": 1,
-        "maxItems": 50,
-        "items": {"type": "array", "minItems": 2, "maxItems": 2, "items": _NUMBER},
-    },
+_PAIRS = {
+    "type": "array",
+    "minItems": 1,
+    "maxItems": 50,
+    "items": {"type": "array", "minItems": 2, "maxItems": 2, "items": _NUMBER},
 }
 
 
-def certificate_schema() -> dict[str, Any]:  # ``$id`` names the format of certificates
+def certificate_schema() -> _Table:  # ``$id`` names the format of certificates
     """The schema of certificates, as plain values."""
     kernel, releases = import_module("rdpkit.kernel"), import_module("rdpkit.kernel.releases")
-    field = {**dict.fromkeys(releases.WHOLE, _COUNT), **_SPECIAL}
+    field = {**dict.fromkeys(releases.WHOLE, _COUNT), "parts": _PAIRS}
     return {
-        "$schema": "http://json-schema.org/draft-07/schema#",
+        "$schema": DIALECT,
         "$id": f"urn:rdpkit:certificate:{kernel.FORMAT}",
         "title": "A certificate of a privacy claim",
         **_table(
             format={"const": kernel.FORMAT},
             about={"description": "Names for people; nothing is concluded from them."},
-            claim={"oneOf": [_claim(one, releases) for one in (*releases.ABOUT, "")]},
+            claim={"oneOf": [_claimed(one, releases) for one in (*releases.ABOUT, "")]},
             sha256={"type": "string", "pattern": "^[0-9a-f]{64}$"},
             hints={"type": "object", "description": "How to check it; a wrong one can only fail."},
         ),
@@ -56,7 +54,7 @@ def certificate_schema() -> dict[str, Any]:  # ``$id`` names the format of certi
     }
 
 
-def _claim(measure: str, releases: Any) -> dict[str, Any]:
+def _claimed(measure: str, releases: Any) -> _Table:
     return _table(
         says={"enum": list(releases.SAYS)},
         relation={"enum": list(releases.RECORDS)},
@@ -65,7 +63,7 @@ def _claim(measure: str, releases: Any) -> dict[str, Any]:
     )
 
 
-def _table(**properties: dict[str, Any]) -> dict[str, Any]:
+def _table(**properties: _Table) -> _Table:
     """An object with these fields, all of which are needed, and no others."""
     required = {"type": "object", "additionalProperties": False, "required": list(properties)}
     return {**required, "properties": properties}
