@@ -23,10 +23,9 @@ from rdpkit.formats.printed_precision import agrees
 from rdpkit.formats.records import as_plain, did_you_mean
 from rdpkit.formats.text import how_many, rounded_up
 from rdpkit.pairs.claim_check import claimed_number
-from rdpkit.verification.claims.certificate_schema import certificate_schema
 from rdpkit.verification.claims.format import FORMAT
 from rdpkit.verification.claims.reading import load_files, loads
-from rdpkit.verification.claims.schema import claims_schema, schema_text
+from rdpkit.verification.claims.schema import certificate_schema, claims_schema, schema_text
 from rdpkit.verification.cli.fix import fix
 from rdpkit.verification.cli.init import init
 

@@ -9,7 +9,7 @@ import pytest
 import rdpkit
 from rdpkit.interop.certificates import certificate
 from rdpkit.kernel import releases
-from rdpkit.verification.claims.certificate_schema import certificate_schema
+from rdpkit.verification.claims.schema import certificate_schema
 
 SCHEMA = certificate_schema()
 COMMON = {"kind", "count", "rate"}
