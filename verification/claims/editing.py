@@ -1,4 +1,4 @@
-"""Changes of a claims file that keep its comments, its layout and the spelling of its numbers.
+"""The lines of a claims file, and changes that keep its comments, layout and spelling of numbers.
 
 Only the lines of the claim that is changed are read by a library that keeps layouts (tomlkit); all
 other lines are copied. What comes out is read again, and must be the old content with the

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from rdpkit.verification.auditing.cache import AuditCache
     from rdpkit.verification.blackbox.betting.search import VerificationStep
 
+# The verdicts by which findings can be chosen: what became of them, and of reproduction.
 VERDICTS = tuple(member.value for kind in (ClaimVerdict, Reproduction) for member in kind)
-"""The verdicts by which findings can be chosen: what became of them, and of reproduction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,35 +74,33 @@ class Selection:
     years: tuple[Years, ...] = ()  # Claims of works of one of these spans; all if it is empty
     verdicts: tuple[str, ...] = ()  # Findings with one of these verdicts; all if it is empty
 
+    @classmethod
+    def read(cls, options: dict[str, Any]) -> Selection:
+        """What the options say; they are taken out of the others."""
+        return cls(**{name: tuple(options.pop(name, ())) for name in cls.__slots__})
+
     def claims(self, claims: Iterable[Claim]) -> list[Claim]:
         """The claims of these kinds and years, and the other readings of their numbers.
 
         A claim whose kind or year is not said is of none.
         """
+
+        def is_wanted(claim: Claim) -> bool:
+            year = None if claim.work is None else claim.work.year
+            of_years = year is not None and any(year in span for span in self.years)
+            return (not self.kinds or claim.kind in self.kinds) and (not self.years or of_years)
+
         claims = list(claims)
-        numbers = {
-            number_of(one) for one in claims if self._is_of_kind(one) and self._is_of_years(one)
-        }
+        numbers = {number_of(claim) for claim in claims if is_wanted(claim)}
         found = [claim for claim in claims if number_of(claim) in numbers]
         if not found:
             raise ValueError("no claim is of this kind and these years.")
         return found
 
-    def _is_of_kind(self, claim: Claim) -> bool:
-        return not self.kinds or claim.kind in self.kinds
-
-    def _is_of_years(self, claim: Claim) -> bool:
-        if not self.years:
-            return True
-        year = None if claim.work is None else claim.work.year
-        return year is not None and any(year in span for span in self.years)
-
     def findings(self, findings: Iterable[Finding]) -> list[Finding]:
         """The findings with one of these verdicts."""
-        return [one for one in findings if not self.verdicts or self._has_verdict(one)]
-
-    def _has_verdict(self, finding: Finding) -> bool:
-        return not {finding.verdict.value, finding.reproduction.value}.isdisjoint(self.verdicts)
+        wanted = set(self.verdicts or VERDICTS)
+        return [one for one in findings if wanted & {one.verdict.value, one.reproduction.value}]
 
 
 def parsed(read: Callable[[tuple[str, ...]], Any]) -> Callable[..., Any]:
@@ -241,12 +239,6 @@ page_options = with_options(
     ),
 )
 """A decorator for the options of pages."""
-
-
-def read_selection(options: dict[str, Any]) -> Selection:
-    """What the options of a selection say; they are taken out of the others."""
-    names = ("kinds", "years", "verdicts")
-    return Selection(**{name: tuple(options.pop(name, ())) for name in names})
 
 
 class Sources(NamedTuple):

@@ -67,14 +67,6 @@ def nearest_probabilities(values: Floats) -> Floats:
     return found
 
 
-def frequent_codes(measured: MeasuredCounts, *, standard_deviations: float = 2.0) -> Floats:
-    """Which codes stand out of the noise, as an array of truth values; at least one does."""
-    found = measured.counts >= standard_deviations * measured.std
-    if not found.any():
-        found = measured.counts == measured.counts.max()
-    return found.astype(np.float64)
-
-
 def chosen_tables(
     # The noisy sum of absolute differences between a pair's marginal and independence.
     scores: Mapping[Pair, float],
@@ -396,8 +388,10 @@ def _within(keep: Codes, probabilities: Floats) -> Floats:
 
 
 def _frequent(one: MeasuredCounts) -> Codes:
-    """Each frequent code's number among them; the others share one place after the last."""
-    wanted = frequent_codes(one) > 0.0
+    """The number of each code that stands out of the noise; the others share the last place."""
+    wanted = one.counts >= 2.0 * one.std
+    if not wanted.any():
+        wanted = one.counts == one.counts.max()
     # A single rare code keeps its own place, too.
     return np.where(wanted, np.cumsum(wanted) - 1, int(wanted.sum())).astype(np.int64)
 
