@@ -318,7 +318,7 @@ def _columns(
     hopeless = second * math.sqrt(math.comb(len(domain), 2)) > _HOPELESS * records_estimate(coarse)
     # What is still to come to columns: where there are no pairs, all of it.
     still = 1.0 - shares.one_way if hopeless else shares.parts + _OF_PAIRS * shares.pairs
-    shares_of_columns = weights(sizes, 2.0 / 3.0)
+    shares_of_columns = weights(sizes, _OF_COLUMNS)
     partitions = [
         split_groups(starts, one, size, noise_std / math.sqrt(still) / weight)
         for starts, one, size, weight in zip(groups, coarse, domain, shares_of_columns, strict=True)

@@ -2,7 +2,8 @@
 
 First the mean and the mean square are released, with little of the budget. Then the records are
 moved and scaled by what that gave, and class sums, second moments and class counts are released.
-All noise is Gaussian, and each release is a sum over records.
+All noise is Gaussian, and each release is a sum over records. What they say is a normal law for
+each class, by which records are read and drawn.
 """
 
 from __future__ import annotations
@@ -285,12 +286,11 @@ class Discriminant:
         linear = np.linalg.solve(self.shared, self.means.T)
         found: Array = rows @ linear - 0.5 * self.squares + self.logarithms
         block = self.by_class.shape[1]
-        if not block:
-            return found
-        common = _Quadratic.of(self.shared[:block, :block])
-        for label, covariance in enumerate(self.by_class):
+        common = np.linalg.eigh(self.shared[:block, :block])
+        for label, covariance in enumerate(self.by_class if block else ()):
             moved = rows[:, :block] - self.means[label, :block]
-            found[:, label] += _Quadratic.of(covariance)(moved) - common(moved)
+            own = np.linalg.eigh(covariance)
+            found[:, label] += _log_density(moved, *own) - _log_density(moved, *common)
         return found
 
     def sample(self, label: int, count: int, noise: NoiseSource) -> Array:
@@ -306,21 +306,12 @@ class Discriminant:
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Quadratic:
-    """The logarithm of a normal density with the mean 0, up to a constant."""
-
-    roots: Array
-    constant: float
-
-    @classmethod
-    def of(cls, covariance: Array) -> _Quadratic:
-        values, vectors = np.linalg.eigh(covariance)
-        return cls(roots=vectors / np.sqrt(values), constant=-0.5 * float(np.log(values).sum()))
-
-    def __call__(self, rows: Array) -> NDArray[np.float64]:
-        found = rows @ self.roots
-        return np.asarray(self.constant - 0.5 * np.einsum("ij,ij->i", found, found))
+def _log_density(rows: Array, values: Array, vectors: Array) -> Array:
+    """That of the normal law with the mean 0 and a covariance of these eigenvalues and vectors."""
+    found = rows @ (vectors / np.sqrt(values))
+    return np.asarray(
+        -0.5 * float(np.log(values).sum()) - 0.5 * np.einsum("ij,ij->i", found, found)
+    )
 
 
 def discriminant(
@@ -395,9 +386,6 @@ def _floored(matrix: Array, least: float) -> Array:
     values, vectors = np.linalg.eigh(matrix)
     found: Array = (vectors * np.maximum(values, least)) @ vectors.T
     return found
-
-
-# All that one release asks of the records, and the reader that it amounts to.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
