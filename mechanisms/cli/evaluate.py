@@ -27,8 +27,7 @@ from rdpkit.mechanisms.cli.tables import TABLES
 if TYPE_CHECKING:
     from rdpkit.mechanisms.evaluation.utility import UtilityReport
     from rdpkit.mechanisms.experiments.experiment import Cell
-    from rdpkit.mechanisms.experiments.rows import Summary
-    from rdpkit.mechanisms.experiments.runner import Runner
+    from rdpkit.mechanisms.experiments.runner import Runner, Summary
 
 
 RELEASES = (*TABLES, ".npz", ".safetensors", ".json")
@@ -260,7 +259,6 @@ def evaluate(
 
         found = selected(found, conditions)
     from rdpkit.formats import columns as tables  # noqa: PLC0415
-    from rdpkit.mechanisms.experiments import rows  # noqa: PLC0415
 
     # The ending is checked before the hours of work that an experiment may take.
     if output is not None:
@@ -270,9 +268,11 @@ def evaluate(
             _one_release(runner, found.cells[0], release_file, found.seeds)
             return
         outcome = runner.run(found, results)
-    summaries = rows.summarise(outcome.rows)
+    from rdpkit.mechanisms.experiments.runner import summarise, write_table  # noqa: PLC0415
+
+    summaries = summarise(outcome.rows)
     if output is not None:
-        rows.write_table(output, outcome.rows)
+        write_table(output, outcome.rows)
     if asked_format() == "text":
         print_summaries(summaries, title=found.title or found.name)
         return
@@ -305,7 +305,7 @@ def print_summaries(summaries: Sequence[Summary], *, title: str) -> None:
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
 
-    from rdpkit.mechanisms.experiments.rows import COLUMNS, cells  # noqa: PLC0415
+    from rdpkit.mechanisms.experiments.runner import COLUMNS, cells  # noqa: PLC0415
 
     table = Table(title=printable(title), title_justify="left", box=None, pad_edge=False)
     for name in COLUMNS:

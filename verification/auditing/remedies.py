@@ -23,12 +23,14 @@ from rdpkit.formats.text import rounded_down, rounded_up
 from rdpkit.pairs.claim_check import Soundness, is_proven
 from rdpkit.verification.auditing.findings import (
     Bounds,
+    Edit,
     Finding,
+    Remedy,
+    RemedyKind,
     Reproduction,
     Side,
     false_by_rounding,
 )
-from rdpkit.verification.auditing.remedy import Edit, Remedy, RemedyKind
 from rdpkit.verification.claims.claim import Claim
 
 MOST_CALIBRATED = 20

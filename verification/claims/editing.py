@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -211,6 +212,18 @@ def unified_diff(name: str, old: str, new: str) -> str:
     """The difference of two texts in the form that ``patch`` reads; empty if there is none."""
     lines = difflib.unified_diff(_lines(old), _lines(new), f"a/{name}", f"b/{name}")
     return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+def as_toml(value: Any) -> str:
+    """A plain value as TOML."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(as_toml, value)) + "]"
+    if isinstance(value, str):
+        # Every JSON string is a TOML string, except that TOML does not allow DEL.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return repr(value)
 
 
 def _parsed(text: str) -> dict[str, Any]:

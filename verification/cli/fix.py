@@ -16,9 +16,8 @@ from rdpkit.cli.progress import jobs_option, threads_option
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import how_many, printable
-from rdpkit.verification.auditing.findings import Bounds, Finding, Soundness
+from rdpkit.verification.auditing.findings import Bounds, Finding, Remedy, Soundness
 from rdpkit.verification.auditing.remedies import obstacles, remedies
-from rdpkit.verification.auditing.remedy import Remedy
 from rdpkit.verification.auditing.rules import DEFAULT, broken_rules, failures
 from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.claims.editing import ClaimsText, unified_diff
