@@ -17,7 +17,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from rdpkit import supervisor
 from rdpkit.formats.files import write_whole
@@ -27,11 +27,14 @@ from rdpkit.verification.auditing.regions.region import Band, Region, RegionVerd
 from rdpkit.verification.claims.claim import Claim, named
 from rdpkit.verification.claims.reading import load_files, register_files, shipped_files
 
-if TYPE_CHECKING:
-    from rdpkit.verification.auditing.cache import AuditCache
-
 FORMAT = 1
 _NAME = "stored.json"
+
+
+class _Cache(Protocol):
+    def get_region(self, claim: Claim) -> Region | None: ...
+
+    def put_region(self, claim: Claim, region: Region) -> None: ...
 
 
 def key_of(claim: Claim) -> str:
@@ -99,7 +102,7 @@ def regions_of(
     # Whether to compute the regions that are neither stored nor in the cache; otherwise they are
     # None.
     compute: bool,
-    cache: AuditCache | None = None,  # Where computed regions are kept
+    cache: _Cache | None = None,  # Where computed regions are kept
     jobs: int | None = 1,  # Processes to share the work between, as in joblib
 ) -> Iterator[Region | None]:
     """The region of each claim, in their order.
@@ -123,7 +126,7 @@ def regions_of(
         yield found
 
 
-def _known(claim: Claim, cache: AuditCache | None) -> Region | None:
+def _known(claim: Claim, cache: _Cache | None) -> Region | None:
     with named(claim):
         region = known_region(claim)
     if region is None and cache is not None and claim.unknown is not None:
