@@ -215,7 +215,14 @@ def findings_about(
         computed = _with_regions(computed, claims, compute=regions, cache=cache, jobs=jobs)
     for finding in computed:
         with named(finding.claim):
-            found = _with_certificate(with_release(finding))
+            found = with_release(finding)
+            if finding.claim.certificate is not None:
+                # Imported here because most claims carry no certificate.
+                from rdpkit.verification.auditing.certified import (  # noqa: PLC0415
+                    with_certificate,
+                )
+
+                found = with_certificate(found)
         if finding.claim.code is not None:
             found = _with_code(
                 found, allow_code=allow_code, jobs=jobs, evidence=evidence, on_step=on_step
@@ -223,15 +230,6 @@ def findings_about(
         if finding.claim.training is not None:
             found = _with_training(found, allow_code=allow_code, evidence=evidence)
         yield found
-
-
-def _with_certificate(finding: Finding) -> Finding:
-    if finding.claim.certificate is None:
-        return finding
-    # Imported here because most claims carry no certificate.
-    from rdpkit.verification.auditing.certified import with_certificate  # noqa: PLC0415
-
-    return with_certificate(finding)
 
 
 def _with_regions(
@@ -396,6 +394,7 @@ def with_release(
         # Imported here because most claims name no release.
         from rdpkit.mechanisms.releases.manifest import load_manifest  # noqa: PLC0415
         from rdpkit.mechanisms.releases.release import check_arrays  # noqa: PLC0415
+        from rdpkit.mechanisms.releases.verdict import reasons_against  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise ValueError(
             f"{path}: the arrays of a release cannot be checked here: {error}; "
@@ -408,11 +407,9 @@ def with_release(
     if manifest.event != finding.claim.event:
         problems.append(f"{name}: the manifest has changed since the claim was read")
     if not manifest.private:
-        reasons = [check for check in manifest.checks if check.status == "fails"]
-        reasons = reasons or [check for check in manifest.checks if check.status == "unknown"]
         problems += [
             f"{name}: the manifest says that it is not private: {check.sentence}"
-            for check in reasons
+            for check in reasons_against(manifest.checks)
         ]
     elif _guarantee_is_refuted(finding, path):
         problems.append(

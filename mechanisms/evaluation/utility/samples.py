@@ -170,14 +170,13 @@ def of_schema(
 ) -> Sample:
     """The columns of a schema, read as it says. A value that cannot be read is missing."""
     _lacks_none(table, schema.names, where)
-    units = {"date": "D"}
     return Sample(
         columns=tuple(
             SampleColumn(
                 name=one.name,
                 kind="number" if one.is_ordered else "category",
                 values=_bounded(read_values(table.column(one.name), one)),
-                unit=one.arrow_type.unit if one.kind == "datetime" else units.get(one.kind, ""),
+                unit=_unit(one.arrow_type),
             )
             for one in schema.columns
         )
@@ -217,8 +216,7 @@ def _values(column: Any, name: str, kind: Kind, where: str) -> NDArray[Any]:
             f"Expected the column {name!r} of {where} to hold numbers or dates, as that of the "
             f"release does, got {stated}."
         ) from None
-    found = np.array(numbers, dtype=np.float64)
-    return _bounded(found)
+    return _bounded(np.array(numbers, dtype=np.float64))
 
 
 def _bounded(values: NDArray[Any]) -> NDArray[Any]:
