@@ -226,23 +226,43 @@ def _scenarios(claim: Claim) -> Iterator[tuple[str, Side]]:
 
 def _published(claim: Claim, event: Event, delta: float | None) -> Side:
     """The number by the formula that the claim's source uses."""
-    candidates = published_bounds(event, claim.adjacency)
+    return published_number(
+        event,
+        claim.adjacency,
+        delta,
+        bound=claim.bound,
+        conversion=claim.conversion,
+        order=claim.order,
+    )
+
+
+def published_number(
+    event: Event,
+    adjacency: Adjacency,
+    delta: float | None,  # None for a Renyi divergence
+    *,
+    # As a claim states them.
+    bound: str | None,
+    conversion: str | None,
+    order: float | None,
+) -> Side:
+    """What the formula of a claim gives, or the usual one where the claim names none."""
+    candidates = published_bounds(event, adjacency)
     # Without a published formula the claim is compared with the Renyi accountant's number, and a
     # claim of pure privacy, about which no order says anything, with the largest loss.
     usual = BEST if delta == 0.0 else BEST_RDP
-    bound = claim.bound or (candidates[0] if candidates else usual)
-    if claim.order is None:
+    bound = bound or (candidates[0] if candidates else usual)
+    if order is None:
         assert delta is not None
-        found = _epsilon(event, delta, claim.adjacency, bound, claim.conversion)
-        return _side(found)
+        return _side(_epsilon(event, delta, adjacency, bound, conversion))
     if bound in candidates:
-        rdp = published_rdp(event, order=claim.order, adjacency=claim.adjacency, bound=bound)
+        rdp = published_rdp(event, order=order, adjacency=adjacency, bound=bound)
     else:
-        rdp, bound = upper_rdp(event, order=claim.order, adjacency=claim.adjacency)
+        rdp, bound = upper_rdp(event, order=order, adjacency=adjacency)
     if delta is not None:
-        convert = EPSILON[claim.conversion or "mironov2017"]
-        rdp = float(convert(np.array([claim.order]), np.array([rdp]), delta)[0])
-    return Side(bound=bound, epsilon=rdp, order=claim.order)
+        convert = EPSILON[conversion or "mironov2017"]
+        rdp = float(convert(np.array([order]), np.array([rdp]), delta)[0])
+    return Side(bound=bound, epsilon=rdp, order=order)
 
 
 def _upper(

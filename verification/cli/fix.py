@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -132,14 +133,7 @@ def fix(
     claims_files = [path for path in files if path.suffix not in (".json", LEDGER)]
     texts = {path: path.read_bytes().decode() for path in claims_files}
 
-    def audit_of(some: Sequence[Claim]) -> list[Finding]:
-        return audited(
-            some,
-            bounds=Bounds.ALL,
-            jobs=jobs,
-            cache=cache,
-            allow_code=False,
-        )
+    audit_of = partial(audited, bounds=Bounds.ALL, jobs=jobs, cache=cache, allow_code=False)
 
     plan = [_planned(finding, by=by, tighten=tighten) for finding in audit_of(claims)]
     changed, plan = _changed(texts, plan)

@@ -1,4 +1,4 @@
-"""The explorer: pages that are each one file of HTML, in a folder that is there whole or not.
+"""The explorer: works and claims as pages that are each one file of HTML, in a folder.
 
 A claims file may be hostile. As in the report, the template escapes every text, data for scripts is
 JSON in which no tag can end, and each page's content security policy runs only the script whose
@@ -31,7 +31,7 @@ from rdpkit.verification.auditing.findings import (
 )
 from rdpkit.verification.auditing.remedies import calibrated_unasked, remedies
 from rdpkit.verification.claims.claim import Work
-from rdpkit.verification.outputs.html.claim_view import numbers_of
+from rdpkit.verification.outputs.html.claim_view import numbers_of, theorems
 from rdpkit.verification.outputs.html.figures import FigureScale, per_cent
 from rdpkit.verification.outputs.html.page import AuditedFile, rendered, static
 from rdpkit.verification.outputs.news import sentences
@@ -39,7 +39,6 @@ from rdpkit.verification.outputs.words import (
     MEANINGS,
     NUMBER_MEANINGS,
     NUMBER_NAMES,
-    THEOREMS,
     claimed,
     instead,
     named_sides,
@@ -52,7 +51,6 @@ from rdpkit.verification.outputs.words import (
     shown,
     sides,
     statement,
-    theorem_ids,
 )
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -161,7 +159,8 @@ class Citation:
     def of_work(cls, about: WorkFindings, audit: Audit, found: str) -> Citation:
         """The citation of all claims of a work."""
         return cls(
-            key=citation_key("rdpkit", about.slug),
+            # Letters, digits, dots and hyphens.
+            key=re.sub(r"[^A-Za-z0-9.]+", "-", f"rdpkit-{about.slug}").strip("-"),
             title=printable(f"Audit of {about.work.title}"),
             found=found,
             command=about.file.audit,
@@ -195,11 +194,6 @@ class Citation:
             f"{self.found}. To repeat it: {self.command}. Claims file {self.file}, SHA-256 "
             f"{self.digest}"
         )
-
-
-def citation_key(*parts: str) -> str:
-    """What BibTeX calls an entry: letters, digits, dots and hyphens of its parts."""
-    return re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(parts)).strip("-")
 
 
 def _tex(text: str) -> str:
@@ -333,13 +327,9 @@ def _address(work: WorkFindings) -> str:
     return f"works/{work.slug}.html"
 
 
-def _verdicts(findings: Sequence[Finding]) -> Counter[ClaimVerdict]:
-    return Counter(finding.verdict for finding in findings)
-
-
 def _index(explorer: Explorer) -> dict[str, Any]:
     findings = [finding for work in explorer.works for finding in work.findings]
-    counts = _verdicts(findings)
+    counts = Counter(finding.verdict for finding in findings)
     entries = [_entry(work, one) for work in explorer.works for one in work.findings]
     order = list(ClaimVerdict)
     entries.sort(key=lambda entry: order.index(entry["verdict"]))
@@ -367,7 +357,7 @@ def _index(explorer: Explorer) -> dict[str, Any]:
 
 
 def _summary(about: WorkFindings) -> dict[str, Any]:
-    counts, work = _verdicts(about.findings), about.work
+    counts, work = Counter(finding.verdict for finding in about.findings), about.work
     kinds = dict.fromkeys(one.claim.kind for one in about.findings if one.claim.kind)
     return {
         "slug": about.slug,
@@ -404,12 +394,6 @@ def _work(about: WorkFindings, explorer: Explorer) -> dict[str, Any]:
     work = about.work
     headline = sentences(about.findings)
     citation = Citation.of_work(about, explorer.audit, " ".join(headline).rstrip("."))
-    theorems = dict.fromkeys(
-        name
-        for finding in about.findings
-        for _, side in named_sides(finding)
-        for name in theorem_ids(side)
-    )
     return {
         "title": f"{printable(work.title)}: {printable(explorer.title)}",
         "work": {
@@ -426,7 +410,7 @@ def _work(about: WorkFindings, explorer: Explorer) -> dict[str, Any]:
         "numbers": [(kind, name, NUMBER_MEANINGS[name]) for kind, name in NUMBER_NAMES.items()],
         "claims": _claims(about, explorer.certificates),
         "file": about.file,
-        "theorems": [(name, THEOREMS[name]) for name in sorted(theorems)],
+        "theorems": theorems(about.findings),
     }
 
 
@@ -459,10 +443,10 @@ def check_folder(path: Path) -> None:
     """Check that an explorer can be written to a folder: it is not there, empty, or an explorer."""
     if not path.exists():
         if not path.resolve().parent.is_dir():
-            raise _refused("in a folder that exists", path)
+            raise _validate.fail("--explorer", "in a folder that exists", str(path))
         return
     if not path.is_dir():
-        raise _refused("to be a folder", path)
+        raise _validate.fail("--explorer", "to be a folder", str(path))
     inside = {file.relative_to(path).as_posix() for file in path.rglob("*") if not file.is_dir()}
     if not inside:
         return
@@ -483,10 +467,6 @@ def _known(path: Path) -> set[str]:
         return {str(name) for name in entries["files"]}
     except (OSError, ValueError, KeyError, TypeError):
         return set()
-
-
-def _refused(condition: str, path: Path) -> ValueError:
-    return _validate.fail("--explorer", condition, str(path))
 
 
 def write_folder(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -82,7 +81,11 @@ def page(
         count=len(views),
         groups=_groups(findings, views),
         verdicts=[
-            (axis_of, question, _counted(words, [view[axis_of] for view in views]))
+            (
+                axis_of,
+                question,
+                [(word, sum(view[axis_of] == word.term for view in views)) for word in words],
+            )
             for axis_of, question, words in (
                 ("verdict", "Is it true?", VERDICTS),
                 ("reproduction", "Does the number come out again?", REPRODUCTION),
@@ -167,13 +170,6 @@ def _groups(
         for number, group in enumerate(GROUPS)
     ]
     return [one for one in found if one[1]]
-
-
-def _counted(
-    words: Sequence[DefinedWord], verdicts: Sequence[str]
-) -> tuple[tuple[DefinedWord, int], ...]:
-    counts = Counter(verdicts)
-    return tuple((word, counts[word.term]) for word in words)
 
 
 def _static(name: str) -> str:
