@@ -330,11 +330,6 @@ def _axis_of(region: Region) -> Axis:
     return Axis(low=bottom, high=max(math.ceil(high), bottom + 1))
 
 
-_WORD_OF_BAND = Markup(
-    '<text class="word-{0}" x="{1:.2f}%" y="{2}" text-anchor="middle">{0}</text>'
-)
-
-
 def _bar(row: RegionRow, axis: Axis, text: str) -> Markup:
     ends = _percent(axis, row.bands[0].low), _percent(axis, row.bands[-1].high)
     shapes = [_rectangle("open", *ends)]
