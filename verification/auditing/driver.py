@@ -37,8 +37,7 @@ from rdpkit.verification.claims.reading import claim_of_release, load_files, shi
 if TYPE_CHECKING:
     from rdpkit.mechanisms.releases.ledger import Ledger
     from rdpkit.verification.auditing.cache import AuditCache
-    from rdpkit.verification.auditing.tested_code import CodeOutcome
-    from rdpkit.verification.auditing.tested_training import TrainingOutcome
+    from rdpkit.verification.auditing.tested_code import TestedOutcome, TrainingOutcome
     from rdpkit.verification.blackbox.betting.search import VerificationStep
     from rdpkit.verification.evidence.accumulation import EvidenceOptions
 
@@ -299,7 +298,7 @@ def code_outcome(
     jobs: int | None = None,
     evidence: EvidenceOptions | None = None,
     on_step: Callable[[Claim, VerificationStep], None] | None = None,
-) -> CodeOutcome:
+) -> TestedOutcome:
     """Run the code that a claim points at, as :func:`findings_about` does where it is allowed.
 
     Guarantee
@@ -345,10 +344,15 @@ def _with_code(
     assert finding.claim.code is not None
     if not allow_code:
         return with_notes(finding, NOT_RUN.format(finding.claim.code.callable))
-    outcome = code_outcome(finding.claim, jobs=jobs, evidence=evidence, on_step=on_step)
+    return _told(
+        finding, code_outcome(finding.claim, jobs=jobs, evidence=evidence, on_step=on_step)
+    )
+
+
+def _told(finding: Finding, outcome: TestedOutcome, *notes: str) -> Finding:
     if outcome.problems:
-        return with_notes(refuted_by(finding, outcome.problems), *outcome.repeat)
-    return with_notes(finding, outcome.summary, *outcome.repeat)
+        return with_notes(refuted_by(finding, outcome.problems), *notes, *outcome.repeat)
+    return with_notes(finding, outcome.summary, *notes, *outcome.repeat)
 
 
 def training_outcome(claim: Claim) -> TrainingOutcome:
@@ -360,7 +364,7 @@ def training_outcome(claim: Claim) -> TrainingOutcome:
     with at most the probability ``false_alarm_rate`` of its checks.
     """
     # Imported here because it loads everything that runs trainings.
-    from rdpkit.verification.auditing.tested_training import run_training  # noqa: PLC0415
+    from rdpkit.verification.auditing.tested_code import run_training  # noqa: PLC0415
 
     with named(claim):
         return run_training(claim)
@@ -374,11 +378,8 @@ def _with_training(
     if not allow_code:
         return with_notes(finding, TRAINING_NOT_RUN.format(finding.claim.training.target))
     outcome = training_outcome(finding.claim)
-    found = with_training(finding, outcome.result)
     alone = () if evidence is None else (ALONE,)
-    if outcome.problems:
-        return with_notes(refuted_by(found, outcome.problems), *alone, *outcome.repeat)
-    return with_notes(found, outcome.summary, *alone, *outcome.repeat)
+    return _told(with_training(finding, outcome.result), outcome, *alone)
 
 
 def with_release(
