@@ -1,4 +1,7 @@
-"""A data set: records, labels, and the public constants that say what their values can be."""
+"""A data set: records, labels, and the public constants that say what their values can be.
+
+Of a table in CSV files the user states ranges and classes, because the data's own are private.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """One audit of claims, for the command line, the report and the pytest plugin.
 
 Every claim is recomputed, the release that it points at is compared with its manifest, and the code
-that it points at is tested where the user allows it. Findings come one by one. What runs code is
-imported only when a claim points at code that may be run.
+that it points at is tested where the user allows it. Several processes share the work, and every
+finding is kept as it is computed. Findings come one by one. What runs code is imported only when a
+claim points at code that may be run.
 """
 
 from __future__ import annotations

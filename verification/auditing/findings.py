@@ -1,4 +1,4 @@
-"""What an audit finds: two verdicts on a claim, and the numbers behind them."""
+"""What an audit finds: two verdicts on a claim, the numbers behind them, and what mends it."""
 
 from __future__ import annotations
 

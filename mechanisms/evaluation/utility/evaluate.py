@@ -1,4 +1,4 @@
-"""Evaluate a release: the whole of it, from files to a report."""
+"""Evaluate a release: from files, frames, arrays and data sets by name to a report."""
 
 from __future__ import annotations
 
@@ -404,10 +404,10 @@ def _private(synthetic: Sample, real: Sample, plan: TrainingPlan, budget: Budget
     marginals = marginal_errors(synthetic, real, rng=None)
     exact = [value for s in scores for value in (s.floor, *(m.synthetic for m in s.models))]
     exact += [one.error for one in (*marginals.single, *marginals.pairs)]
-    noisy = noisy_averages(
+    noisy, event, guarantee = noisy_averages(
         np.array(exact), records=real.rows, budget=budget, noise=NoiseSource.system()
     )
-    given = iter(noisy.values.tolist())
+    given = iter(noisy.tolist())
     targets = tuple(
         replace(
             one,
@@ -420,12 +420,7 @@ def _private(synthetic: Sample, real: Sample, plan: TrainingPlan, budget: Budget
         tuple(replace(one, error=next(given)) for one in distances)
         for distances in (marginals.single, marginals.pairs)
     )
-    cost = Cost(
-        kind="accounted",
-        guarantee=noisy.guarantee,
-        noise_std=noisy.event.noise_std,
-        event=noisy.event,
-    )
+    cost = Cost(kind="accounted", guarantee=guarantee, noise_std=event.noise_std, event=event)
     marginals = replace(marginals, single=single, pairs=pairs)
     return {"targets": targets, "marginals": marginals, "cost": cost}
 

@@ -1,4 +1,7 @@
-"""From private codes to synthetic codes: noisy rounds, then nothing but computation."""
+"""From private codes to synthetic codes: noisy rounds, then nothing but computation.
+
+What a round measures is decided by noisy numbers alone: pairs of columns, and parts of columns.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of privacy libraries in one file: which, where, and what their arguments are."""
+"""Python files and notebooks of a repository, and the calls of privacy libraries in them."""
 
 from __future__ import annotations
 
