@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -97,17 +97,6 @@ release_options = with_options(
 """A decorator for the options of the evaluation of a release."""
 _READ = ("real", "test", "holdout", "schema")
 _OF_BUDGET = ("epsilon", "delta", "adjacency")
-
-
-def is_release(name: str | None) -> TypeGuard[str]:
-    """Whether the argument of ``rdpkit evaluate`` is a release, judged by how its name ends."""
-    return name is not None and Path(name).suffix.lower() in RELEASES
-
-
-def refuse_for_experiments(given: dict[str, Any]) -> None:
-    """Say that an option is for releases, if one was given."""
-    ends = ", ".join(RELEASES)
-    refuse(given, expected=f"a release (a file that ends in {ends})", got="an experiment")
 
 
 def evaluated(
@@ -243,10 +232,12 @@ def evaluate(
     release, train and test for every setting and seed. Every finished run is kept at once; run the
     same command again after an interruption, and it goes on.
     """  # noqa: D301 - click reads the mark of a block that is not wrapped
-    if is_release(experiment) and not list_them:
+    of_file = experiment is not None and Path(experiment).suffix.lower() in RELEASES
+    if experiment is not None and of_file and not list_them:
         evaluated(experiment, of_release, output=output, data_dir=data_dir)
         return
-    refuse_for_experiments(of_release)
+    ends = ", ".join(RELEASES)
+    refuse(of_release, expected=f"a release (a file that ends in {ends})", got="an experiment")
     found = chosen_experiment(experiment, list_them=list_them)
     if found is None:
         return

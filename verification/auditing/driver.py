@@ -8,6 +8,7 @@ claim points at code that may be run.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -26,8 +27,6 @@ from rdpkit.verification.auditing.findings import (
     refuted_by,
     with_notes,
     with_readings,
-    with_region,
-    with_training,
     without_numbers,
 )
 from rdpkit.verification.auditing.verdict import audit_one
@@ -251,7 +250,7 @@ def _with_regions(
     kept = AuditCache(cache) if isinstance(cache, str | Path) else cache
     found = regions_of(claims, compute=compute, cache=kept, jobs=jobs)
     for finding, region in zip(findings, found, strict=True):
-        yield finding if region is None else with_region(finding, region)
+        yield finding if region is None else dataclasses.replace(finding, region=region)
 
 
 def audit_files(
@@ -380,7 +379,7 @@ def _with_training(
         return with_notes(finding, TRAINING_NOT_RUN.format(finding.claim.training.target))
     outcome = training_outcome(finding.claim)
     alone = () if evidence is None else (ALONE,)
-    return _told(with_training(finding, outcome.result), outcome, *alone)
+    return _told(dataclasses.replace(finding, training=outcome.result), outcome, *alone)
 
 
 def with_release(

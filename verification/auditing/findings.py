@@ -224,16 +224,29 @@ class Finding:
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the keys of the command line's contract."""
         claim = self.claim
-        about = {} if claim.quantity == "epsilon" else _quantity(claim)
+        number = None if claim.epsilon is None else as_plain(float(claim.epsilon))
+        about = {}
+        if claim.quantity != "epsilon":
+            # What is claimed is no epsilon.
+            about = {
+                "claimed_epsilon": None,
+                "quantity": claim.quantity,
+                "claimed": number,
+                "fpr": claim.fpr,
+            }
         return {
             "id": claim.id,
             "source": claim.source,
-            **_work(claim),
+            "kind": claim.kind,
+            # What it was printed in; nulls where its file does not say.
+            "work": None if claim.work is None else claim.work.title,
+            **{name: getattr(claim.work, name, None) for name in ("authors", "year", "url")},
+            "unread": claim.unread,
             "mechanism": claim.mechanism,
             "adjacency": claim.adjacency.value,
             "delta": claim.delta,
             "order": claim.order,
-            "claimed_epsilon": None if claim.epsilon is None else as_plain(float(claim.epsilon)),
+            "claimed_epsilon": number,
             **about,
             "published": None if self.published is None else self.published.as_dict(),
             "upper": None if self.upper is None else self.upper.as_dict(),
@@ -295,30 +308,6 @@ class Findings(tuple[Finding, ...]):
             for one in self
         ]
         return html.block(html.grid(headings, rows))
-
-
-def _work(claim: Claim) -> dict[str, Any]:
-    """What a claim was printed in; nulls where its file does not say."""
-    return {
-        "kind": claim.kind,
-        "work": None if claim.work is None else claim.work.title,
-        **{
-            name: None if claim.work is None else getattr(claim.work, name)
-            for name in ("authors", "year", "url")
-        },
-        "unread": claim.unread,
-    }
-
-
-def _quantity(claim: Claim) -> dict[str, Any]:
-    """What a claim that is not about an epsilon is about; its number is no epsilon."""
-    number = None if claim.epsilon is None else as_plain(float(claim.epsilon))
-    return {
-        "claimed_epsilon": None,
-        "quantity": claim.quantity,
-        "claimed": number,
-        "fpr": claim.fpr,
-    }
 
 
 REPEAT = "to repeat it: "
@@ -433,16 +422,6 @@ def with_notes(finding: Finding, *notes: str) -> Finding:
     return dataclasses.replace(finding, notes=(*finding.notes, *notes))
 
 
-def with_region(finding: Finding, region: Region | None) -> Finding:
-    """The finding with the region of its claim."""
-    return dataclasses.replace(finding, region=region)
-
-
-def with_training(finding: Finding, result: TrainingVerification) -> Finding:
-    """The finding with the checks of the claim's training."""
-    return dataclasses.replace(finding, training=result)
-
-
 def refuted_by(finding: Finding, problems: Iterable[str]) -> Finding:
     """The finding, refuted by what the claim points at."""
     return dataclasses.replace(
@@ -467,7 +446,5 @@ __all__ = [
     "scenario_note",
     "with_notes",
     "with_readings",
-    "with_region",
-    "with_training",
     "without_numbers",
 ]

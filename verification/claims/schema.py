@@ -33,6 +33,8 @@ DIALECT = "http://json-schema.org/draft-07/schema#"
 """The dialect that editors of TOML understand."""
 
 _Table = dict[str, Any]
+# Keys of a test of code that say which data sets it is made on.
+_OF_PAIRS = ("dimension", "records", "record_norm")
 
 
 def claims_schema() -> _Table:  # ``$id`` names the version of the format
@@ -60,8 +62,16 @@ def claims_schema() -> _Table:  # ``$id`` names the version of the format
         "definitions": {
             "claim": _claim(),
             "scenario": table_schema(SCENARIO_KEYS),
-            "unknown": _unknown(),
-            "code": _code(),
+            "unknown": {
+                **table_schema(UNKNOWN_KEYS),
+                "oneOf": [{"required": ["none"], "maxProperties": 1}, {"required": ["search"]}],
+                "dependencies": {"meets": ["calibrated"], "calibrated": ["meets"]},
+            },
+            "code": {
+                **table_schema(CODE_KEYS),
+                "if": _is("neighbours", "own"),
+                "then": {"not": {"anyOf": [{"required": [key]} for key in _OF_PAIRS]}},
+            },
             "training": table_schema(TRAINING_KEYS),
             "event": {
                 "type": "object",
@@ -124,24 +134,6 @@ def _claim() -> _Table:
             for name in MECHANISMS
         ),
     ]
-    return table
-
-
-def _unknown() -> _Table:
-    table = table_schema(UNKNOWN_KEYS)
-    table["oneOf"] = [
-        {"required": ["none"], "maxProperties": 1},
-        {"required": ["search"]},
-    ]
-    table["dependencies"] = {"meets": ["calibrated"], "calibrated": ["meets"]}
-    return table
-
-
-def _code() -> _Table:
-    table = table_schema(CODE_KEYS)
-    beside = ("dimension", "records", "record_norm")
-    table["if"] = _is("neighbours", "own")
-    table["then"] = {"not": {"anyOf": [{"required": [key]} for key in beside]}}
     return table
 
 

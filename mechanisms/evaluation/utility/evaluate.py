@@ -329,7 +329,14 @@ def evaluate_release(
         targets=chosen_targets(synthetic, target), models=tuple(models), seed=seed, rows=rows
     )
     about = {
-        "release": _facts(made, synthetic),
+        "release": ReleaseFacts(
+            name=made.name,
+            rows=synthetic.rows,
+            **{
+                name: getattr(made.manifest, name, None)
+                for name in ("mechanism", "private", "guarantee")
+            },
+        ),
         "real": opened.name,
         "real_records": real.rows,
         "seed": seed,
@@ -459,17 +466,6 @@ def _of_arrays(parts: dict[str, Opened]) -> dict[str, Sample]:
         return of_arrays(rows, np.asarray(opened.arrays[1]), image=image)
 
     return {where: sample(where, opened) for where, opened in parts.items()}
-
-
-def _facts(made: Opened, synthetic: Sample) -> ReleaseFacts:
-    manifest = made.manifest
-    return ReleaseFacts(
-        name=made.name,
-        rows=synthetic.rows,
-        mechanism=None if manifest is None else manifest.mechanism,
-        private=None if manifest is None else manifest.private,
-        guarantee=None if manifest is None else manifest.guarantee,
-    )
 
 
 def _notes(made: Opened, synthetic: Sample) -> tuple[str, ...]:
