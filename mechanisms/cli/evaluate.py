@@ -25,7 +25,6 @@ from rdpkit.mechanisms.cli.options import (
 from rdpkit.mechanisms.cli.tables import TABLES
 
 if TYPE_CHECKING:
-    from rdpkit.mechanisms.evaluation.utility import UtilityReport
     from rdpkit.mechanisms.experiments.experiment import Cell
     from rdpkit.mechanisms.experiments.runner import Runner, Summary
 
@@ -126,6 +125,11 @@ def evaluated(
         utility_markdown,
         utility_page,
     )
+    from rdpkit.mechanisms.evaluation.utility.outputs.view import (  # noqa: PLC0415
+        alarm_words,
+        cost_words,
+        short_rows,
+    )
     from rdpkit.mechanisms.evaluation.utility.trained import PROGRESS  # noqa: PLC0415
 
     asked = {n: v for n, v in given.items() if v is not None and n not in _OF_BUDGET}
@@ -140,23 +144,13 @@ def evaluated(
         written = {".html": utility_page, ".md": utility_markdown}.get(suffix)
         write_whole(output, written(report) if written else as_json(report.as_dict()) + "\n")
     where = [] if output is None else [f"report     {output}"]
-    print_answer(report.as_dict(), [*summary_lines(report), *where])
-    if report.refuted:
-        raise click.exceptions.Exit(OUT_OF_REACH)
-
-
-def summary_lines(report: UtilityReport) -> list[str]:
-    """The most important numbers, a line each."""
-    from rdpkit.mechanisms.evaluation.utility.outputs.view import (  # noqa: PLC0415
-        alarm_words,
-        cost_words,
-        short_rows,
-    )
-
     alarm, rows = alarm_words(report), short_rows(report)
     width = max(len(row[0]) for row in rows)
-    found = [f"{name:{width}}  {value}  (good: {good})" for name, value, _, good in rows]
-    return [*([alarm] if alarm else []), cost_words(report)[0], *found]
+    lines = [*([alarm] if alarm else []), cost_words(report)[0]]
+    lines += [f"{name:{width}}  {value}  (good: {good})" for name, value, _, good in rows]
+    print_answer(report.as_dict(), [*lines, *where])
+    if report.refuted:
+        raise click.exceptions.Exit(OUT_OF_REACH)
 
 
 def _budget(given: dict[str, Any]) -> Any:

@@ -104,11 +104,6 @@ def summarise(rows: Iterable[Row]) -> list[Summary]:
     return found
 
 
-def published_for(experiment: Experiment, cell: Cell) -> float | None:
-    """The accuracy that the source printed for a cell, by its varied values joined by commas."""
-    return experiment.published.get(",".join(map(short, cell.varied.values())))
-
-
 def columns(rows: Sequence[Row]) -> dict[str, list[Any]]:
     """Rows as columns of a table; varied values get columns of their own."""
     flat = [{k: v for k, v in row.items() if k != "varied"} for row in rows]
@@ -269,7 +264,9 @@ class Runner:
             "releases": len(release.features),
             "varied": dict(cell.varied),
             **_planned(cell, release.manifest),
-            "published_accuracy": published_for(experiment, cell),
+            "published_accuracy": experiment.published.get(
+                ",".join(map(short, cell.varied.values()))
+            ),
             "seed": seed,
             **measured,
             "synthesis_seconds": synthesised - started,

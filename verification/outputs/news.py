@@ -95,17 +95,13 @@ def by_source(findings: Iterable[Finding]) -> list[tuple[str, VerdictCounts]]:
     return sorted(counted, key=lambda entry: (-entry[1].refuted, -entry[1].open))
 
 
-def about_a_theorem(claim: Claim) -> bool:
-    """Whether a claim tests a theorem at settings that were chosen for it."""
-    return claim.kind == "theorem"
-
-
 def sentences(
     findings: Sequence[Finding],  # What the audit found
 ) -> list[str]:  # One sentence or more, each of which is true of exactly these findings
     """The news of an audit: theorems that are false, then the other claims."""
-    theorems = [one for one in findings if about_a_theorem(one.claim)]
-    others = [one for one in findings if not about_a_theorem(one.claim)]
+    # Such claims test a theorem at settings that were chosen for it.
+    theorems = [one for one in findings if one.claim.kind == "theorem"]
+    others = [one for one in findings if one.claim.kind != "theorem"]
     found = []
     if theorems:
         sources = len({source_of(one.claim) for one in findings})

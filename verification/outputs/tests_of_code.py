@@ -169,23 +169,23 @@ def view_of_rate(rate: DetectionRate) -> CodeView:
 
 def junit_of_tests(views: Sequence[CodeView]) -> str:
     """Tests of code as one suite of JUnit XML, a case each."""
-    return junit_document("tests of code", [_case(view) for view in views])
-
-
-def _case(view: CodeView) -> JUnitCase:
-    said = "\n".join([view.headline, *view.details])
-    return JUnitCase(
-        suite="rdpkit verify",
-        name=view.name,
-        place=view.place,
-        rule=view.rule,
-        message=view.headline,
-        story=said,
-        is_error=view.rule == ERROR,
-        output=said,
-        seconds=view.seconds,
-        skipped=view.skipped,
-    )
+    cases = [
+        JUnitCase(
+            suite="rdpkit verify",
+            name=view.name,
+            place=view.place,
+            rule=view.rule,
+            message=view.headline,
+            story=said,
+            is_error=view.rule == ERROR,
+            output=said,
+            seconds=view.seconds,
+            skipped=view.skipped,
+        )
+        for view in views
+        for said in ["\n".join([view.headline, *view.details])]
+    ]
+    return junit_document("tests of code", cases)
 
 
 def sarif_of_tests(views: Sequence[CodeView]) -> str:

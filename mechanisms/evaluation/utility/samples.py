@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -258,27 +258,20 @@ _MOST_CATEGORIES = 50  # Rarer ones have no column of their own
 _FARTHEST = 8.0  # In deviations; outliers are cut there
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Encoder:
-    """Turns records into rows of numbers.
+def encoder_of(sample: Sample) -> Callable[[Sample], Matrix]:
+    """What turns records into rows of numbers, shape (n, d), in the units of a sample.
 
     A number is centred and divided by its standard deviation; beside it stands whether it is
     missing, where some were missing in training. A category has a coordinate for each of its
-    values. Everything comes from the sample that :func:`encoder_of` was given.
+    values. Everything comes from the sample.
     """
+    columns = [(column.name, _how(column)) for column in sample.columns]
 
-    columns: tuple[tuple[str, tuple[str, ...] | tuple[float, float, bool]], ...]
-    """The name of each column, and its values or its mean and standard deviation."""
+    def encode(records: Sample) -> Matrix:
+        parts = [_encoded(records.column(name), how) for name, how in columns]
+        return np.concatenate(parts, axis=1) if parts else np.zeros((records.rows, 0))
 
-    def rows(self, sample: Sample) -> Matrix:
-        """The records as rows, shape (n, d)."""
-        parts = [_encoded(sample.column(name), how) for name, how in self.columns]
-        return np.concatenate(parts, axis=1) if parts else np.zeros((sample.rows, 0))
-
-
-def encoder_of(sample: Sample) -> Encoder:
-    """The encoder in the units of a sample."""
-    return Encoder(columns=tuple((c.name, _how(c)) for c in sample.columns))
+    return encode
 
 
 def _how(column: SampleColumn) -> tuple[str, ...] | tuple[float, float, bool]:
