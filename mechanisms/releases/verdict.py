@@ -23,7 +23,6 @@ from rdpkit.mechanisms.parts.checks import (
     PrivacyCheck,
     Status,
     source_checks,
-    worse,
 )
 
 LARGEST_DELTA = 0.1
@@ -270,7 +269,7 @@ def reasons_against(checks: Sequence[PrivacyCheck]) -> tuple[PrivacyCheck, ...]:
 
 def is_private(checks: Iterable[PrivacyCheck]) -> bool:
     """Whether every check holds, or depends on nothing but a statement."""
-    return all(not worse(check.status, "depends") for check in checks)
+    return all(check.status in ("holds", "depends") for check in checks)
 
 
 def verdict_lines(private: bool, checks: Sequence[PrivacyCheck]) -> list[str]:

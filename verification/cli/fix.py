@@ -147,7 +147,10 @@ def fix(
         mended = {one.finding.claim.id for one in plan if one.remedy is not None}
         again = [one for one in load_files([file.path for file in changed]) if one.id in mended]
         after = {finding.claim.id: finding for finding in audit_of(again)}
-    lines = _told(changed, plan, after, written=written)
+    lines = ["Nothing was written." if changed else "Nothing to write."]
+    if written:
+        now = [after.get(one.finding.claim.id) for one in plan]
+        lines = [*(f"wrote {file.path}" for file in changed), *(str(one) for one in now if one)]
     print_answer(_as_dict(changed, plan, after, written=written), lines)
     final = [after.get(one.finding.claim.id, one.finding) for one in plan]
     if any(failures(finding, DEFAULT) for finding in final):
@@ -233,20 +236,6 @@ def _show(changed: Sequence[ChangedFile], plan: Sequence[PlannedRepair]) -> None
         click.echo(printable(f"{', '.join(names[:_NAMED])}{more}: {reason}"))
     if any(one.remedy is not None and one.remedy.kind in _OF_CODE for one in plan):
         click.echo(_CHANGE_THE_CODE)
-
-
-def _told(
-    changed: Sequence[ChangedFile],
-    plan: Sequence[PlannedRepair],
-    after: dict[str, Finding],
-    *,
-    written: bool,
-) -> list[str]:
-    """What was written, and the verdicts now."""
-    if not written:
-        return ["Nothing was written." if changed else "Nothing to write."]
-    now = [after.get(one.finding.claim.id) for one in plan]
-    return [*(f"wrote {file.path}" for file in changed), *(str(one) for one in now if one)]
 
 
 def _as_dict(

@@ -130,7 +130,7 @@ def _about_theorems(findings: Sequence[Finding], sources: int) -> str:
     )
     settings = sum(len(group) for group in false.values())
     return (
-        f"{how_many(len(false), 'theorem')} {works} {_is(len(false))} false as printed: "
+        f"{how_many(len(false), 'theorem')} {works} {'is' if len(false) == 1 else 'are'} false as printed: "
         f"{refuted} of the {settings} settings at which {'it' if len(false) == 1 else 'they'} "
         f"{_were(len(false))} tested {'leaks' if refuted == 1 else 'leak'} more than "
         f"{'it says' if len(false) == 1 else 'they say'}."
@@ -171,15 +171,8 @@ def _about_claims(counts: VerdictCounts, noun: str) -> list[str]:
             parts.append(f"{count or 'none'} {many if count > 1 else one}")
     if counts.halved:
         parts[-1] += f", of which {counts.halved} could be halved"
-    return [f"Of {counts.claims} {noun}s {_joined(parts)}."]
-
-
-def _joined(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
-
-
-def _is(count: int) -> str:
-    return "is" if count == 1 else "are"
+    # Both refuted and proven ones are always counted.
+    return [f"Of {counts.claims} {noun}s {', '.join(parts[:-1])}, and {parts[-1]}."]
 
 
 def _were(count: int) -> str:

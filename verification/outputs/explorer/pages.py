@@ -299,21 +299,14 @@ class Explorer:
 
 def pages(explorer: Explorer) -> Iterator[tuple[str, str]]:
     """Every file of the explorer, as its path and its text; the list of files comes last."""
-    names = []
-    for name, content in _pages(explorer):
-        names.append(name)
-        yield name, content
-    claims = [_listed(work, finding) for work in explorer.works for finding in work.findings]
-    entries = {"format": FORMAT, "files": [*names, LIST], "claims": claims}
-    yield LIST, as_json(entries) + "\n"
-
-
-def _pages(explorer: Explorer) -> Iterator[tuple[str, str]]:
     yield "index.html", _rendered("index", explorer, certified=False, **_index(explorer))
     for work in explorer.works:
         certified = any(one.claim.id in explorer.certificates for one in work.findings)
         shown_of_work = _work(work, explorer)
         yield _address(work), _rendered("work", explorer, certified=certified, **shown_of_work)
+    names = ["index.html", *map(_address, explorer.works), LIST]
+    claims = [_listed(work, finding) for work in explorer.works for finding in work.findings]
+    yield LIST, as_json({"format": FORMAT, "files": names, "claims": claims}) + "\n"
 
 
 def _rendered(name: str, explorer: Explorer, *, certified: bool, **shown_there: Any) -> str:
