@@ -104,7 +104,11 @@ def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
         notes += about_last_digit(upper.epsilon, claim.epsilon)
     else:
         soundness = Soundness.UNPROVEN
-        notes += _unproven_notes(event, upper, claim.epsilon)
+        if math.isinf(upper.epsilon):
+            because = "; ".join(event.assumptions()) or "no theorem applies"
+            notes.append(f"no sound bound is known: {because}")
+        else:
+            notes += about_last_digit(upper.epsilon, claim.epsilon)
         if bounds == Bounds.RDP:
             notes.append(_ONLY_RDP)
     if published.bound == _NO_BOUND and reproduction is Reproduction.UNNAMED:
@@ -195,13 +199,6 @@ def _lower_at_one_order(claim: Claim, event: Event) -> tuple[Side | None, _Words
 
 def _rows(data: WeightedRows) -> str:
     return "; ".join(f"{count} x {row}" for row, count in zip(data.rows, data.counts, strict=True))
-
-
-def _unproven_notes(event: Event, upper: Side, printed: Decimal) -> Iterator[str]:
-    if math.isinf(upper.epsilon):
-        yield "no sound bound is known: " + ("; ".join(event.assumptions()) or "no theorem applies")
-    else:
-        yield from about_last_digit(upper.epsilon, printed)
 
 
 def _reproduction_notes(

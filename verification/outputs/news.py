@@ -131,7 +131,8 @@ def _about_theorems(findings: Sequence[Finding], sources: int) -> str:
     settings = sum(len(group) for group in false.values())
     return (
         f"{how_many(len(false), 'theorem')} {works} {'is' if len(false) == 1 else 'are'} false as "
-        f"printed: {refuted} of the {settings} settings at which {'it' if len(false) == 1 else 'they'} "
+        f"printed: {refuted} of the {settings} settings at which "
+        f"{'it' if len(false) == 1 else 'they'} "
         f"{_were(len(false))} tested {'leaks' if refuted == 1 else 'leak'} more than "
         f"{'it says' if len(false) == 1 else 'they say'}."
     )

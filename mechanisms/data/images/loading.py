@@ -141,16 +141,12 @@ def of_npz(path: Path, names: Names, frame: Frame, *, person: str | None) -> Ima
         raise ValueError(f"{path}: its arrays claim to be larger than memory.") from None
     except (zipfile.BadZipFile, EOFError) as error:
         raise ValueError(f"{path}: the file is truncated or corrupted ({error}).") from None
-    stated, names = names is not None, names or _strings(listed)
+    stated = names is not None
+    if names is None and listed is not None and listed.ndim == 1 and listed.dtype.kind in "US":
+        names = tuple(str(name) for name in listed.astype(str))
     return of_arrays(
         path.name, images, labels, names, frame, where=str(path), stated=stated, owners=owners
     )
-
-
-def _strings(listed: Any) -> Names:
-    if listed is None or listed.ndim != 1 or listed.dtype.kind not in "US":
-        return None
-    return tuple(str(name) for name in listed.astype(str))
 
 
 def of_arrays(

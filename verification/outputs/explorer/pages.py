@@ -310,9 +310,8 @@ def pages(explorer: Explorer) -> Iterator[tuple[str, str]]:
 
 
 def _rendered(name: str, explorer: Explorer, *, certified: bool, **shown_there: Any) -> str:
-    styles = [static("rdpkit.verification.outputs.html", "tokens.css")]
-    styles.append(static(_PACKAGE, "explorer.css"))
-    scripts = [static(_PACKAGE, f"{name}.js")]
+    styles = [static("tokens.css"), static("explorer.css", _PACKAGE)]
+    scripts = [static(f"{name}.js", _PACKAGE)]
     return rendered(name, styles, scripts, certified=certified, audit=explorer.audit, **shown_there)
 
 
