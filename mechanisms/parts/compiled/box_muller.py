@@ -173,7 +173,7 @@ def _with_numba() -> Sums:
     from numba import types  # noqa: PLC0415 - it takes time, and few draws are worth it
     from numba.extending import intrinsic, overload, register_jitable  # noqa: PLC0415
 
-    from rdpkit.mechanisms.parts.compiled import compiled  # noqa: PLC0415
+    from rdpkit.mechanisms.parts.compiled.compiler import compiled  # noqa: PLC0415
 
     def reading(kind: Any, source: Any) -> Any:
         def as_kind(context: Any, value: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rdpkit.mechanisms.parts.compiled import compiled
+from rdpkit.mechanisms.parts.compiled.compiler import compiled
 
 # 256 bytes add up to at most 256 * 255 = 65280, which is less than 2^16.
 _SIXTEEN_BITS = 256

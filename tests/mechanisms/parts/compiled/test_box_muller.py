@@ -120,7 +120,7 @@ def test_without_numba_and_with_a_wrong_cache_the_stream_stays(monkeypatch):
 
 def test_a_folder_that_cannot_be_written_stops_nothing(monkeypatch):
     numba = pytest.importorskip("numba")
-    from rdpkit.mechanisms.parts import compiled
+    from rdpkit.mechanisms.parts.compiled import compiler
 
     asked = []
 
@@ -130,6 +130,6 @@ def test_a_folder_that_cannot_be_written_stops_nothing(monkeypatch):
             raise RuntimeError("cannot cache function")
         return numba.njit(**options)
 
-    monkeypatch.setattr(compiled, "njit", refusing)
-    assert compiled.compiled()(lambda x: x + 1)(2) == 3
+    monkeypatch.setattr(compiler, "njit", refusing)
+    assert compiler.compiled()(lambda x: x + 1)(2) == 3
     assert asked == [{"nogil": True, "cache": True}, {"nogil": True}]
