@@ -24,8 +24,7 @@ from rdpkit.mechanisms.cli.options import (
 )
 from rdpkit.mechanisms.experiments.experiment import Experiment, selected, short
 from rdpkit.mechanisms.experiments.preparation import training_records
-from rdpkit.mechanisms.experiments.rows import Summary, summarise
-from rdpkit.mechanisms.experiments.runner import Runner
+from rdpkit.mechanisms.experiments.runner import Runner, Summary, summarise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

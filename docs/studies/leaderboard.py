@@ -19,7 +19,7 @@ from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import as_json, escaped_markdown, how_many, printable, rounded_up
 from rdpkit.mechanisms.cli.evaluate import print_summaries
 from rdpkit.mechanisms.experiments.experiment import short
-from rdpkit.mechanisms.experiments.rows import (
+from rdpkit.mechanisms.experiments.runner import (
     COLUMNS,
     EARLIER_ROWS,
     ROWS,

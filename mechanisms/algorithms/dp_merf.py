@@ -16,7 +16,6 @@ from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.computation import ON_PROCESSOR, Computation
 from rdpkit.mechanisms.releases.mean_embedding import (
     EmbeddingOptions,
-    embedding_event,
     embedding_target,
     release_embedding,
 )
@@ -139,7 +138,7 @@ SPEC = Mechanism(
     synthesize=synthesize,
     options=DPMerfOptions,
     features="signed",
-    event=embedding_event,
+    event=lambda options, class_sizes, dimension: options.event(len(class_sizes)),
     calibrated=("noise_std",),
     counts=NUMBER_BY_CLASS,
     own_counts=("public_counts", "count_noise_std"),

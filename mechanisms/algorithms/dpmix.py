@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rdpkit.events import ClassWiseDPMix, DPMix
 from rdpkit.mechanisms.algorithms.specification import Mechanism
-from rdpkit.mechanisms.parts.counts import BOUND_OF_ALL, Sizes
+from rdpkit.mechanisms.parts.counts import BOUND_OF_ALL
 from rdpkit.mechanisms.parts.mixing import Mixer, mixed
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
@@ -148,10 +148,6 @@ def _event(options: DPMixOptions, size: int, dimension: int, classes: int) -> DP
     )
 
 
-def _event_of_classes(options: DPMixOptions, class_sizes: Sizes, dimension: int) -> DPMix:
-    return _event(options, sum(class_sizes), dimension, len(class_sizes))
-
-
 _SMALL = _event(
     DPMixOptions(releases=4, order_of_mixture=3, feature_noise=0.7, label_noise=0.7), 12, 2, 2
 )
@@ -161,7 +157,7 @@ SPEC = Mechanism(
     name="dpmix",
     synthesize=synthesize,
     options=DPMixOptions,
-    event=_event_of_classes,
+    event=lambda options, sizes, dimension: _event(options, sum(sizes), dimension, len(sizes)),
     calibrated=("feature_noise", "label_noise"),
     planned="order_of_mixture",
     counts=BOUND_OF_ALL,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -183,11 +183,6 @@ def event_of_one_record(
     )
 
 
-def equal_shares(options: Mapping[str, Any]) -> dict[str, float]:
-    """Noise with which a record's features and its label reveal equally much."""
-    return {"feature_noise": math.sqrt(2.0) * float(options["clip_norm"]), "label_noise": 1.0}
-
-
 def opposite_records() -> DataPair:
     """Two data sets that differ in the sign of one record and in its label."""
     rows = np.array([[0.0, 0.0], [10.0, 10.0], [0.0, 0.0]])
@@ -210,7 +205,11 @@ SPEC = Mechanism(
     options=LocalPerturbationOptions,
     event=event_of_one_record,
     calibrated=("feature_noise", "label_noise"),
-    ratio=equal_shares,
+    # A record's features and its label reveal equally much.
+    ratio=lambda options: {
+        "feature_noise": math.sqrt(2.0) * float(options["clip_norm"]),
+        "label_noise": 1.0,
+    },
     prepare=clipped,
     verify=verify_target,
 )

@@ -31,8 +31,13 @@ from rdpkit.mechanisms.parts.moments.basis import (
     most_of,
     public_view,
 )
-from rdpkit.mechanisms.parts.moments.discriminant import Discriminant, discriminant_of, measure
-from rdpkit.mechanisms.parts.moments.noisy import OF_ALL, OF_CLASSES, CentredView, MomentShares
+from rdpkit.mechanisms.parts.moments.noisy import (
+    OF_ALL,
+    OF_CLASSES,
+    MomentShares,
+    discriminant_of,
+    measure,
+)
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import Batch
@@ -152,10 +157,6 @@ class MomentsOptions:
         return Gaussian(
             noise_std=self.noise_std, record_norm=1.0, record_diameter=self.plan().diameter()
         )
-
-
-def _event(options: MomentsOptions, class_sizes: Sizes, dimension: int) -> Gaussian:
-    return options.chosen(records=sum(class_sizes), classes=len(class_sizes)).event()
 
 
 def _chosen(values: Mapping[str, Any], class_sizes: Sizes, **question: Any) -> dict[str, Any]:
@@ -349,8 +350,11 @@ def _draws(
     return made, np.repeat(np.arange(classes), each)
 
 
-def reader_of(made: Release) -> tuple[Basis, CentredView, Discriminant]:
-    """The public features, the view and the discriminant of a release."""
+def read(
+    made: Release,  # As :func:`synthesize` makes it
+    rows: Floats,  # Records in [0, 1]; shape (n, d)
+) -> NDArray[np.int64]:  # Shape (n,)
+    """Labels that a release gives to records."""
     parameters = dict(made.manifest.parameters)
     names = MomentsOptions.__dataclass_fields__
     options = MomentsOptions(**{name: parameters[name] for name in names})
@@ -360,15 +364,7 @@ def reader_of(made: Release) -> tuple[Basis, CentredView, Discriminant]:
         plan=options.plan(),
         std=options.noise_std,
     )
-    return options.features(tuple(parameters["image_shape"])), view, law
-
-
-def read(
-    made: Release,  # As :func:`synthesize` makes it
-    rows: Floats,  # Records in [0, 1]; shape (n, d)
-) -> NDArray[np.int64]:  # Shape (n,)
-    """Labels that a release gives to records."""
-    basis, view, law = reader_of(made)
+    basis = options.features(tuple(parameters["image_shape"]))
     images = np.asarray(rows, np.float32).reshape(len(rows), *basis.shape)
     coordinates = view.apply(_coordinates(basis.kept_rows(images), _public(made.others)))
     found: NDArray[np.int64] = law.scores(coordinates).argmax(axis=1)
@@ -426,7 +422,9 @@ SPEC = Mechanism(
     name="moments",
     synthesize=synthesize,
     options=MomentsOptions,
-    event=_event,
+    event=lambda options, sizes, dimension: options.chosen(
+        records=sum(sizes), classes=len(sizes)
+    ).event(),
     calibrated=("noise_std",),
     choose=_chosen,
     counts=NUMBER_OF_ALL,

@@ -56,7 +56,7 @@ def synthesize(
     Saha, Tonoy and Imtiaz, DP-CDA, Algorithm 1 with both noises zero; Table 2, third column.
     """
     count, order = options.samples_per_class, options.order_of_mixture
-    rows = clipped(flat_rows(scaling.apply(features)), asdict(options)).astype(np.float32)
+    rows = clipped(scaling.apply(flat_rows(features)), asdict(options)).astype(np.float32)
     rng = np.random.default_rng(seed)
     mixed = np.empty((classes * count, rows.shape[1]), np.float32)
     for label in range(classes):
@@ -68,7 +68,7 @@ def synthesize(
             drawn = rng.choice(members, order, replace=False, shuffle=False)
             mixed[label * count + sample] = rows[drawn].mean(axis=0)
     return release_without_guarantee(
-        mixed,
+        mixed.reshape(len(mixed), *features.shape[1:]),
         np.repeat(np.arange(classes), count),
         mechanism=SPEC.name,
         parameters={**asdict(options), "scaling": scaling.as_dict(), "seed": seed},

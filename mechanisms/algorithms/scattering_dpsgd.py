@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from rdpkit import DPSGD, Adjacency, _validate
 from rdpkit.mechanisms.algorithms.specification import Mechanism
 from rdpkit.mechanisms.parts.checks import PrivacyCheck
-from rdpkit.mechanisms.parts.counts import NUMBER_OF_ALL, Sizes
+from rdpkit.mechanisms.parts.counts import NUMBER_OF_ALL
 from rdpkit.mechanisms.parts.labelled_images import Floats, labelled_images
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
@@ -99,10 +99,6 @@ class ScatteringDPSGDOptions:
             batch_size=self.batch_size,
             steps=self.steps,
         )
-
-
-def _event(options: ScatteringDPSGDOptions, class_sizes: Sizes, dimension: int) -> DPSGD:
-    return options.event(sum(class_sizes))
 
 
 def scattering_rows(
@@ -293,11 +289,11 @@ def without_privacy(
     tested: Floats,  # Records to classify; shape (m, channels, height, width)
     *,
     classes: int,  # Number of classes
-    steps: int = 300,  # Steps, with samples of 4096 records or of all
 ) -> NDArray[np.int64]:
     """What the same classifier says of records if it is trained without noise: a ceiling."""
+    # Steps with samples of 4096 records or of all.
     options = ScatteringDPSGDOptions(
-        steps=steps, batch_size=min(4096, len(images)), noise_multiplier=1e-9
+        steps=300, batch_size=min(4096, len(images)), noise_multiplier=1e-9
     )
     rows = kept_rows(images, options)
     gradients = Gradients(rows, labels, clip_norm=options.clip_norm)
@@ -391,7 +387,7 @@ SPEC = Mechanism(
     name="scattering-dpsgd",
     synthesize=synthesize,
     options=ScatteringDPSGDOptions,
-    event=_event,
+    event=lambda options, class_sizes, dimension: options.event(sum(class_sizes)),
     calibrated=("noise_multiplier",),
     counts=NUMBER_OF_ALL,
     sample_size="batch_size",

@@ -167,7 +167,11 @@ class Mechanism:
         known = self.accepted()
         for name in values:
             if name not in known:
-                raise ValueError(_unknown(name, self.name, known))
+                accepted = ", ".join(sorted(known)) or "none"
+                raise ValueError(
+                    f"unknown option {name!r} of {self.name!r}; accepted: {accepted}."
+                    f"{did_you_mean(name, known)}"
+                )
         if calibrated:
             self._check_calibration(values)
         if self.planned is not None:
@@ -319,12 +323,6 @@ class Mechanism:
             scale *= 1.0 + 1e-12 if parts else 1.0
             noise = [ratio[name] * scale for name in self.calibrated]
         return {**values, **dict(zip(self.calibrated, noise, strict=True))}
-
-
-def _unknown(name: str, mechanism: str, known: Mapping[str, Any]) -> str:
-    accepted = ", ".join(sorted(known)) or "none"
-    hint = did_you_mean(name, known)
-    return f"unknown option {name!r} of {mechanism!r}; accepted: {accepted}.{hint}"
 
 
 def _number(value: Any) -> float:

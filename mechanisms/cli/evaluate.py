@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,10 +25,8 @@ from rdpkit.mechanisms.cli.options import (
 from rdpkit.mechanisms.cli.tables import TABLES
 
 if TYPE_CHECKING:
-    from rdpkit.mechanisms.evaluation.utility import UtilityReport
     from rdpkit.mechanisms.experiments.experiment import Cell
-    from rdpkit.mechanisms.experiments.rows import Summary
-    from rdpkit.mechanisms.experiments.runner import Runner
+    from rdpkit.mechanisms.experiments.runner import Runner, Summary
 
 
 RELEASES = (*TABLES, ".npz", ".safetensors", ".json")
@@ -100,17 +98,6 @@ _READ = ("real", "test", "holdout", "schema")
 _OF_BUDGET = ("epsilon", "delta", "adjacency")
 
 
-def is_release(name: str | None) -> TypeGuard[str]:
-    """Whether the argument of ``rdpkit evaluate`` is a release, judged by how its name ends."""
-    return name is not None and Path(name).suffix.lower() in RELEASES
-
-
-def refuse_for_experiments(given: dict[str, Any]) -> None:
-    """Say that an option is for releases, if one was given."""
-    ends = ", ".join(RELEASES)
-    refuse(given, expected=f"a release (a file that ends in {ends})", got="an experiment")
-
-
 def evaluated(
     release: str,
     given: dict[str, Any],
@@ -138,6 +125,11 @@ def evaluated(
         utility_markdown,
         utility_page,
     )
+    from rdpkit.mechanisms.evaluation.utility.outputs.view import (  # noqa: PLC0415
+        alarm_words,
+        cost_words,
+        short_rows,
+    )
     from rdpkit.mechanisms.evaluation.utility.trained import PROGRESS  # noqa: PLC0415
 
     asked = {n: v for n, v in given.items() if v is not None and n not in _OF_BUDGET}
@@ -152,23 +144,13 @@ def evaluated(
         written = {".html": utility_page, ".md": utility_markdown}.get(suffix)
         write_whole(output, written(report) if written else as_json(report.as_dict()) + "\n")
     where = [] if output is None else [f"report     {output}"]
-    print_answer(report.as_dict(), [*summary_lines(report), *where])
-    if report.refuted:
-        raise click.exceptions.Exit(OUT_OF_REACH)
-
-
-def summary_lines(report: UtilityReport) -> list[str]:
-    """The most important numbers, a line each."""
-    from rdpkit.mechanisms.evaluation.utility.outputs.view import (  # noqa: PLC0415
-        alarm_words,
-        cost_words,
-        short_rows,
-    )
-
     alarm, rows = alarm_words(report), short_rows(report)
     width = max(len(row[0]) for row in rows)
-    found = [f"{name:{width}}  {value}  (good: {good})" for name, value, _, good in rows]
-    return [*([alarm] if alarm else []), cost_words(report)[0], *found]
+    lines = [*([alarm] if alarm else []), cost_words(report)[0]]
+    lines += [f"{name:{width}}  {value}  (good: {good})" for name, value, _, good in rows]
+    print_answer(report.as_dict(), [*lines, *where])
+    if report.refuted:
+        raise click.exceptions.Exit(OUT_OF_REACH)
 
 
 def _budget(given: dict[str, Any]) -> Any:
@@ -244,10 +226,12 @@ def evaluate(
     release, train and test for every setting and seed. Every finished run is kept at once; run the
     same command again after an interruption, and it goes on.
     """  # noqa: D301 - click reads the mark of a block that is not wrapped
-    if is_release(experiment) and not list_them:
+    of_file = experiment is not None and Path(experiment).suffix.lower() in RELEASES
+    if experiment is not None and of_file and not list_them:
         evaluated(experiment, of_release, output=output, data_dir=data_dir)
         return
-    refuse_for_experiments(of_release)
+    ends = ", ".join(RELEASES)
+    refuse(of_release, expected=f"a release (a file that ends in {ends})", got="an experiment")
     found = chosen_experiment(experiment, list_them=list_them)
     if found is None:
         return
@@ -260,7 +244,6 @@ def evaluate(
 
         found = selected(found, conditions)
     from rdpkit.formats import columns as tables  # noqa: PLC0415
-    from rdpkit.mechanisms.experiments import rows  # noqa: PLC0415
 
     # The ending is checked before the hours of work that an experiment may take.
     if output is not None:
@@ -270,9 +253,11 @@ def evaluate(
             _one_release(runner, found.cells[0], release_file, found.seeds)
             return
         outcome = runner.run(found, results)
-    summaries = rows.summarise(outcome.rows)
+    from rdpkit.mechanisms.experiments.runner import summarise, write_table  # noqa: PLC0415
+
+    summaries = summarise(outcome.rows)
     if output is not None:
-        rows.write_table(output, outcome.rows)
+        write_table(output, outcome.rows)
     if asked_format() == "text":
         print_summaries(summaries, title=found.title or found.name)
         return
@@ -305,7 +290,7 @@ def print_summaries(summaries: Sequence[Summary], *, title: str) -> None:
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
 
-    from rdpkit.mechanisms.experiments.rows import COLUMNS, cells  # noqa: PLC0415
+    from rdpkit.mechanisms.experiments.runner import COLUMNS, cells  # noqa: PLC0415
 
     table = Table(title=printable(title), title_justify="left", box=None, pad_edge=False)
     for name in COLUMNS:

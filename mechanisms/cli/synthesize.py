@@ -90,12 +90,6 @@ def is_images(name: str | None, given: dict[str, Any]) -> bool:
     return path.is_dir() or path.suffix == ".npz" or (path.suffix == ".parquet" and other)
 
 
-def refuse_image_options(given: dict[str, Any]) -> None:
-    """Say that an option is for images, if one was given."""
-    options = {name: given[name] for name in _FOR_IMAGES}
-    refuse(options, expected="images (a folder, .npz or .parquet)")
-
-
 def release_images(
     source: str,
     given: dict[str, Any],
@@ -120,11 +114,14 @@ def release_images(
     if classes is not None:
         names = [name.strip() for name in classes.split(",")]
         classes = int(classes) if is_number(classes) else names
+    found = counts_of(counts or "noisy")
+    if isinstance(found, str) and found not in ("noisy", "public"):
+        raise ValueError(f"Expected --counts to be noisy, public or whole numbers, got {counts!r}.")
     with work_shown() as work:
         made = synthesize_images(
             source,
             **{name: given[name] for name in (*_NEEDED, "dataset")},
-            counts=_counts(counts),
+            counts=found,
             options=_options(given["mechanism_options"]),
             computation=Computation(
                 device=device, progress=lambda done, total: work.show("synthesis", done, total)
@@ -138,13 +135,6 @@ def release_images(
         )
     save_charged(made, output, ledger=given["ledger"], dataset=given["dataset"])
     print_release(made, output)
-
-
-def _counts(given: str | None) -> Any:
-    found = counts_of(given or "noisy")
-    if isinstance(found, str) and found not in ("noisy", "public"):
-        raise ValueError(f"Expected --counts to be noisy, public or whole numbers, got {given!r}.")
-    return found
 
 
 def _size(given: str | None) -> Any:
@@ -285,7 +275,8 @@ def _of_own_records(
         refuse({**own, "counts": None}, expected="an experiment", got="images")
         release_images(source, given, counts=own["counts"], device=device, output=output)
         return True
-    refuse_image_options(given)
+    for_images = {name: given[name] for name in _FOR_IMAGES}
+    refuse(for_images, expected="images (a folder, .npz or .parquet)")
     if not is_table(source, given):
         return False
     refuse(own, expected="an experiment", got="a table")

@@ -238,15 +238,12 @@ def read_binary_batch(
             f"({records} records of {_PIXELS + 1}), got {len(content)}."
         )
     rows = np.frombuffer(content, np.uint8).reshape(records, _PIXELS + 1)
-    return rows[:, 1:].copy(), _labels(path, rows[:, 0])
-
-
-def _labels(path: str | Path, labels: NDArray[np.uint8]) -> NDArray[np.int64]:
+    labels = rows[:, 0]
     if labels.size and int(labels.max()) >= len(CLASSES):
         raise ValueError(
             f"{path}: the file is corrupted: expected labels in [0, 9], got {int(labels.max())}."
         )
-    return labels.astype(np.int64)
+    return rows[:, 1:].copy(), labels.astype(np.int64)
 
 
 def load_cifar10(
@@ -337,8 +334,6 @@ SOURCES = {
 def download(
     name: str,  # A key of :data:`SOURCES`
     directory: str | Path,  # The data directory; the files come to ``directory / name``
-    *,
-    progress: bool = False,  # Whether to show a progress bar (which needs tqdm)
 ) -> Path:  # ``directory / name``
     """Download a data set's published files; files that exist already are kept."""
     base, files = SOURCES[_validate.choice("data set", name, SOURCES)]
@@ -354,13 +349,8 @@ def download(
         if (folder / file).exists():
             continue
         try:
-            got = pooch.retrieve(
-                base + file,
-                known_hash=f"md5:{checksum}",
-                fname=file,
-                path=folder,
-                progressbar=progress,
-            )
+            known = f"md5:{checksum}"
+            got = pooch.retrieve(base + file, known_hash=known, fname=file, path=folder)
         except OSError as error:
             raise OSError(f"{name}: {base + file} could not be downloaded: {error}.") from None
         if file.endswith(".tar.gz"):
@@ -427,11 +417,12 @@ def _folder(name: str, directory: str | Path | None) -> Path:
 
 
 def _idx(name: str, folder: Path) -> Dataset:
-    train, labels, shape = read_images_and_labels(
-        _one_of(folder, "train-images-idx3-ubyte"), _one_of(folder, "train-labels-idx1-ubyte")
-    )
-    test, test_labels, _ = read_images_and_labels(
-        _one_of(folder, "t10k-images-idx3-ubyte"), _one_of(folder, "t10k-labels-idx1-ubyte")
+    (train, labels, shape), (test, test_labels, _) = (
+        read_images_and_labels(
+            _one_of(folder, f"{part}-images-idx3-ubyte"),
+            _one_of(folder, f"{part}-labels-idx1-ubyte"),
+        )
+        for part in ("train", "t10k")
     )
     return Dataset(
         name=name,

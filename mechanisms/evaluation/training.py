@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -166,7 +167,7 @@ def train(
     validation, training = order[:held].to(device), order[held:]
     model.to(device)
     optimizer = _optimizer(model, settings)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _rate(settings))
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, partial(_rate, settings))
     losses: list[float] = []
     best: tuple[int, int, dict[str, Any] | None] = (-1, 0, None)  # Right answers, epoch, weights
     for epoch in range(1, settings.epochs + 1):
@@ -200,13 +201,12 @@ def accuracy(
     labels: NDArray[np.int64],  # Shape (n,)
     *,
     device: str = "cpu",
-    batch_size: int = 500,
 ) -> float:  # In [0, 1]
     """Share of records whose largest logit is at their label."""
     if not len(images) or len(images) != len(labels):
         raise _validate.fail("images", f"to be {len(labels)} records, at least one", images.shape)
     model.to(device)
-    said = predicted(model, torch.from_numpy(np.ascontiguousarray(images)), batch_size, device)
+    said = predicted(model, torch.from_numpy(np.ascontiguousarray(images)), device=device)
     return int((said == torch.from_numpy(labels)).sum()) / len(labels)
 
 
@@ -220,29 +220,21 @@ def _targets(labels: NDArray[Any], classes: int, loss: str) -> torch.Tensor:
 
 
 def _optimizer(model: nn.Module, settings: Training) -> torch.optim.Optimizer:
+    rate, decay = settings.learning_rate, settings.weight_decay
     if settings.optimizer == "adam":
-        return torch.optim.Adam(
-            model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
-        )
+        return torch.optim.Adam(model.parameters(), lr=rate, weight_decay=decay)
     return torch.optim.SGD(
-        model.parameters(),
-        lr=settings.learning_rate,
-        momentum=settings.momentum,
-        weight_decay=settings.weight_decay,
+        model.parameters(), lr=rate, momentum=settings.momentum, weight_decay=decay
     )
 
 
-def _rate(settings: Training) -> Callable[[int], float]:
-    """A function of the epoch, counted from 0: its learning rate over that of the first epoch."""
-
-    def factor(epoch: int) -> float:
-        if settings.schedule == "step":
-            return float(settings.step_factor ** (epoch // settings.step_epochs))
-        if settings.schedule == "cosine":
-            return 0.5 * (1.0 + math.cos(math.pi * epoch / settings.epochs))
-        return 1.0
-
-    return factor
+def _rate(settings: Training, epoch: int) -> float:
+    """The learning rate of an epoch, counted from 0, over that of the first one."""
+    if settings.schedule == "step":
+        return float(settings.step_factor ** (epoch // settings.step_epochs))
+    if settings.schedule == "cosine":
+        return 0.5 * (1.0 + math.cos(math.pi * epoch / settings.epochs))
+    return 1.0
 
 
 def _epoch(

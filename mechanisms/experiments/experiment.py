@@ -172,13 +172,14 @@ def load_experiment(path: str | Path) -> Experiment:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: not a TOML file: {error}.") from None
     top = _read(str(path), content, _TOP)
+    published = {key: Key(number()) for key in top["published"]}
     return Experiment(
         name=path.stem,
         title=top["title"],
         source=top["source"],
         seeds=top["seeds"],
         cells=tuple(_cells(str(path), content, top["vary"])),
-        published=_published(f"{path}: [published]", top["published"]),
+        published=_read(f"{path}: [published]", top["published"], published),
     )
 
 
@@ -306,10 +307,6 @@ _MODEL = {
     "inputs": Key(choice(INPUTS), default=INPUTS[0]),
     "postprocessing": Key(choice(POSTPROCESSING), default=POSTPROCESSING[0]),
 }
-
-
-def _published(where: str, values: Mapping[str, Any]) -> dict[str, float]:
-    return _read(where, values, {key: Key(number()) for key in values})
 
 
 def _cells(where: str, content: Mapping[str, Any], axes: Mapping[str, Any]) -> Iterator[Cell]:

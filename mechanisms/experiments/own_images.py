@@ -11,7 +11,7 @@ import numpy as np
 
 from rdpkit import Adjacency, _validate
 from rdpkit.mechanisms.algorithms import find_mechanism
-from rdpkit.mechanisms.algorithms.specification import SCALING, Mechanism
+from rdpkit.mechanisms.algorithms.specification import SCALING
 from rdpkit.mechanisms.data.images import ImageSet, load_images
 from rdpkit.mechanisms.data.images.image_set import CLASSES
 from rdpkit.mechanisms.experiments.preparation import calibrated, scales_itself
@@ -132,7 +132,12 @@ def synthesize_images(
         "image_shape": images.image_shape,
         "computation": computation or Computation(),
     }
-    made = spec.run(_features(spec, images), images.labels, given)
+    features: Any = images.features
+    if not scales_itself(spec):
+        features = features.astype(np.float32) / np.float32(255.0)
+        if spec.features == "signed":
+            features = features * np.float32(2.0) - np.float32(1.0)
+    made = spec.run(features, images.labels, given)
     stated = {
         **made.manifest.parameters,
         "class_names": None if CLASSES in images.assumed else list(images.classes),
@@ -151,10 +156,3 @@ def _bounded(images: ImageSet, noise: NoiseSource) -> ImageSet:
     kept = some_of_each(persons, most, noise)
     features, labels = images.features[kept], images.labels[kept]
     return replace(images, features=features, labels=labels, persons=None, most_per_person=None)
-
-
-def _features(spec: Mechanism, images: ImageSet) -> Any:
-    if scales_itself(spec):
-        return images.features
-    unit = images.features.astype(np.float32) / np.float32(255.0)
-    return unit * np.float32(2.0) - np.float32(1.0) if spec.features == "signed" else unit

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from rdpkit import Adjacency, _validate
 from rdpkit.mechanisms.algorithms import find_mechanism
 from rdpkit.mechanisms.algorithms.specification import SCALING, Mechanism
-from rdpkit.mechanisms.data.dataset import Dataset
+from rdpkit.mechanisms.data.dataset import Dataset, load_table
 from rdpkit.mechanisms.data.published import load_dataset
-from rdpkit.mechanisms.data.table import load_table
 from rdpkit.mechanisms.experiments.experiment import TABLE, Cell
 from rdpkit.mechanisms.parts.counts import Sizes
 from rdpkit.mechanisms.parts.privacy import Privacy

@@ -175,15 +175,12 @@ class DomainSearch:
             return self.schema
         square = _LEVELS * (len(self._open) - self._names) + self._names
         std = noise_std * _NOISE * math.sqrt(square) * (1.0 + 1e-12)
-        columns = tuple(
-            self._searched(column, table, std, noise) if column.is_open else column
-            for column in self.schema.columns
-        )
-        return replace(self.schema, columns=columns)
-
-    def _searched(self, column: Column, table: pa.Table, std: float, noise: NoiseSource) -> Column:
-        search = _cut if column.is_ordered else self._named
-        return search(column, table[column.name], std, noise)
+        columns = list(self.schema.columns)
+        for place, column in enumerate(columns):
+            if column.is_open:
+                search = _cut if column.is_ordered else self._named
+                columns[place] = search(column, table[column.name], std, noise)
+        return replace(self.schema, columns=tuple(columns))
 
     def _named(
         self, column: Column, given: pa.ChunkedArray, std: float, noise: NoiseSource

@@ -84,8 +84,3 @@ def source_checks(
         if names:
             found.append(PrivacyCheck("public_parameters", status, f"{names}: {words}"))
     return tuple(found)
-
-
-def worse(first: Status, second: Status) -> bool:
-    """Whether the first status is worse than the second."""
-    return STATUSES.index(first) > STATUSES.index(second)

@@ -227,23 +227,20 @@ class KnownCounts:
         found = (f"counts: {self._sentence()}",)
         if not self.left_out:
             return found
-        which = ", ".join(str(label) for label in self.left_out)
+        of_which = ""
+        if self.use.by_class:
+            classes = "class" if len(self.left_out) == 1 else "classes"
+            of_which = f" of {classes} {', '.join(map(str, self.left_out))}"
         return (
             *found,
-            f"counts: nothing was released of the records of {self._whose()} {which}: by the noisy "
-            "lower bound there are too few to draw from, and what stands in their place is noise"
-            if self.use.by_class
-            else "counts: nothing was released of the records: by the noisy lower bound there are "
-            "too few to draw from, and what stands in their place is noise",
+            f"counts: nothing was released of the records{of_which}: by the noisy lower bound "
+            "there are too few to draw from, and what stands in their place is noise",
         )
 
     def checks(self) -> tuple[PrivacyCheck, ...]:
         """What the counts contribute to the verdict on a release."""
         status: Status = {"exact": "fails", "stated": "depends"}.get(self.origin, "holds")  # type: ignore[assignment]
         return (PrivacyCheck("public_parameters", status, self._sentence()),)
-
-    def _whose(self) -> str:
-        return "class" if len(self.left_out) == 1 else "classes"
 
     def _sentence(self) -> str:
         what = "class sizes" if self.use.by_class else "the number of records"

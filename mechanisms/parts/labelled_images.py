@@ -13,16 +13,6 @@ Floats = NDArray[np.float32]
 Labels = NDArray[np.int64]
 
 
-def check_shape(image_shape: object) -> tuple[int, int, int]:
-    """Channels, height and width, each at least 1."""
-    if not isinstance(image_shape, (tuple, list)) or len(image_shape) != 3:
-        raise _validate.fail("image_shape", "to be (channels, height, width)", image_shape)
-    channels, height, width = (
-        _validate.integer(f"image_shape[{i}]", side) for i, side in enumerate(image_shape)
-    )
-    return channels, height, width
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledImages:
     """Images of shape (n, channels, height, width), in [-1, 1], and their classes."""
@@ -83,7 +73,12 @@ def labelled_images(
         )
     record_shape = pixels.shape[1:]
     if image_shape is not None:
-        shape = check_shape(image_shape)
+        if not isinstance(image_shape, (tuple, list)) or len(image_shape) != 3:
+            raise _validate.fail("image_shape", "to be (channels, height, width)", image_shape)
+        channels, height, width = (
+            _validate.integer(f"image_shape[{i}]", side) for i, side in enumerate(image_shape)
+        )
+        shape = (channels, height, width)
     elif pixels.ndim == 4:
         shape = (int(record_shape[0]), int(record_shape[1]), int(record_shape[2]))
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -174,17 +175,15 @@ class Mixer:
 
     def _of_stored(self, chosen: Indices, found: Array) -> None:
         """Means of the stored records, scaled while they are in the cache."""
-        add = self._add_bytes if self._bytes else self._add_numbers
+        # Numbers are added in double precision.
+        add_numbers = partial(self._add_weighted, add=self._row_sums.weighted_numbers)
+        add = self._add_bytes if self._bytes else add_numbers
         step = max(1, _BLOCK // (8 * found.shape[1]))
         for start in range(0, len(chosen), step):
             rows, means = chosen[start : start + step], found[start : start + step]
             add(rows, means)
             means /= chosen.shape[1]
             self._scale(means, rows)
-
-    def _add_numbers(self, chosen: Indices, sums: Array) -> None:
-        """Weighted sums of stored numbers, in double precision."""
-        self._add_weighted(chosen, sums, self._row_sums.weighted_numbers)
 
     def _add_weighted(self, chosen: Indices, sums: Array, add: Callable[..., None]) -> None:
         """Add weighted rows by a compiled function, which takes rows of the usual types alone."""

@@ -100,6 +100,9 @@ class CondensationOptions:
 # A small network that generates images of a class, trained on released numbers only.
 
 
+_HIDDEN = 200  # Width of the first linear layer
+
+
 class ConditionalGenerator(nn.Module):
     """A network that turns a code and a one-hot label into an image with pixels in (-1, 1).
 
@@ -116,7 +119,6 @@ class ConditionalGenerator(nn.Module):
         shape: tuple[int, int, int],  # Channels, height and width of an image
         classes: int,  # Number of labels
         code_size: int = 5,  # Length of a code
-        hidden: int = 200,  # Width of the first linear layer
     ) -> None:
         super().__init__()
         channels, height, width = shape
@@ -125,10 +127,10 @@ class ConditionalGenerator(nn.Module):
         self.classes = _validate.integer("classes", classes)
         self.code_size = _validate.integer("code_size", code_size)
         self.expand = nn.Sequential(
-            nn.Linear(code_size + classes, _validate.integer("hidden", hidden)),
-            nn.BatchNorm1d(hidden),
+            nn.Linear(code_size + classes, _HIDDEN),
+            nn.BatchNorm1d(_HIDDEN),
             nn.ReLU(),
-            nn.Linear(hidden, 16 * self.start[0] * self.start[1]),
+            nn.Linear(_HIDDEN, 16 * self.start[0] * self.start[1]),
             nn.BatchNorm1d(16 * self.start[0] * self.start[1]),
             nn.ReLU(),
         )

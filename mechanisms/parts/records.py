@@ -76,7 +76,7 @@ class Scaling:
         """What the constants contribute to the verdict on a release."""
         status: Status = "holds"
         sentence = "features were not scaled"
-        if self.origin == "public" and not self._is_identity():
+        if self.origin == "public" and ((self.factor != 1.0).any() or self.shift.any()):
             status = "depends"
             sentence = (
                 "features were scaled with constants that whoever made the release calls public; "
@@ -91,9 +91,6 @@ class Scaling:
                 "data, which the guarantee does not pay for"
             )
         return (PrivacyCheck("public_parameters", status, sentence),)
-
-    def _is_identity(self) -> bool:
-        return bool((self.factor == 1.0).all() and (self.shift == 0.0).all())
 
     def check_accounted(self, mechanism: str) -> None:
         """Refuse exact private statistics for a mechanism whose event cannot describe them."""

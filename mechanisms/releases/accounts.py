@@ -16,6 +16,7 @@ from rdpkit.events import Composed, CustomProfile, EpsilonDelta
 from rdpkit.events.composition import composed_of
 from rdpkit.formats.numbers import how_many
 from rdpkit.mechanisms.releases.manifest import Manifest
+from rdpkit.mechanisms.releases.verdict import reasons_against
 from rdpkit.planning.budgets import BudgetLeft
 
 # A guarantee may be this much below what is computed now, by other versions of libraries.
@@ -162,9 +163,7 @@ def not_private(manifest: Manifest) -> str | None:
     """Why a manifest is not private; None if it is."""
     if manifest.private:
         return None
-    reasons = [check for check in manifest.checks if check.status == "fails"]
-    reasons = reasons or [check for check in manifest.checks if check.status == "unknown"]
-    words = "; ".join(check.sentence for check in reasons)
+    words = "; ".join(check.sentence for check in reasons_against(manifest.checks))
     return f"its manifest says that it is not private: {words}"
 
 

@@ -150,16 +150,10 @@ def _described_npz(path: Path) -> dict[str, dict[str, Any]]:
             if name in found:
                 raise ValueError(f"array {name!r} is there twice")
             with archive.open(member) as file:
-                version = np.lib.format.read_magic(file)
-                if version == (1, 0):
-                    header = np.lib.format.read_array_header_1_0(
-                        file, max_header_size=_LARGEST_HEADER
-                    )
-                else:
-                    header = np.lib.format.read_array_header_2_0(
-                        file, max_header_size=_LARGEST_HEADER
-                    )
-                shape, fortran, dtype = header
+                is_first = np.lib.format.read_magic(file) == (1, 0)
+                read = np.lib.format.read_array_header_2_0
+                read = np.lib.format.read_array_header_1_0 if is_first else read
+                shape, fortran, dtype = read(file, max_header_size=_LARGEST_HEADER)
                 if dtype.hasobject:
                     raise ValueError(f"array {name!r} holds Python objects, not numbers")
                 digest = hashlib.sha256()

@@ -198,7 +198,11 @@ class Manifest:
             if not isinstance(table[name], Mapping):
                 raise _validate.fail(name, "to be a table", table[name])
         values: dict[str, Any] = {name: table[name] for name in names}
-        values["event"] = _event(table["event"])
+        if table["event"] is not None:
+            try:
+                values["event"] = event_from_table(table["event"])
+            except ValueError as error:
+                raise ValueError(f"In event: {error}") from None
         if table["guarantee"] is not None:
             values["guarantee"] = guarantee_from_table(table["guarantee"])
         values["notes"] = strings("notes", table["notes"])
@@ -272,13 +276,6 @@ def load_manifest(path: str | Path) -> Manifest:
         return Manifest.from_dict(table)
     except (ValueError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from None
-
-
-def _event(table: Any) -> Event | None:
-    try:
-        return None if table is None else event_from_table(table)
-    except ValueError as error:
-        raise ValueError(f"In event: {error}") from None
 
 
 def _check_array_entry(name: str, entry: Any) -> None:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from rdpkit import Adjacency, Composed, Event, Gaussian, _validate
 from rdpkit.mechanisms.parts.checks import source_checks
-from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS, Sizes
+from rdpkit.mechanisms.parts.counts import NUMBER_BY_CLASS
 from rdpkit.mechanisms.parts.labelled_images import (
     Floats,
     LabelledImages,
@@ -213,11 +213,6 @@ class EmbeddingOptions:
         diameter = math.nextafter(math.sqrt(2.0), 2.0)
         counts = Gaussian(noise_std=self.count_noise_std, record_norm=1.0, record_diameter=diameter)
         return Composed(events=(sums, counts))
-
-
-def embedding_event(options: EmbeddingOptions, class_sizes: Sizes, dimension: int) -> Event:
-    """The event of some options, which depends on the number of classes alone."""
-    return options.event(len(class_sizes))
 
 
 def class_counts(

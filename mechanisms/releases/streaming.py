@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from rdpkit import Event, _validate
 from rdpkit.formats.files import whole_file
@@ -72,7 +72,9 @@ def _collected(
     computation: Computation,
 ) -> NDArray[Any]:
     """All features, in memory or mapped from a file that is there when it is whole."""
-    kind = _checked_type(computation.dtype)
+    kind = np.dtype(computation.dtype)
+    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise _validate.fail("dtype", "to be float32 or float64", computation.dtype)
     if computation.out is None:
         features = np.empty(shape, dtype=kind)
         _fill(features, labels, batches, computation)
@@ -87,13 +89,6 @@ def _collected(
         del mapped
     found: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     return found
-
-
-def _checked_type(dtype: DTypeLike) -> np.dtype[Any]:
-    kind = np.dtype(dtype)
-    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise _validate.fail("dtype", "to be float32 or float64", dtype)
-    return kind
 
 
 def _fill(

@@ -23,7 +23,6 @@ from rdpkit.mechanisms.parts.checks import (
     PrivacyCheck,
     Status,
     source_checks,
-    worse,
 )
 
 LARGEST_DELTA = 0.1
@@ -263,9 +262,14 @@ def failures(checks: Iterable[PrivacyCheck]) -> tuple[PrivacyCheck, ...]:
     return tuple(check for check in checks if check.status == "fails")
 
 
+def reasons_against(checks: Sequence[PrivacyCheck]) -> tuple[PrivacyCheck, ...]:
+    """Why a release is not private: the checks that fail, or else those that nobody made."""
+    return failures(checks) or tuple(check for check in checks if check.status == "unknown")
+
+
 def is_private(checks: Iterable[PrivacyCheck]) -> bool:
     """Whether every check holds, or depends on nothing but a statement."""
-    return all(not worse(check.status, "depends") for check in checks)
+    return all(check.status in ("holds", "depends") for check in checks)
 
 
 def verdict_lines(private: bool, checks: Sequence[PrivacyCheck]) -> list[str]:

@@ -2,7 +2,7 @@ import experiment_figures as figures
 import numpy as np
 import pytest
 
-from rdpkit.mechanisms.experiments.rows import Summary
+from rdpkit.mechanisms.experiments.runner import Summary
 from tests.cli.commands import printed_by
 from tests.mechanisms.conftest import NOISELESS, digits  # noqa: F401 - a fixture
 

@@ -7,7 +7,7 @@ import pytest
 from leaderboard import leaderboard
 
 from rdpkit.mechanisms.cli.evaluate import evaluate
-from rdpkit.mechanisms.experiments.rows import finished_runs
+from rdpkit.mechanisms.experiments.runner import finished_runs
 from tests.cli.commands import printed_by
 from tests.mechanisms.conftest import NOISELESS, digits  # noqa: F401 - a fixture
 

@@ -163,7 +163,11 @@ def compare(
         seen.add(identifier)
         now = _entry(finding, fail_on)
         before = baseline.get(identifier)
-        moved = _new(now) if before is None else _moved(before, now)
+        if before is None:
+            state = f"new: epsilon {_shown(now.claimed)}, {now.reproduction}, {now.soundness}"
+            moved = [Moved(what="claim", before="not there", now=state, worse=bool(now.fails))]
+        else:
+            moved = _moved(before, now)
         if moved:
             changes.append(Change(id=identifier, moved=tuple(moved)))
     for identifier in baseline:
@@ -186,11 +190,6 @@ def _entry(finding: Finding, fail_on: FailOn) -> Entry:
         soundness=finding.soundness.value,
         fails=tuple(rule.value for rule in failures(finding, fail_on)),
     )
-
-
-def _new(now: Entry) -> list[Moved]:
-    state = f"new: epsilon {_shown(now.claimed)}, {now.reproduction}, {now.soundness}"
-    return [Moved(what="claim", before="not there", now=state, worse=bool(now.fails))]
 
 
 def _moved(before: Entry, now: Entry) -> list[Moved]:

@@ -22,10 +22,17 @@ import numpy as np
 from rdpkit.formats import records
 from rdpkit.formats.journal import Journal
 from rdpkit.formats.records import Key, ValueKind, read_table
-from rdpkit.verification.auditing.findings import Finding, Reproduction, Side, Soundness
+from rdpkit.verification.auditing.findings import (
+    Edit,
+    Finding,
+    Remedy,
+    RemedyKind,
+    Reproduction,
+    Side,
+    Soundness,
+)
 from rdpkit.verification.auditing.regions.region import Region
 from rdpkit.verification.auditing.regions.store import as_stored, key_of, restored
-from rdpkit.verification.auditing.remedy import Edit, Remedy, RemedyKind
 from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.claims.claim import Claim
 

@@ -1,19 +1,24 @@
 """One audit of claims, for the command line, the report and the pytest plugin.
 
 Every claim is recomputed, the release that it points at is compared with its manifest, and the code
-that it points at is tested where the user allows it. Findings come one by one. What runs code is
-imported only when a claim points at code that may be run.
+that it points at is tested where the user allows it. Several processes share the work, and every
+finding is kept as it is computed. Findings come one by one. What runs code is imported only when a
+claim points at code that may be run.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rdpkit import _validate, supervisor
+from rdpkit.analysis import NoSuchBoundError
 from rdpkit.extensions import install_line
 from rdpkit.formats.numbers import how_many
-from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.findings import (
     Bounds,
     Finding,
@@ -22,8 +27,7 @@ from rdpkit.verification.auditing.findings import (
     refuted_by,
     with_notes,
     with_readings,
-    with_region,
-    with_training,
+    without_numbers,
 )
 from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.claim import Claim, named
@@ -33,10 +37,125 @@ from rdpkit.verification.claims.reading import claim_of_release, load_files, shi
 if TYPE_CHECKING:
     from rdpkit.mechanisms.releases.ledger import Ledger
     from rdpkit.verification.auditing.cache import AuditCache
-    from rdpkit.verification.auditing.tested_code import CodeOutcome
-    from rdpkit.verification.auditing.tested_training import TrainingOutcome
+    from rdpkit.verification.auditing.tested_code import TestedOutcome, TrainingOutcome
     from rdpkit.verification.blackbox.betting.search import VerificationStep
     from rdpkit.verification.evidence.accumulation import EvidenceOptions
+
+# Up to this many claims are computed in this process: starting others would take longer.
+_FEW = 12
+
+
+def audit(
+    claims: Iterable[Claim],
+    *,
+    workers: int | None = 1,
+    bounds: str = Bounds.ALL,
+    cache: AuditCache | str | Path | None = None,
+    backend: str | None = None,
+) -> Iterator[Finding]:
+    """Audit claims, in their order.
+
+    Parameters
+    ----------
+    claims : iterable of Claim
+        What to audit.
+    workers : int or None
+        Processes to share the work between, as in joblib: -1 for all cores, 1 for this process
+        alone. None for what ``joblib.parallel_config`` says, with which a Dask or Ray cluster
+        takes over, and otherwise this process alone.
+    bounds : {"all", "needed", "rdp"}
+        Which bounds to compute, see :class:`rdpkit.verification.auditing.findings.Bounds`.
+    cache : AuditCache, str or Path, optional
+        Where each finding is kept as soon as it is computed, and looked up before anything is
+        computed, so that an audit that was killed goes on where it was. If a path is given, damaged
+        entries of the file are named in a ``DamagedCacheWarning``; an :class:`AuditCache` lists
+        them.
+    backend : str, optional
+        A joblib backend: "loky", "threading", or one that is registered, like "dask".
+
+    Raises
+    ------
+    ValueError
+        If an argument is not among what is accepted, a claim names a bound that does not apply
+        to its event, or ``cache`` is a file that no audit wrote.
+    ArithmeticError
+        If a number cannot be computed; it is never replaced by a guess.
+    """
+    # Arguments are checked at once, not when the first finding is asked for.
+    which = Bounds(_validate.choice("bounds", str(bounds), [str(b) for b in Bounds]))
+    if workers is not None and (isinstance(workers, bool) or workers == 0):
+        raise _validate.fail("workers", "to be an integer other than 0, or None", workers)
+    if isinstance(cache, str | Path):
+        # Imported here because an audit without a cache needs none of it.
+        from rdpkit.verification.auditing.cache import (  # noqa: PLC0415
+            AuditCache,
+            DamagedCacheWarning,
+        )
+
+        cache = AuditCache(cache)
+        if cache.damaged:
+            warnings.warn(
+                "; ".join(cache.damaged) + ": computed again.", DamagedCacheWarning, stacklevel=2
+            )
+    return _audit(list(claims), cache, workers=workers, bounds=which, backend=backend)
+
+
+def _audit(
+    claims: list[Claim],
+    cache: AuditCache | None,
+    *,
+    workers: int | None,
+    bounds: Bounds,
+    backend: str | None,
+) -> Iterator[Finding]:
+    known = [cache is not None and cache.has(claim, bounds=bounds) for claim in claims]
+    missing = [claim for claim, found in zip(claims, known, strict=True) if not found]
+    if backend is None and workers is not None and len(missing) <= _FEW:
+        workers = 1
+    one = functools.partial(_finding_about, bounds=bounds)
+    finished = supervisor.as_finished(one, missing, jobs=workers, backend=backend)
+    computed = supervisor.ordered(_kept(finished, cache, bounds))
+    for claim, found in zip(claims, known, strict=True):
+        if not found:
+            yield next(computed)
+            continue
+        assert cache is not None
+        remembered = cache.get(claim, bounds=bounds)
+        # The file may have changed since it was opened.
+        yield _finding_about(claim, bounds) if remembered is None else remembered
+
+
+def _kept(
+    finished: Iterator[tuple[int, Finding]], cache: AuditCache | None, bounds: Bounds
+) -> Iterator[tuple[int, Finding]]:
+    """The same findings, each of which is put into the cache as soon as it is computed."""
+    if cache is None:
+        yield from finished
+        return
+    try:
+        for place, finding in finished:
+            cache.put(finding, bounds=bounds)
+            yield place, finding
+    finally:
+        cache.sync()
+
+
+def _finding_about(claim: Claim, bounds: Bounds) -> Finding:
+    """Audit one claim.
+
+    If a number cannot be computed, a note in the finding says so, and the audit goes on. If a
+    number comes out wrong, the audit ends with an error that names the claim.
+    """
+    with named(claim):
+        try:
+            return audit_one(claim, bounds=bounds)
+        except NoSuchBoundError:
+            # The claim names it, which is a mistake in the file.
+            raise
+        except ValueError as error:
+            notes = (*claim.notes, f"not computed: {error}")
+            return without_numbers(claim, notes, failure=notes[-1])
+
 
 NOT_RUN = "the code {!r} was not run: allow it with --allow-code"
 TRAINING_NOT_RUN = "the training {!r} was not run: allow it with --allow-code"
@@ -95,7 +214,14 @@ def findings_about(
         computed = _with_regions(computed, claims, compute=regions, cache=cache, jobs=jobs)
     for finding in computed:
         with named(finding.claim):
-            found = _with_certificate(with_release(finding))
+            found = with_release(finding)
+            if finding.claim.certificate is not None:
+                # Imported here because most claims carry no certificate.
+                from rdpkit.verification.auditing.certified import (  # noqa: PLC0415
+                    with_certificate,
+                )
+
+                found = with_certificate(found)
         if finding.claim.code is not None:
             found = _with_code(
                 found, allow_code=allow_code, jobs=jobs, evidence=evidence, on_step=on_step
@@ -103,15 +229,6 @@ def findings_about(
         if finding.claim.training is not None:
             found = _with_training(found, allow_code=allow_code, evidence=evidence)
         yield found
-
-
-def _with_certificate(finding: Finding) -> Finding:
-    if finding.claim.certificate is None:
-        return finding
-    # Imported here because most claims carry no certificate.
-    from rdpkit.verification.auditing.certified import with_certificate  # noqa: PLC0415
-
-    return with_certificate(finding)
 
 
 def _with_regions(
@@ -125,7 +242,7 @@ def _with_regions(
     """The findings with the regions of their claims, as far as they are known or computed."""
     # Imported here because most claims are complete.
     from rdpkit.verification.auditing.cache import AuditCache  # noqa: PLC0415
-    from rdpkit.verification.auditing.regions.of_claims import regions_of  # noqa: PLC0415
+    from rdpkit.verification.auditing.regions.store import regions_of  # noqa: PLC0415
 
     if compute:
         # Regions take longer than verdicts, so all claims are audited before the first region.
@@ -133,7 +250,7 @@ def _with_regions(
     kept = AuditCache(cache) if isinstance(cache, str | Path) else cache
     found = regions_of(claims, compute=compute, cache=kept, jobs=jobs)
     for finding, region in zip(findings, found, strict=True):
-        yield finding if region is None else with_region(finding, region)
+        yield finding if region is None else dataclasses.replace(finding, region=region)
 
 
 def audit_files(
@@ -181,7 +298,7 @@ def code_outcome(
     jobs: int | None = None,
     evidence: EvidenceOptions | None = None,
     on_step: Callable[[Claim, VerificationStep], None] | None = None,
-) -> CodeOutcome:
+) -> TestedOutcome:
     """Run the code that a claim points at, as :func:`findings_about` does where it is allowed.
 
     Guarantee
@@ -227,10 +344,15 @@ def _with_code(
     assert finding.claim.code is not None
     if not allow_code:
         return with_notes(finding, NOT_RUN.format(finding.claim.code.callable))
-    outcome = code_outcome(finding.claim, jobs=jobs, evidence=evidence, on_step=on_step)
+    return _told(
+        finding, code_outcome(finding.claim, jobs=jobs, evidence=evidence, on_step=on_step)
+    )
+
+
+def _told(finding: Finding, outcome: TestedOutcome, *notes: str) -> Finding:
     if outcome.problems:
-        return with_notes(refuted_by(finding, outcome.problems), *outcome.repeat)
-    return with_notes(finding, outcome.summary, *outcome.repeat)
+        return with_notes(refuted_by(finding, outcome.problems), *notes, *outcome.repeat)
+    return with_notes(finding, outcome.summary, *notes, *outcome.repeat)
 
 
 def training_outcome(claim: Claim) -> TrainingOutcome:
@@ -242,7 +364,7 @@ def training_outcome(claim: Claim) -> TrainingOutcome:
     with at most the probability ``false_alarm_rate`` of its checks.
     """
     # Imported here because it loads everything that runs trainings.
-    from rdpkit.verification.auditing.tested_training import run_training  # noqa: PLC0415
+    from rdpkit.verification.auditing.tested_code import run_training  # noqa: PLC0415
 
     with named(claim):
         return run_training(claim)
@@ -256,11 +378,8 @@ def _with_training(
     if not allow_code:
         return with_notes(finding, TRAINING_NOT_RUN.format(finding.claim.training.target))
     outcome = training_outcome(finding.claim)
-    found = with_training(finding, outcome.result)
     alone = () if evidence is None else (ALONE,)
-    if outcome.problems:
-        return with_notes(refuted_by(found, outcome.problems), *alone, *outcome.repeat)
-    return with_notes(found, outcome.summary, *alone, *outcome.repeat)
+    return _told(dataclasses.replace(finding, training=outcome.result), outcome, *alone)
 
 
 def with_release(
@@ -276,6 +395,7 @@ def with_release(
         # Imported here because most claims name no release.
         from rdpkit.mechanisms.releases.manifest import load_manifest  # noqa: PLC0415
         from rdpkit.mechanisms.releases.release import check_arrays  # noqa: PLC0415
+        from rdpkit.mechanisms.releases.verdict import reasons_against  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise ValueError(
             f"{path}: the arrays of a release cannot be checked here: {error}; "
@@ -288,11 +408,9 @@ def with_release(
     if manifest.event != finding.claim.event:
         problems.append(f"{name}: the manifest has changed since the claim was read")
     if not manifest.private:
-        reasons = [check for check in manifest.checks if check.status == "fails"]
-        reasons = reasons or [check for check in manifest.checks if check.status == "unknown"]
         problems += [
             f"{name}: the manifest says that it is not private: {check.sentence}"
-            for check in reasons
+            for check in reasons_against(manifest.checks)
         ]
     elif _guarantee_is_refuted(finding, path):
         problems.append(

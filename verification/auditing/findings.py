@@ -1,4 +1,4 @@
-"""What an audit finds: two verdicts on a claim, and the numbers behind them."""
+"""What an audit finds: two verdicts on a claim, the numbers behind them, and what mends it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rdpkit.formats import html
 from rdpkit.formats.numbers import formatted, how_many, printable
@@ -18,8 +18,60 @@ from rdpkit.verification.auditing.regions.region import Region
 from rdpkit.verification.claims.claim import Claim
 
 if TYPE_CHECKING:
-    from rdpkit.verification.auditing.remedy import Remedy
     from rdpkit.verification.training.results import TrainingVerification
+
+RemedyKind = Literal[
+    "sampling", "clipping", "accountant", "relation", "delta", "unit", "count", "noise", "claim",
+    "tighter"
+]  # fmt: skip
+
+
+class Edit(NamedTuple):
+    """One changed key of a claim."""
+
+    key: str  # Its path in the claim's table: "epsilon", "parameters.events[0].noise_std"
+    old: str  # Its value now, as TOML; empty if the claim does not have it
+    new: str  # Its value then, as TOML; empty if the line is to be removed
+
+    @property
+    def line(self) -> str:
+        """The line of the claims file, without the name of its table; empty if it is removed."""
+        return f"{self.name} = {self.new}" if self.new else ""
+
+    @property
+    def name(self) -> str:
+        """The key without the name of its table."""
+        return self.key.removeprefix("parameters.")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """Changes of a claims file after which the claim is proven."""
+
+    kind: RemedyKind
+    """What changes. With the first seven number and noise stay. "sampling": batches are drawn by
+    Poisson sampling. "clipping": each gradient is clipped on its own. "accountant": another
+    accountant is named. "relation": other data sets are neighbours. "delta": another delta is
+    claimed. "unit": the noise was that of a mean. "count": the release is made less often.
+    "noise": the release has more noise. "claim": another number is claimed. "tighter": the claim
+    is true, and so is a smaller number.
+    """
+    sentence: str  # What to do, in words, with the exact lines
+    edits: tuple[Edit, ...]  # The changes
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The changed lines, without those that are removed."""
+        return tuple(edit.line for edit in self.edits if edit.new)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "kind": self.kind,
+            "sentence": self.sentence,
+            "edits": [edit._asdict() for edit in self.edits],
+        }
+
 
 # A claim that is false by more than this factor is not merely rounded.
 _ROUNDED = 1.02
@@ -172,16 +224,29 @@ class Finding:
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the keys of the command line's contract."""
         claim = self.claim
-        about = {} if claim.quantity == "epsilon" else _quantity(claim)
+        number = None if claim.epsilon is None else as_plain(float(claim.epsilon))
+        about = {}
+        if claim.quantity != "epsilon":
+            # What is claimed is no epsilon.
+            about = {
+                "claimed_epsilon": None,
+                "quantity": claim.quantity,
+                "claimed": number,
+                "fpr": claim.fpr,
+            }
         return {
             "id": claim.id,
             "source": claim.source,
-            **_work(claim),
+            "kind": claim.kind,
+            # What it was printed in; nulls where its file does not say.
+            "work": None if claim.work is None else claim.work.title,
+            **{name: getattr(claim.work, name, None) for name in ("authors", "year", "url")},
+            "unread": claim.unread,
             "mechanism": claim.mechanism,
             "adjacency": claim.adjacency.value,
             "delta": claim.delta,
             "order": claim.order,
-            "claimed_epsilon": None if claim.epsilon is None else as_plain(float(claim.epsilon)),
+            "claimed_epsilon": number,
             **about,
             "published": None if self.published is None else self.published.as_dict(),
             "upper": None if self.upper is None else self.upper.as_dict(),
@@ -243,30 +308,6 @@ class Findings(tuple[Finding, ...]):
             for one in self
         ]
         return html.block(html.grid(headings, rows))
-
-
-def _work(claim: Claim) -> dict[str, Any]:
-    """What a claim was printed in; nulls where its file does not say."""
-    return {
-        "kind": claim.kind,
-        "work": None if claim.work is None else claim.work.title,
-        **{
-            name: None if claim.work is None else getattr(claim.work, name)
-            for name in ("authors", "year", "url")
-        },
-        "unread": claim.unread,
-    }
-
-
-def _quantity(claim: Claim) -> dict[str, Any]:
-    """What a claim that is not about an epsilon is about; its number is no epsilon."""
-    number = None if claim.epsilon is None else as_plain(float(claim.epsilon))
-    return {
-        "claimed_epsilon": None,
-        "quantity": claim.quantity,
-        "claimed": number,
-        "fpr": claim.fpr,
-    }
 
 
 REPEAT = "to repeat it: "
@@ -381,16 +422,6 @@ def with_notes(finding: Finding, *notes: str) -> Finding:
     return dataclasses.replace(finding, notes=(*finding.notes, *notes))
 
 
-def with_region(finding: Finding, region: Region | None) -> Finding:
-    """The finding with the region of its claim."""
-    return dataclasses.replace(finding, region=region)
-
-
-def with_training(finding: Finding, result: TrainingVerification) -> Finding:
-    """The finding with the checks of the claim's training."""
-    return dataclasses.replace(finding, training=result)
-
-
 def refuted_by(finding: Finding, problems: Iterable[str]) -> Finding:
     """The finding, refuted by what the claim points at."""
     return dataclasses.replace(
@@ -415,7 +446,5 @@ __all__ = [
     "scenario_note",
     "with_notes",
     "with_readings",
-    "with_region",
-    "with_training",
     "without_numbers",
 ]

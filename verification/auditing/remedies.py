@@ -23,12 +23,14 @@ from rdpkit.formats.text import rounded_down, rounded_up
 from rdpkit.pairs.claim_check import Soundness, is_proven
 from rdpkit.verification.auditing.findings import (
     Bounds,
+    Edit,
     Finding,
+    Remedy,
+    RemedyKind,
     Reproduction,
     Side,
     false_by_rounding,
 )
-from rdpkit.verification.auditing.remedy import Edit, Remedy, RemedyKind
 from rdpkit.verification.claims.claim import Claim
 
 MOST_CALIBRATED = 20
@@ -76,8 +78,9 @@ def obstacles(
     noise: bool = True,  # As for :func:`remedies`
 ) -> tuple[str, ...]:
     """Why a claim that is not proven has no remedy, or only one; in words."""
-    number = _of_number(finding)
-    found = [number] if isinstance(number, str) and number else []
+    sound = finding.soundness is Soundness.SOUND
+    number = "" if sound else _of_number(finding)
+    found = [number] if isinstance(number, str) and not sound else []
     if noise and needs_noise(finding):
         found += [one for one in searched(finding) if isinstance(one, str)]
     return tuple(found)
@@ -148,29 +151,35 @@ def _points_at_something_else(finding: Finding) -> bool:
 
 
 def _of_number(finding: Finding) -> Remedy | str:
-    """The claim with another number; or why there is none, which is empty if none is needed."""
+    """The claim with another number; or why there is none, of a claim that is not sound."""
     claim, upper = finding.claim, finding.upper
     if _points_at_something_else(finding):
         if finding.training is not None and finding.training.rejected:
             return "correct the training that the claim points at, or the claim"
         return "correct the code or the release that the claim points at, or the claim"
-    if claim.epsilon is None or upper is None:
-        return "" if finding.soundness is Soundness.SOUND else _missing(claim)
-    if claim.release is not None and claim.release == claim.origin:
-        return "" if finding.soundness is Soundness.SOUND else "make the release again"
     sound = finding.soundness is Soundness.SOUND
+    if claim.epsilon is None or upper is None:
+        named = "; ".join(claim.missing)
+        return "give what is missing" + (
+            f": {named}" if named else ", or a mechanism and adjacency that a theorem is about"
+        )
+    if claim.release is not None and claim.release == claim.origin:
+        return "make the release again"
     if sound and finding.reproduction is Reproduction.DIFFERS:
         return _of_formula(finding)
     number = statable(finding)
     if number is None:
-        return "" if sound else _unbounded(finding)
+        return (
+            f"no theorem bounds {claim.quantity} of this {claim.mechanism} under "
+            f"{claim.adjacency.dashed}: name a mechanism and adjacency that a theorem is about"
+        )
     if not is_proven(float(number), upper.epsilon, enclosure=_certified(upper)):
-        return "" if sound else f"the bound {upper.bound} is not certified, so it proves no number"
-    if sound:
-        if Decimal(number) >= claim.epsilon:
-            return ""
-        return _number_remedy(finding, number, "tighter", "claim less: ")
-    return _number_remedy(finding, number, "claim", "raise the claim: ")
+        return f"the bound {upper.bound} is not certified, so it proves no number"
+    if not sound:
+        return _number_remedy(finding, number, "claim", "raise the claim: ")
+    if Decimal(number) >= claim.epsilon:
+        return "the claim is as tight as is proven"
+    return _number_remedy(finding, number, "tighter", "claim less: ")
 
 
 def _of_formula(finding: Finding) -> Remedy | str:
@@ -179,30 +188,19 @@ def _of_formula(finding: Finding) -> Remedy | str:
     assert published is not None
     assert upper is not None
     assert claim.epsilon is not None
-    if claim.bound is not None and _reproduced(_question(claim, best=True)):
+    usual = None if claim.bound is None else _audited(_question(claim, best=True))
+    if usual is not None and usual.reproduction is Reproduction.EXACT:
         edit = Edit("bound", f'"{claim.bound}"', f'"{BEST}"')
         edits = (edit, *(one for one in _without_formula(claim) if one.key != "bound"))
         words = f"name an accountant that gives this number: {_listed(edits)}"
         return Remedy(kind="accountant", sentence=words, edits=edits)
     number = stated(published.epsilon, claim.epsilon)
+    edits = _without_formula(claim)
+    words = "do not name a formula that gives another number"
     if is_proven(float(number), upper.epsilon, enclosure=_certified(upper)):
         edits = (Edit(claim.quantity, _printed(claim), _as_toml(number)),)
-        return Remedy(
-            kind="claim",
-            sentence=f"print what the formula gives: {_listed(edits)}",
-            edits=edits,
-        )
-    removed = _without_formula(claim)
-    return Remedy(
-        kind="claim",
-        sentence=f"do not name a formula that gives another number: {_listed(removed)}",
-        edits=removed,
-    )
-
-
-def _reproduced(claim: Claim) -> bool:
-    audited = _audited(claim)
-    return audited is not None and audited.reproduction is Reproduction.EXACT
+        words = "print what the formula gives"
+    return Remedy(kind="claim", sentence=f"{words}: {_listed(edits)}", edits=edits)
 
 
 def _number_remedy(finding: Finding, number: str, kind: RemedyKind, words: str) -> Remedy:
@@ -224,11 +222,8 @@ def _number_remedy(finding: Finding, number: str, kind: RemedyKind, words: str) 
 
 def _without_formula(claim: Claim) -> tuple[Edit, ...]:
     """What says where the number of a claim came from, removed."""
-    found = []
-    if claim.bound is not None:
-        found.append(Edit("bound", f'"{claim.bound}"', ""))
-    if claim.conversion is not None:
-        found.append(Edit("conversion", f'"{claim.conversion}"', ""))
+    named = (("bound", claim.bound), ("conversion", claim.conversion))
+    found = [Edit(key, f'"{value}"', "") for key, value in named if value is not None]
     if claim.order is not None and claim.delta is not None:
         found.append(Edit("order", f"{claim.order:g}", ""))
     return tuple(found)
@@ -488,17 +483,3 @@ def _listed(edits: Iterable[Edit]) -> str:
 
 def _certified(side: Side) -> tuple[float, float] | None:
     return side.computed if side.rigorous else None
-
-
-def _missing(claim: Claim) -> str:
-    if claim.missing:
-        return "give what is missing: " + "; ".join(claim.missing)
-    return "give what is missing, or a mechanism and adjacency that a theorem is about"
-
-
-def _unbounded(finding: Finding) -> str:
-    claim = finding.claim
-    return (
-        f"no theorem bounds {claim.quantity} of this {claim.mechanism} under "
-        f"{claim.adjacency.dashed}: name a mechanism and adjacency that a theorem is about"
-    )

@@ -82,18 +82,14 @@ def _factor(part: str) -> float:
 
 def broken_rules(finding: Finding, *, slack_above: float = math.inf) -> tuple[Rule, ...]:
     """Every rule that a finding breaks, the worst first."""
-    found = []
-    if finding.soundness is Soundness.REFUTED:
-        found.append(Rule.REFUTED)
-    if finding.reproduction is Reproduction.DIFFERS:
-        found.append(Rule.DIFFERS)
-    if finding.soundness is Soundness.UNPROVEN:
-        found.append(Rule.UNPROVEN)
-    if finding.reproduction is Reproduction.UNDERSPECIFIED:
-        found.append(Rule.UNDERSPECIFIED)
-    if slack(finding) > slack_above:
-        found.append(Rule.SLACK)
-    return tuple(found)
+    is_broken = {
+        Rule.REFUTED: finding.soundness is Soundness.REFUTED,
+        Rule.DIFFERS: finding.reproduction is Reproduction.DIFFERS,
+        Rule.UNPROVEN: finding.soundness is Soundness.UNPROVEN,
+        Rule.UNDERSPECIFIED: finding.reproduction is Reproduction.UNDERSPECIFIED,
+        Rule.SLACK: slack(finding) > slack_above,
+    }
+    return tuple(rule for rule, broken in is_broken.items() if broken)
 
 
 def failures(finding: Finding, fail_on: FailOn) -> tuple[Rule, ...]:

@@ -9,6 +9,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 
 import numpy as np
 
+import rdpkit
 from rdpkit import Adjacency, Event, Guarantee
 from rdpkit.accountants.losses.steps import Alternative, AttainedReleases
 from rdpkit.analysis import (
@@ -25,6 +26,8 @@ from rdpkit.conversions import EPSILON
 from rdpkit.events import GaussianSynthesis
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.formats.printed_precision import agrees, rounded
+from rdpkit.formats.text import rounded_down
+from rdpkit.guarantee import Enclosure
 from rdpkit.pairs.claim_check import (
     Soundness,
     about_last_digit,
@@ -76,13 +79,10 @@ def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
         notes += [scenario_note(text, side) for text, side in scenarios]
         return without_numbers(claim, notes, scenarios)
     assert claim.epsilon is not None
-    if claim.quantity != "epsilon":
-        # Imported here because most claims are about an epsilon.
-        from rdpkit.verification.auditing.attacks import about_attacks  # noqa: PLC0415
-
-        return about_attacks(claim)
     event = claim.event
     claimed = float(claim.epsilon)
+    if claim.quantity != "epsilon":
+        return _about_attacks(claim, event, claimed)
     published: Side | None = _published(claim, event, claim.delta)
     assert published is not None
     everything = bounds == Bounds.ALL
@@ -104,7 +104,11 @@ def audit_one(claim: Claim, *, bounds: str = Bounds.ALL) -> Finding:
         notes += about_last_digit(upper.epsilon, claim.epsilon)
     else:
         soundness = Soundness.UNPROVEN
-        notes += _unproven_notes(event, upper, claim.epsilon)
+        if math.isinf(upper.epsilon):
+            because = "; ".join(event.assumptions()) or "no theorem applies"
+            notes.append(f"no sound bound is known: {because}")
+        else:
+            notes += about_last_digit(upper.epsilon, claim.epsilon)
         if bounds == Bounds.RDP:
             notes.append(_ONLY_RDP)
     if published.bound == _NO_BOUND and reproduction is Reproduction.UNNAMED:
@@ -197,22 +201,17 @@ def _rows(data: WeightedRows) -> str:
     return "; ".join(f"{count} x {row}" for row, count in zip(data.rows, data.counts, strict=True))
 
 
-def _unproven_notes(event: Event, upper: Side, printed: Decimal) -> Iterator[str]:
-    if math.isinf(upper.epsilon):
-        yield "no sound bound is known: " + ("; ".join(event.assumptions()) or "no theorem applies")
-    else:
-        yield from about_last_digit(upper.epsilon, printed)
-
-
 def _reproduction_notes(
     computed: float, printed: Decimal, reproduction: Reproduction
 ) -> Iterator[str]:
     if reproduction is Reproduction.DIFFERS:
         yield f"the published formula gives {computed:.8g}, not {printed}"
-    elif reproduction is Reproduction.UNNAMED:
-        return
-    elif math.isfinite(computed) and rounded(computed, printed, ROUND_HALF_EVEN) > printed:
-        yield (f"printed {printed}, rounded down: the published formula gives {computed:.8g}")
+    elif (
+        reproduction is Reproduction.EXACT
+        and math.isfinite(computed)
+        and rounded(computed, printed, ROUND_HALF_EVEN) > printed
+    ):
+        yield f"printed {printed}, rounded down: the published formula gives {computed:.8g}"
 
 
 def _scenarios(claim: Claim) -> Iterator[tuple[str, Side]]:
@@ -224,28 +223,43 @@ def _scenarios(claim: Claim) -> Iterator[tuple[str, Side]]:
 
 def _published(claim: Claim, event: Event, delta: float | None) -> Side:
     """The number by the formula that the claim's source uses."""
-    candidates = published_bounds(event, claim.adjacency)
+    return published_number(
+        event,
+        claim.adjacency,
+        delta,
+        bound=claim.bound,
+        conversion=claim.conversion,
+        order=claim.order,
+    )
+
+
+def published_number(
+    event: Event,
+    adjacency: Adjacency,
+    delta: float | None,  # None for a Renyi divergence
+    *,
+    # As a claim states them.
+    bound: str | None,
+    conversion: str | None,
+    order: float | None,
+) -> Side:
+    """What the formula of a claim gives, or the usual one where the claim names none."""
+    candidates = published_bounds(event, adjacency)
     # Without a published formula the claim is compared with the Renyi accountant's number, and a
     # claim of pure privacy, about which no order says anything, with the largest loss.
     usual = BEST if delta == 0.0 else BEST_RDP
-    bound = claim.bound or (candidates[0] if candidates else usual)
-    if claim.order is None:
+    bound = bound or (candidates[0] if candidates else usual)
+    if order is None:
         assert delta is not None
-        found = _epsilon(event, delta, claim.adjacency, bound, claim.conversion)
-        return _side(found)
+        return _side(_epsilon(event, delta, adjacency, bound, conversion))
     if bound in candidates:
-        rdp = published_rdp(event, order=claim.order, adjacency=claim.adjacency, bound=bound)
+        rdp = published_rdp(event, order=order, adjacency=adjacency, bound=bound)
     else:
-        rdp, bound = upper_rdp(event, order=claim.order, adjacency=claim.adjacency)
-    if delta is None:
-        return Side(bound=bound, epsilon=rdp, order=claim.order)
-    return Side(bound=bound, epsilon=_at_one_order(claim, rdp, delta), order=claim.order)
-
-
-def _at_one_order(claim: Claim, rdp: float, delta: float) -> float:
-    convert = EPSILON[claim.conversion or "mironov2017"]
-    assert claim.order is not None
-    return float(convert(np.array([claim.order]), np.array([rdp]), delta)[0])
+        rdp, bound = upper_rdp(event, order=order, adjacency=adjacency)
+    if delta is not None:
+        convert = EPSILON[conversion or "mironov2017"]
+        rdp = float(convert(np.array([order]), np.array([rdp]), delta)[0])
+    return Side(bound=bound, epsilon=rdp, order=order)
 
 
 def _upper(
@@ -289,3 +303,64 @@ def _side(guarantee: Guarantee) -> Side:
         rigorous=enclosure is not None and enclosure.rigorous,
         assumptions=guarantee.assumptions,
     )
+
+
+def _about_attacks(claim: Claim, event: Event, claimed: float) -> Finding:
+    """The finding about mu, the advantage, a true positive rate, or rho."""
+    assert claim.epsilon is not None
+    found = _enclosed(claim, event)
+    enclosure = (found.lower, found.upper) if math.isfinite(found.upper) else None
+    notes = list(claim.notes)
+    refutation: _Words = ()
+    soundness = Soundness.UNPROVEN
+    if is_proven(claimed, found.upper, enclosure=enclosure):
+        soundness = Soundness.SOUND
+    elif is_refuted(claimed, found.lower):
+        soundness = Soundness.REFUTED
+        at = "" if claim.fpr is None else f" at the false positive rate {claim.fpr:g}"
+        attained = f"{_ATTAINED[claim.quantity]} {rounded_down(found.lower, digits=6)}{at}"
+        refutation = (attained,)
+    elif enclosure is None:
+        notes.append(f"no {claim.quantity} is known to hold")
+    else:
+        notes += about_last_digit(found.upper, claim.epsilon)
+    return Finding(
+        claim=claim,
+        published=None,
+        upper=Side(
+            bound="tradeoff-upper",
+            epsilon=found.upper,
+            computed=enclosure,
+            rigorous=enclosure is not None,
+            assumptions=event.assumptions(),
+        ),
+        lower=Side(bound="tradeoff-lower", epsilon=found.lower) if found.lower > 0.0 else None,
+        reproduction=Reproduction.UNNAMED,
+        soundness=soundness,
+        slack=claimed / found.upper if 0.0 < found.upper < math.inf else None,
+        scenarios=(),
+        notes=tuple(notes),
+        refutation=refutation,
+    )
+
+
+_ATTAINED = {
+    "mu": "two neighbouring data sets refute every mu below",
+    "rho": "two neighbouring data sets refute every rho below",
+    "advantage": "an attack between two neighbouring data sets has an advantage of at least",
+    "tpr": "an attack between two neighbouring data sets has a true positive rate of at least",
+}
+
+
+def _enclosed(claim: Claim, event: Event) -> Enclosure:
+    if claim.quantity == "mu":
+        mu = rdpkit.gdp(event, adjacency=claim.adjacency, smallest_delta=claim.delta)
+        return Enclosure(lower=mu.lower, upper=mu.mu)
+    if claim.quantity == "rho":
+        rho = rdpkit.zcdp(event, adjacency=claim.adjacency)
+        return Enclosure(lower=rho.lower, upper=rho.rho)
+    curve = rdpkit.tradeoff(event, adjacency=claim.adjacency)
+    if claim.quantity == "advantage":
+        return curve.advantage
+    assert claim.fpr is not None
+    return curve.tpr(claim.fpr)

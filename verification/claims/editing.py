@@ -1,4 +1,4 @@
-"""Changes of a claims file that keep its comments, its layout and the spelling of its numbers.
+"""The lines of a claims file, and changes that keep its comments, layout and spelling of numbers.
 
 Only the lines of the claim that is changed are read by a library that keeps layouts (tomlkit); all
 other lines are copied. What comes out is read again, and must be the old content with the
@@ -9,14 +9,61 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import json
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from rdpkit.verification.claims.lines import claim_lines
+_HEADER = re.compile(r"""[ \t]*\[\[[ \t]*(?:claim|"claim"|'claim')[ \t]*\]\]""")
+# Comments and strings; text inside one of them is never a header, even if it looks like one.
+_TOKEN = re.compile(
+    r"#[^\n]*"
+    r'|"""(?:[^\\]|\\.)*?"{3,5}'
+    r"|'''.*?'{3,5}"
+    r'|"(?:[^"\\\n]|\\.)*"'
+    r"|'[^'\n]*'",
+    re.DOTALL,
+)
+
+
+def claim_lines(
+    text: str,  # A TOML file without mistakes
+    count: int,  # How many claims it holds
+) -> list[int]:
+    """The lines, from 1, of the headers ``[[claim]]``.
+
+    One a claim. Claims without headers, as inline tables, all begin at the first line.
+    """
+    found = [number for number, line in _outside_strings(text) if _HEADER.match(line)]
+    return found if len(found) == count else [1] * count
+
+
+def key_line(text: str, key: str, start: int) -> int:
+    """The line of a key of the claim that begins at line ``start``, or that line itself."""
+    name = re.escape(key.partition("[")[0])
+    written = re.compile(rf"""[ \t]*(\[+[ \t]*claim\.)?["']?{name}["']?[ \t]*[=\]]""")
+    for number, line in _outside_strings(text):
+        if number > start and _HEADER.match(line):
+            break
+        if number > start and written.match(line):
+            return number
+    return start
+
+
+def _outside_strings(text: str) -> Iterator[tuple[int, str]]:
+    """The lines, with numbers from 1, that do not begin inside of a string."""
+    hidden = [token.span() for token in _TOKEN.finditer(text) if "\n" in token.group()]
+    place, next_hidden = 0, 0
+    for number, line in enumerate(text.split("\n"), start=1):
+        while next_hidden < len(hidden) and hidden[next_hidden][1] <= place:
+            next_hidden += 1
+        if not (next_hidden < len(hidden) and hidden[next_hidden][0] < place):
+            yield number, line
+        place += len(line) + 1
+
 
 Change = tuple[str, str, str]
 """A key's path in the claim, its value before, and its value after: empty to take the line out."""
@@ -165,6 +212,18 @@ def unified_diff(name: str, old: str, new: str) -> str:
     """The difference of two texts in the form that ``patch`` reads; empty if there is none."""
     lines = difflib.unified_diff(_lines(old), _lines(new), f"a/{name}", f"b/{name}")
     return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+def as_toml(value: Any) -> str:
+    """A plain value as TOML."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(as_toml, value)) + "]"
+    if isinstance(value, str):
+        # Every JSON string is a TOML string, except that TOML does not allow DEL.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return repr(value)
 
 
 def _parsed(text: str) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from rdpkit.formats.records import (
 from rdpkit.formats.text import rounded_up
 from rdpkit.verification.blackbox.options import NEIGHBOURS, read_options
 from rdpkit.verification.claims.claim import Claim, CodeTest, Scenario, TrainingTest, Work
+from rdpkit.verification.claims.editing import claim_lines, key_line
 from rdpkit.verification.claims.format import (
     CLAIM_KEYS,
     CODE_KEYS,
@@ -43,7 +44,6 @@ from rdpkit.verification.claims.format import (
     WORK_KEYS,
 )
 from rdpkit.verification.claims.ledgers import LEDGER, claims_of_ledger
-from rdpkit.verification.claims.lines import claim_lines, key_line
 from rdpkit.verification.claims.unknown import Unknown, read_unknown
 from rdpkit.verification.training.options import TrainingOptions
 
@@ -158,7 +158,9 @@ def loads(
     for number, (table, line) in enumerate(zip(tables, lines, strict=True), start=1):
         try:
             claim = _claim(table, origin, line, folder)
-            claims.append(claim if work is None else _of_work(claim, work))
+            if work is not None:
+                claim = dataclasses.replace(claim, work=work, kind=claim.kind or work.kind)
+            claims.append(claim)
         except ValueError as error:
             for one in each_of(error):
                 place = key_line(text, one.key, line) if isinstance(one, Refused) else line
@@ -214,11 +216,6 @@ def _work(document: Mapping[str, Any], origin: str) -> Work | None:
     except ValueError as error:
         raise Mistakes([ValueError(f"{origin}: {one}") for one in each_of(error)]) from None
     return found
-
-
-def _of_work(claim: Claim, work: Work) -> Claim:
-    """The claim with its work, whose kind it has if it says none."""
-    return dataclasses.replace(claim, work=work, kind=claim.kind or work.kind)
 
 
 def claim_of_release(path: Path) -> Claim:
@@ -325,6 +322,8 @@ def _claim(table: Any, origin: str, line: int, folder: Path | None) -> Claim:
             "expected delta in [0, 1), or order > 1 for a claim about one Renyi order."
         )
     code = None if given["code"] is None else _code(given, mechanism)
+    # Every output shows the notes, so that no unread claim passes for read.
+    unread = () if given["unread"] is None else (f"{UNREAD}: {given['unread']}",)
     event, scenarios = (released[1], ()) if released else _what_was_released(given, mechanism)
     return Claim(
         mechanism=mechanism,
@@ -337,7 +336,7 @@ def _claim(table: Any, origin: str, line: int, folder: Path | None) -> Claim:
         code=code,
         training=None if given["training"] is None else _training(given),
         quantity=quantity,
-        notes=_notes(given),
+        notes=(*unread, *given["notes"]),
         unknown=None if given["unknown"] is None else _unknown(given, mechanism),
         **{name: given[name] for name in _TAKEN_AS_READ} | {"epsilon": given[quantity]},
     )
@@ -358,13 +357,6 @@ def _certificate(name: str | None, folder: Path | None) -> str | None:
 
 UNREAD = "the source was not read"
 """The beginning of the note on a claim that nobody read where it is printed."""
-
-
-def _notes(given: Mapping[str, Any]) -> tuple[str, ...]:
-    """The notes of a claim; every output shows them, so that no unread claim passes for read."""
-    unread = given["unread"]
-    first = () if unread is None else (f"{UNREAD}: {unread}",)
-    return (*first, *given["notes"])
 
 
 def _quantity(given: Mapping[str, Any]) -> str:

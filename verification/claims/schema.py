@@ -1,13 +1,18 @@
-"""The claims format as a JSON Schema, with which editors complete keys and mark mistakes.
+"""The formats of claims and of certificates as JSON Schemas, with which editors complete keys.
 
-The schema is made from the descriptions that files are checked against when they are read. Whatever
-:func:`rdpkit.verification.claims.reading.loads` accepts follows the schema. The reverse does not
-hold: a schema cannot say, for example, that one parameter must be smaller than another.
+That of claims is made from the descriptions that files are checked against when they are read.
+Whatever :func:`rdpkit.verification.claims.reading.loads` accepts follows the schema. The reverse
+does not hold: a schema cannot say, for example, that one parameter must be smaller than another.
+
+The kinds of releases in certificates and their fields are those of the checker, so that the two
+cannot differ. It reads no schema, and refuses more: a schema cannot say that a claim is true, that
+its hash is right, or that numbers fit together.
 """
 
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from typing import Any
 
 from rdpkit.adjacency import SPELLINGS, Adjacency
@@ -28,6 +33,8 @@ DIALECT = "http://json-schema.org/draft-07/schema#"
 """The dialect that editors of TOML understand."""
 
 _Table = dict[str, Any]
+# Keys of a test of code that say which data sets it is made on.
+_OF_PAIRS = ("dimension", "records", "record_norm")
 
 
 def claims_schema() -> _Table:  # ``$id`` names the version of the format
@@ -55,8 +62,16 @@ def claims_schema() -> _Table:  # ``$id`` names the version of the format
         "definitions": {
             "claim": _claim(),
             "scenario": table_schema(SCENARIO_KEYS),
-            "unknown": _unknown(),
-            "code": _code(),
+            "unknown": {
+                **table_schema(UNKNOWN_KEYS),
+                "oneOf": [{"required": ["none"], "maxProperties": 1}, {"required": ["search"]}],
+                "dependencies": {"meets": ["calibrated"], "calibrated": ["meets"]},
+            },
+            "code": {
+                **table_schema(CODE_KEYS),
+                "if": _is("neighbours", "own"),
+                "then": {"not": {"anyOf": [{"required": [key]} for key in _OF_PAIRS]}},
+            },
             "training": table_schema(TRAINING_KEYS),
             "event": {
                 "type": "object",
@@ -122,24 +137,6 @@ def _claim() -> _Table:
     return table
 
 
-def _unknown() -> _Table:
-    table = table_schema(UNKNOWN_KEYS)
-    table["oneOf"] = [
-        {"required": ["none"], "maxProperties": 1},
-        {"required": ["search"]},
-    ]
-    table["dependencies"] = {"meets": ["calibrated"], "calibrated": ["meets"]}
-    return table
-
-
-def _code() -> _Table:
-    table = table_schema(CODE_KEYS)
-    beside = ("dimension", "records", "record_norm")
-    table["if"] = _is("neighbours", "own")
-    table["then"] = {"not": {"anyOf": [{"required": [key]} for key in beside]}}
-    return table
-
-
 def _is(key: str, value: str) -> _Table:
     return {"required": [key], "properties": {key: {"const": value}}}
 
@@ -183,3 +180,63 @@ def _parameter(parameter: Parameter) -> _Table:
         case "events":
             schema = {"type": "array", "items": {"$ref": "#/definitions/event"}}
     return {**schema, "description": parameter.text or parameter.describe()}
+
+
+_NUMBER = {"$ref": "#/definitions/number"}
+_RELEASE = {"$ref": "#/definitions/release"}
+_PARTS = {"type": "array", "minItems": 1, "maxItems": 64}
+_COUNT = {"type": "integer", "minimum": 1, "maximum": 10**9}
+_PAIRS = {
+    "type": "array",
+    "minItems": 1,
+    "maxItems": 50,
+    "items": {"type": "array", "minItems": 2, "maxItems": 2, "items": _NUMBER},
+}
+
+
+def certificate_schema() -> _Table:  # ``$id`` names the format of certificates
+    """The schema of certificates, as plain values."""
+    kernel, releases = import_module("rdpkit.kernel"), import_module("rdpkit.kernel.releases")
+    field = {**dict.fromkeys(releases.WHOLE, _COUNT), "parts": _PAIRS}
+    return {
+        "$schema": DIALECT,
+        "$id": f"urn:rdpkit:certificate:{kernel.FORMAT}",
+        "title": "A certificate of a privacy claim",
+        **_table(
+            format={"const": kernel.FORMAT},
+            about={"description": "Names for people; nothing is concluded from them."},
+            claim={"oneOf": [_claimed(one, releases) for one in (*releases.ABOUT, "")]},
+            sha256={"type": "string", "pattern": "^[0-9a-f]{64}$"},
+            hints={"type": "object", "description": "How to check it; a wrong one can only fail."},
+        ),
+        "definitions": {
+            "number": {"type": "string", "pattern": f"^{releases.NUMBER.pattern}$"},
+            "release": {
+                "oneOf": [
+                    _table(
+                        kind={"const": kind, "description": theorem},
+                        **{
+                            name: field.get(name, _NUMBER)
+                            for name in ("count", "rate", *names.split())
+                        },
+                    )
+                    for kind, (names, theorem, *_) in releases.KINDS.items()
+                ]
+            },
+        },
+    }
+
+
+def _claimed(measure: str, releases: Any) -> _Table:
+    return _table(
+        says={"enum": list(releases.SAYS)},
+        relation={"enum": list(releases.RECORDS)},
+        release={**_PARTS, "items": {**_PARTS, "items": _RELEASE}},
+        **dict.fromkeys(("epsilon", *measure.split()), _NUMBER),
+    )
+
+
+def _table(**properties: _Table) -> _Table:
+    """An object with these fields, all of which are needed, and no others."""
+    required = {"type": "object", "additionalProperties": False, "required": list(properties)}
+    return {**required, "properties": properties}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -162,8 +162,14 @@ def read_unknown(
         **{one: low or high or 1.0 for one in search if one not in (EPSILON, DELTA)},
         **dict.fromkeys(given["calibrated"], 1.0),
     }
-    cases = _cases(name, parameters, given["values"], fitting, delta=_delta(search, delta))
-    _check_names(fitting, cases[0].event)
+    if DELTA in search and delta is not None:
+        raise refused("search", "to be something that the claim does not give", DELTA)
+    cases = _cases(name, parameters, given["values"], fitting, delta=delta)
+    # Imported here because most claims are complete.
+    from rdpkit.calibration.search_variable import matching  # noqa: PLC0415
+
+    for one in fitting:
+        matching(cases[0].event, one)  # what cannot be searched is an error
     return Unknown(
         search=search,
         cases=cases,
@@ -173,21 +179,6 @@ def read_unknown(
         calibrated=given["calibrated"],
         because=given["because"],
     )
-
-
-def _check_names(names: Iterable[str], event: Event) -> None:
-    """Raise an error if what is to be searched is no parameter that can be."""
-    # Imported here because most claims are complete.
-    from rdpkit.calibration.search_variable import matching  # noqa: PLC0415
-
-    for name in names:
-        matching(event, name)
-
-
-def _delta(search: tuple[str, ...], delta: float | None) -> float | None:
-    if DELTA in search and delta is not None:
-        raise refused("search", "to be something that the claim does not give", DELTA)
-    return delta
 
 
 def _cases(

@@ -26,13 +26,13 @@ from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.claims.reading import load_files
 from rdpkit.verification.cli.audit_options import (
     PageOptions,
+    Selection,
     Sources,
     audit_options,
     audited,
     build_time,
     page_options,
     parsed,
-    read_selection,
 )
 from rdpkit.verification.cli.code_options import (
     file_options,
@@ -130,7 +130,7 @@ def audit(
     # Mistakes in options and files are reported before anything is computed.
     to_write = files_to_write(others, _OUTPUTS)
     pages = PageOptions.read(others)
-    selection = read_selection(others)
+    selection = Selection.read(others)
     sources = Sources.read(files, others)
     written = [path for path, _ in to_write]
     written += [pages.report] if pages is not None and pages.report is not None else []

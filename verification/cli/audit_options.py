@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -17,9 +17,16 @@ from rdpkit.cli.option_types import FILE, FOLDER, NameType
 from rdpkit.cli.output import with_options
 from rdpkit.cli.progress import jobs_option, threads_option, work_shown
 from rdpkit.extensions import install_line
+from rdpkit.formats.records import refused
 from rdpkit.formats.text import how_many, printable
-from rdpkit.verification.auditing.findings import Bounds, Finding, with_readings
-from rdpkit.verification.auditing.selection import VERDICTS, Selection, Years
+from rdpkit.verification.auditing.findings import (
+    Bounds,
+    ClaimVerdict,
+    Finding,
+    Reproduction,
+    number_of,
+    with_readings,
+)
 from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.claims.discovery import claims_here
 from rdpkit.verification.claims.format import KINDS
@@ -29,6 +36,71 @@ from rdpkit.verification.cli.code_options import evidence_options, read_evidence
 if TYPE_CHECKING:
     from rdpkit.verification.auditing.cache import AuditCache
     from rdpkit.verification.blackbox.betting.search import VerificationStep
+
+# The verdicts by which findings can be chosen: what became of them, and of reproduction.
+VERDICTS = tuple(member.value for kind in (ClaimVerdict, Reproduction) for member in kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Years:
+    """The years from ``first`` to ``last``, both included; None is open."""
+
+    first: int | None = None
+    last: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Years:
+        """The years of ``2016``, ``2016:2020``, ``2016:`` or ``:2020``."""
+        first, colon, last = (part.strip() for part in text.partition(":"))
+        parts = [first, last] if colon else [first]
+        if not any(parts) or not all(p == "" or (p.isascii() and p.isdigit()) for p in parts):
+            raise refused("year", "to be like 2016, 2016:2020, 2016: or :2020", text)
+        begin, end = (int(part) if part else None for part in (first, last if colon else first))
+        if begin is not None and end is not None and end < begin:
+            raise refused("year", "to end no earlier than it begins", text)
+        return cls(begin, end)
+
+    def __contains__(self, year: int) -> bool:
+        return (self.first is None or self.first <= year) and (
+            self.last is None or year <= self.last
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which claims are audited, and which findings are shown."""
+
+    kinds: tuple[str, ...] = ()  # Claims of one of these kinds; all if it is empty
+    years: tuple[Years, ...] = ()  # Claims of works of one of these spans; all if it is empty
+    verdicts: tuple[str, ...] = ()  # Findings with one of these verdicts; all if it is empty
+
+    @classmethod
+    def read(cls, options: dict[str, Any]) -> Selection:
+        """What the options say; they are taken out of the others."""
+        return cls(**{name: tuple(options.pop(name, ())) for name in cls.__slots__})
+
+    def claims(self, claims: Iterable[Claim]) -> list[Claim]:
+        """The claims of these kinds and years, and the other readings of their numbers.
+
+        A claim whose kind or year is not said is of none.
+        """
+
+        def is_wanted(claim: Claim) -> bool:
+            year = None if claim.work is None else claim.work.year
+            of_years = year is not None and any(year in span for span in self.years)
+            return (not self.kinds or claim.kind in self.kinds) and (not self.years or of_years)
+
+        claims = list(claims)
+        numbers = {number_of(claim) for claim in claims if is_wanted(claim)}
+        found = [claim for claim in claims if number_of(claim) in numbers]
+        if not found:
+            raise ValueError("no claim is of this kind and these years.")
+        return found
+
+    def findings(self, findings: Iterable[Finding]) -> list[Finding]:
+        """The findings with one of these verdicts."""
+        wanted = set(self.verdicts or VERDICTS)
+        return [one for one in findings if wanted & {one.verdict.value, one.reproduction.value}]
 
 
 def parsed(read: Callable[[tuple[str, ...]], Any]) -> Callable[..., Any]:
@@ -167,12 +239,6 @@ page_options = with_options(
     ),
 )
 """A decorator for the options of pages."""
-
-
-def read_selection(options: dict[str, Any]) -> Selection:
-    """What the options of a selection say; they are taken out of the others."""
-    names = ("kinds", "years", "verdicts")
-    return Selection(**{name: tuple(options.pop(name, ())) for name in names})
 
 
 class Sources(NamedTuple):

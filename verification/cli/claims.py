@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from decimal import Decimal
 from pathlib import Path
@@ -23,10 +22,10 @@ from rdpkit.formats.printed_precision import agrees
 from rdpkit.formats.records import as_plain, did_you_mean
 from rdpkit.formats.text import how_many, rounded_up
 from rdpkit.pairs.claim_check import claimed_number
-from rdpkit.verification.claims.certificate_schema import certificate_schema
+from rdpkit.verification.claims.editing import as_toml
 from rdpkit.verification.claims.format import FORMAT
 from rdpkit.verification.claims.reading import load_files, loads
-from rdpkit.verification.claims.schema import claims_schema, schema_text
+from rdpkit.verification.claims.schema import certificate_schema, claims_schema, schema_text
 from rdpkit.verification.cli.fix import fix
 from rdpkit.verification.cli.init import init
 
@@ -111,10 +110,10 @@ def new(
     is_best = agrees(best.epsilon, Decimal(_number(epsilon)))
     content = _TEMPLATE.format(
         format=FORMAT,
-        id=_text(identifier or path.name.removesuffix(".toml").removesuffix(".claims")),
-        source=_text(source or "this repository"),
-        mechanism=_text(event.mechanism),
-        adjacency=_text(adjacency),
+        id=as_toml(identifier or path.name.removesuffix(".toml").removesuffix(".claims")),
+        source=as_toml(source or "this repository"),
+        mechanism=as_toml(event.mechanism),
+        adjacency=as_toml(adjacency),
         epsilon=_number(epsilon),
         delta=repr(delta),
         bound=_BEST if is_best else _NO_BOUND,
@@ -227,9 +226,9 @@ def _parameters(event: Event, values: dict[str, Any]) -> list[str]:
         for p in parameters_of(type(inner))
         if p.name not in values
     ]
-    given = [f"{name} = {_toml(value)}" for name, value in values.items()]
+    given = [f"{name} = {as_toml(value)}" for name, value in values.items()]
     if isinstance(event, Repeated):
-        kind = f"mechanism = {_text(inner.mechanism)}"
+        kind = f"mechanism = {as_toml(inner.mechanism)}"
         given = [f"count = {event.count}", "", "[claim.parameters.event]", kind, *given]
     return [*given, *optional]
 
@@ -273,16 +272,3 @@ delta = {delta}
 def _number(text: str) -> str:
     number = claimed_number("epsilon", text)
     return "inf" if number.is_infinite() else str(number).lower().replace("e+", "e")
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list):
-        return "[" + ", ".join(_toml(item) for item in value) + "]"
-    return _text(value) if isinstance(value, str) else repr(value)
-
-
-def _text(value: str) -> str:
-    # Every JSON string is a TOML string, except that TOML does not allow DEL.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

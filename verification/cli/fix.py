@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,8 @@ from rdpkit.cli.progress import jobs_option, threads_option
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import did_you_mean
 from rdpkit.formats.text import how_many, printable
-from rdpkit.verification.auditing.findings import Bounds, Finding, Soundness
+from rdpkit.verification.auditing.findings import Bounds, Finding, Remedy, Soundness
 from rdpkit.verification.auditing.remedies import obstacles, remedies
-from rdpkit.verification.auditing.remedy import Remedy
 from rdpkit.verification.auditing.rules import DEFAULT, broken_rules, failures
 from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.claims.editing import ClaimsText, unified_diff
@@ -133,14 +133,7 @@ def fix(
     claims_files = [path for path in files if path.suffix not in (".json", LEDGER)]
     texts = {path: path.read_bytes().decode() for path in claims_files}
 
-    def audit_of(some: Sequence[Claim]) -> list[Finding]:
-        return audited(
-            some,
-            bounds=Bounds.ALL,
-            jobs=jobs,
-            cache=cache,
-            allow_code=False,
-        )
+    audit_of = partial(audited, bounds=Bounds.ALL, jobs=jobs, cache=cache, allow_code=False)
 
     plan = [_planned(finding, by=by, tighten=tighten) for finding in audit_of(claims)]
     changed, plan = _changed(texts, plan)
@@ -154,7 +147,10 @@ def fix(
         mended = {one.finding.claim.id for one in plan if one.remedy is not None}
         again = [one for one in load_files([file.path for file in changed]) if one.id in mended]
         after = {finding.claim.id: finding for finding in audit_of(again)}
-    lines = _told(changed, plan, after, written=written)
+    lines = ["Nothing was written." if changed else "Nothing to write."]
+    if written:
+        now = [after.get(one.finding.claim.id) for one in plan]
+        lines = [*(f"wrote {file.path}" for file in changed), *(str(one) for one in now if one)]
     print_answer(_as_dict(changed, plan, after, written=written), lines)
     final = [after.get(one.finding.claim.id, one.finding) for one in plan]
     if any(failures(finding, DEFAULT) for finding in final):
@@ -240,20 +236,6 @@ def _show(changed: Sequence[ChangedFile], plan: Sequence[PlannedRepair]) -> None
         click.echo(printable(f"{', '.join(names[:_NAMED])}{more}: {reason}"))
     if any(one.remedy is not None and one.remedy.kind in _OF_CODE for one in plan):
         click.echo(_CHANGE_THE_CODE)
-
-
-def _told(
-    changed: Sequence[ChangedFile],
-    plan: Sequence[PlannedRepair],
-    after: dict[str, Finding],
-    *,
-    written: bool,
-) -> list[str]:
-    """What was written, and the verdicts now."""
-    if not written:
-        return ["Nothing was written." if changed else "Nothing to write."]
-    now = [after.get(one.finding.claim.id) for one in plan]
-    return [*(f"wrote {file.path}" for file in changed), *(str(one) for one in now if one)]
 
 
 def _as_dict(

@@ -5,14 +5,129 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from rdpkit.cli.output import asked_format, format_option, print_answer
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.text import how_many, printable
-from rdpkit.verification.claims.scanning.calls import LIBRARIES, FoundCall, found_calls, parsed
-from rdpkit.verification.claims.scanning.files import Repository
+from rdpkit.verification.claims.editing import as_toml
+from rdpkit.verification.claims.format import FORMAT
+from rdpkit.verification.claims.reading import loads
+from rdpkit.verification.claims.scanning.calls import (
+    LIBRARIES,
+    FoundCall,
+    Repository,
+    found_calls,
+    parsed,
+)
+from rdpkit.verification.claims.scanning.proposals import (
+    ClaimProposal,
+    Known,
+    identifiers,
+    proposals,
+    without_missing,
+)
+
+_HEAD = """\
+# Privacy claims of this repository, proposed by `rdpkit claims init` from calls in its code.
+# Each is a question to you: is this what is trained and what is said of it? Fill in what is
+# missing, take it off the list `missing`, and `rdpkit audit` decides whether the claim holds.
+format = {format}
+"""
+_ADJACENCY = {
+    "add_or_remove_one": "one record more or less, as the library's accountant counts",
+    "replace_one": "one record replaced by another: check that you mean this",
+}
+
+# A workflow for GitHub, and where it is looked for.
+_WORKFLOW = """\
+# Recomputes the claims of *.claims.toml for every pull request.
+name: privacy
+on: [pull_request]
+permissions:
+  contents: read
+jobs:
+  claims:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      # The repository of rdpkit is an action: put its owner and a version or commit here.
+      - uses: OWNER/rdpkit@VERSION
+"""
+_WORKFLOW_PATH = ".github/workflows/privacy.yml"
+
+
+def _claims_text(found: Sequence[ClaimProposal]) -> str:
+    """A claims file; it can be read, and a proposal that could not be is left without numbers."""
+    parts = [_HEAD.format(format=FORMAT)]
+    for name, one in zip(identifiers(found), found, strict=True):
+        text = _claim(name, one)
+        try:
+            loads(text)
+        except ValueError:
+            text = _claim(name, without_missing(one))
+        parts.append(text)
+    content = "\n".join(parts)
+    loads(content)
+    return content
+
+
+def _claim(name: str, one: ClaimProposal) -> str:
+    lines = [
+        "[[claim]]",
+        f"id = {as_toml(name)}",
+        f"source = {as_toml(printable(one.source))}",
+        f"mechanism = {as_toml(one.mechanism)}",
+        f"adjacency = {as_toml(one.adjacency)}  # {_ADJACENCY[one.adjacency]}",
+    ]
+    for key in ("epsilon", "delta"):
+        stated: Known | None = getattr(one, key)
+        if stated is not None:
+            lines.append(_line(key, stated))
+        else:
+            lines.append(f"# {key} = ...")
+    if one.missing:
+        lines.append("missing = [")
+        lines += [
+            f"    {as_toml(printable(f'{key}: {meaning}'))},"
+            for key, meaning in one.missing.items()
+        ]
+        lines.append("]")
+    if one.notes:
+        lines.append(f"notes = [{', '.join(as_toml(printable(note)) for note in one.notes)}]")
+    if one.mechanism == "unmodelled":
+        return "\n".join(lines) + "\n"
+    lines.append("[claim.parameters]")
+    tables = {key: known for key, known in one.known.items() if isinstance(known.value, dict)}
+    lines += [_line(key, known) for key, known in one.known.items() if key not in tables]
+    lines += [
+        f"# {key} = ..." for key in one.missing if key not in ("epsilon", "delta", "parameters")
+    ]
+    lines += [printable(text) for text in one.comments]
+    for key, known in tables.items():
+        lines += [f"[claim.parameters.{key}]"]
+        lines += _inner_tables(f"claim.parameters.{key}", known.value)
+    return "\n".join(lines) + "\n"
+
+
+def _inner_tables(path: str, values: dict[str, Any]) -> list[str]:
+    lines = [
+        f"{key} = {as_toml(value)}" for key, value in values.items() if not isinstance(value, dict)
+    ]
+    for key, value in values.items():
+        if isinstance(value, dict):
+            lines += [f"[{path}.{key}]", *_inner_tables(f"{path}.{key}", value)]
+    return lines
+
+
+def _line(key: str, known: Known) -> str:
+    is_epsilon = key == "epsilon" and isinstance(known.value, str)
+    value = known.value if is_epsilon else as_toml(known.value)
+    comment = " ".join(printable(known.comment).split())
+    return f"{key} = {value}" + (f"  # {comment}" if known.comment else "")
+
 
 _NAME = "privacy.claims.toml"
 _BADGE = "privacy-badge.svg"
@@ -50,7 +165,9 @@ def init(*, folder: Path, write: bool, name: str, tests: bool) -> None:
         raise ValueError(f"Expected --name to be a file name that ends in .toml, got {name!r}.")
     repository = Repository(root=folder, tests=tests)
     calls, problems = _calls(repository)
-    files = _files(calls, name)
+    files = {}
+    if calls:
+        files = {name: _claims_text(proposals(calls)), _WORKFLOW_PATH: _WORKFLOW}
     new = {path: text for path, text in files.items() if not (folder / path).exists()}
     written: list[str] = []
     if asked_format() == "text":
@@ -86,25 +203,11 @@ def _calls(repository: Repository) -> tuple[list[FoundCall], list[str]]:
     return calls, [*problems, *(repository.problems or [])]
 
 
-def _files(calls: Sequence[FoundCall], name: str) -> dict[str, str]:
-    """The files that are proposed, by their paths in the repository."""
-    if not calls:
-        return {}
-    # Imported here because a repository without calls needs no accountant.
-    from rdpkit.verification.claims.scanning.claims_text import (  # noqa: PLC0415
-        WORKFLOW,
-        WORKFLOW_PATH,
-        claims_text,
-    )
-    from rdpkit.verification.claims.scanning.proposals import proposals  # noqa: PLC0415
-
-    return {name: claims_text(proposals(calls)), WORKFLOW_PATH: WORKFLOW}
-
-
 def _badge(name: str) -> dict[str, str]:
-    from rdpkit.verification.claims.scanning.claims_text import badge_line  # noqa: PLC0415 - as above
-
-    return {"line": badge_line(_BADGE), "command": f"rdpkit audit {name} --badge {_BADGE}"}
+    return {
+        "line": f"![privacy claims]({_BADGE})",
+        "command": f"rdpkit audit {name} --badge {_BADGE}",
+    }
 
 
 def _show(

@@ -250,7 +250,6 @@ def add(
 
     Exit status 1 if one of them is refused; the others are charged.
     """
-    from rdpkit import BudgetExceededError  # noqa: PLC0415
     from rdpkit.mechanisms.releases.accounts import LedgerRefusalError  # noqa: PLC0415
     from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415
 

@@ -95,17 +95,13 @@ def by_source(findings: Iterable[Finding]) -> list[tuple[str, VerdictCounts]]:
     return sorted(counted, key=lambda entry: (-entry[1].refuted, -entry[1].open))
 
 
-def about_a_theorem(claim: Claim) -> bool:
-    """Whether a claim tests a theorem at settings that were chosen for it."""
-    return claim.kind == "theorem"
-
-
 def sentences(
     findings: Sequence[Finding],  # What the audit found
 ) -> list[str]:  # One sentence or more, each of which is true of exactly these findings
     """The news of an audit: theorems that are false, then the other claims."""
-    theorems = [one for one in findings if about_a_theorem(one.claim)]
-    others = [one for one in findings if not about_a_theorem(one.claim)]
+    # Such claims test a theorem at settings that were chosen for it.
+    theorems = [one for one in findings if one.claim.kind == "theorem"]
+    others = [one for one in findings if one.claim.kind != "theorem"]
     found = []
     if theorems:
         sources = len({source_of(one.claim) for one in findings})
@@ -134,8 +130,9 @@ def _about_theorems(findings: Sequence[Finding], sources: int) -> str:
     )
     settings = sum(len(group) for group in false.values())
     return (
-        f"{how_many(len(false), 'theorem')} {works} {_is(len(false))} false as printed: "
-        f"{refuted} of the {settings} settings at which {'it' if len(false) == 1 else 'they'} "
+        f"{how_many(len(false), 'theorem')} {works} {'is' if len(false) == 1 else 'are'} false as "
+        f"printed: {refuted} of the {settings} settings at which "
+        f"{'it' if len(false) == 1 else 'they'} "
         f"{_were(len(false))} tested {'leaks' if refuted == 1 else 'leak'} more than "
         f"{'it says' if len(false) == 1 else 'they say'}."
     )
@@ -175,15 +172,8 @@ def _about_claims(counts: VerdictCounts, noun: str) -> list[str]:
             parts.append(f"{count or 'none'} {many if count > 1 else one}")
     if counts.halved:
         parts[-1] += f", of which {counts.halved} could be halved"
-    return [f"Of {counts.claims} {noun}s {_joined(parts)}."]
-
-
-def _joined(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
-
-
-def _is(count: int) -> str:
-    return "is" if count == 1 else "are"
+    # Both refuted and proven ones are always counted.
+    return [f"Of {counts.claims} {noun}s {', '.join(parts[:-1])}, and {parts[-1]}."]
 
 
 def _were(count: int) -> str:

@@ -115,8 +115,10 @@ _COLUMNS = (
 
 def csv_table(result: AuditResult) -> str:
     """A row for each claim, with a heading; bounds are rounded to the safe side."""
+    # A spreadsheet may take such a text for a formula; it knows full-width signs, too.
+    signs = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
     return as_csv({
-        name: ["'" + cell if _is_formula(cell) else cell for cell in cells]
+        name: ["'" + cell if cell.lstrip().startswith(signs) else cell for cell in cells]
         for name, cells in _columns(result, 10).items()
     })  # fmt: skip
 
@@ -127,29 +129,23 @@ def tex_table(result: AuditResult) -> str:
 
 
 def _columns(result: AuditResult, digits: int) -> dict[str, list[str]]:
-    rows = [_cells(finding, digits) for finding in result.findings]
-    return {name: [row[i] for row in rows] for i, name in enumerate(_COLUMNS)}
-
-
-def _cells(finding: Finding, digits: int) -> tuple[str, ...]:
-    claim, numbers = finding.claim, finding.numbers(digits)
-    cells = (
-        claim.id,
-        claim.mechanism,
-        claim.adjacency.dashed,
-        claim.quantity,
-        "" if claim.delta is None else as_given(claim.delta),
-        "" if claim.epsilon is None else str(claim.epsilon),
-        *(numbers.get(name, "") for name in ("published", "lower", "upper")),
-        finding.reproduction.value,
-        finding.verdict.value,
-    )
-    return tuple(map(printable, cells))
-
-
-def _is_formula(text: str) -> bool:
-    """Whether a spreadsheet may take a text for a formula; it knows full-width signs, too."""
-    return text.lstrip()[:1] in tuple("=+-@\uff1d\uff0b\uff0d\uff20")
+    found: dict[str, list[str]] = {name: [] for name in _COLUMNS}
+    for finding in result.findings:
+        claim = finding.claim
+        cells = {
+            "claim": claim.id,
+            "mechanism": claim.mechanism,
+            "neighbours": claim.adjacency.dashed,
+            "quantity": claim.quantity,
+            "delta": "" if claim.delta is None else as_given(claim.delta),
+            "claimed": "" if claim.epsilon is None else str(claim.epsilon),
+            **finding.numbers(digits),
+            "reproduction": finding.reproduction.value,
+            "verdict": finding.verdict.value,
+        }
+        for name, column in found.items():
+            column.append(printable(cells.get(name, "")))
+    return found
 
 
 LABEL = "privacy claims"

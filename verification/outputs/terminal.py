@@ -24,7 +24,6 @@ from rdpkit.verification.auditing.findings import (
     refuted_by_bound,
 )
 from rdpkit.verification.auditing.remedies import remedies
-from rdpkit.verification.claims.claim import Claim
 from rdpkit.verification.outputs.news import (
     VerdictCounts,
     by_source,
@@ -262,7 +261,12 @@ def _print_others(console: Console, findings: Sequence[Finding], width: int) -> 
     """The ids of claims that need attention and are not drawn."""
     for verdict, heading in _OTHERS.items():
         claims = {one.claim.id: one.claim for one in findings if one.verdict is verdict}
-        names = [_named(claim) for claim in claims.values() if claim.reads not in claims]
+        # One whose source nobody opened here is marked.
+        names = [
+            printable(claim.id) + ("" if claim.unread is None else " (not read here)")
+            for claim in claims.values()
+            if claim.reads not in claims
+        ]
         if names:
             text = f"{heading}: {', '.join(names)}"
             lines = textwrap.wrap(
@@ -270,11 +274,6 @@ def _print_others(console: Console, findings: Sequence[Finding], width: int) -> 
             )
             for line in lines:
                 console.print(Text(line))
-
-
-def _named(claim: Claim) -> str:
-    """The id of a claim; one whose source nobody opened here is marked."""
-    return printable(claim.id) + ("" if claim.unread is None else " (not read here)")
 
 
 def _print_sources(console: Console, findings: Sequence[Finding], width: int) -> None:

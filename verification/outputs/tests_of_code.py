@@ -86,9 +86,13 @@ class CodeView:
 def view_of_outcome(outcome: TargetOutcome, *, strict: bool = False) -> CodeView:
     """A test of one target in words; with ``strict``, doubts about the test are a broken rule."""
     result, name = outcome.result, outcome.target
-    rejected = _is_rejected(outcome) or (result is not None and result.failed)
+    position = outcome.position
+    # All the evidence on record may reject the claim, or this test alone.
+    rejected = (position is not None and position.rejected) or (
+        result is not None and result.failed
+    )
     rule, verdict, seconds = REJECTED if rejected else "", "rejected", None
-    details = _evidence(outcome)
+    details = () if position is None else (f"on record {position.describe()}",)
     if outcome.skipped:
         verdict = verdict if rejected else "not rejected"
         headline = f"{name} is {verdict}: {outcome.skipped}"
@@ -114,15 +118,6 @@ def view_of_outcome(outcome: TargetOutcome, *, strict: bool = False) -> CodeView
         data=outcome.as_dict(),
         skipped="" if rejected else outcome.skipped,
     )
-
-
-def _is_rejected(outcome: TargetOutcome) -> bool:
-    """Whether all the evidence on record rejects the claim."""
-    return outcome.position is not None and outcome.position.rejected
-
-
-def _evidence(outcome: TargetOutcome) -> tuple[str, ...]:
-    return () if outcome.position is None else (f"on record {outcome.position.describe()}",)
 
 
 def view_of_replay(result: ReplayResult, *, strict: bool = False) -> CodeView:
@@ -174,23 +169,23 @@ def view_of_rate(rate: DetectionRate) -> CodeView:
 
 def junit_of_tests(views: Sequence[CodeView]) -> str:
     """Tests of code as one suite of JUnit XML, a case each."""
-    return junit_document("tests of code", [_case(view) for view in views])
-
-
-def _case(view: CodeView) -> JUnitCase:
-    said = "\n".join([view.headline, *view.details])
-    return JUnitCase(
-        suite="rdpkit verify",
-        name=view.name,
-        place=view.place,
-        rule=view.rule,
-        message=view.headline,
-        story=said,
-        is_error=view.rule == ERROR,
-        output=said,
-        seconds=view.seconds,
-        skipped=view.skipped,
-    )
+    cases = [
+        JUnitCase(
+            suite="rdpkit verify",
+            name=view.name,
+            place=view.place,
+            rule=view.rule,
+            message=view.headline,
+            story=said,
+            is_error=view.rule == ERROR,
+            output=said,
+            seconds=view.seconds,
+            skipped=view.skipped,
+        )
+        for view in views
+        for said in ["\n".join([view.headline, *view.details])]
+    ]
+    return junit_document("tests of code", cases)
 
 
 def sarif_of_tests(views: Sequence[CodeView]) -> str:
@@ -224,20 +219,19 @@ def summary_of_tests(views: Sequence[CodeView]) -> str:
     lines += [f"**{how_many_fail(len(failing), len(views))}**" if failing else passed, ""]
     lines += ["| | target | verdict |", "| --- | --- | --- |"]
     rest = [view for view in views if not view.rule]
-    lines += [_row(view) for view in (*failing, *rest)]
+    for view in (*failing, *rest):
+        mark = ":x:" if view.rule else ":white_check_mark:"
+        if view.verdict in _OPEN and not view.rule:
+            mark = ":warning:"
+        lines.append(
+            f"| {mark} | {escaped_markdown(view.name)} | {escaped_markdown(view.verdict)} |"
+        )
     for view in failing:
         lines += ["", f"### {escaped_markdown(view.name)}", ""]
         if view.place is not None:
             lines += [f"{escaped_markdown(view.place[0])}, line {view.place[1]}", ""]
         lines += [f"- {escaped_markdown(text)}" for text in (view.headline, *view.details)]
     return "\n".join(lines) + "\n"
-
-
-def _row(view: CodeView) -> str:
-    mark = ":x:" if view.rule else ":white_check_mark:"
-    if view.verdict in _OPEN and not view.rule:
-        mark = ":warning:"
-    return f"| {mark} | {escaped_markdown(view.name)} | {escaped_markdown(view.verdict)} |"
 
 
 def counted_verdicts(views: Iterable[CodeView]) -> str:

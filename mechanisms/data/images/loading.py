@@ -117,14 +117,8 @@ def of_idx(path: Path, part: str, names: Names, frame: Frame) -> ImageSet:
     assert pair is not None
     features, labels, shape = read_images_and_labels(*pair)
     rows = frame.rows(features.reshape(len(features), *shape), str(pair[0]))
-    return ImageSet(
-        name=path.name,
-        features=rows,
-        labels=labels,
-        classes=names or tuple("0123456789"),
-        image_shape=frame.shape,
-        assumed=frame.assumed(),
-    )
+    names = names or tuple("0123456789")
+    return collected(path.name, rows, labels, names, frame, where=str(path), stated=True)
 
 
 def of_npz(path: Path, names: Names, frame: Frame, *, person: str | None) -> ImageSet:
@@ -155,16 +149,12 @@ def of_npz(path: Path, names: Names, frame: Frame, *, person: str | None) -> Ima
     except (zipfile.BadZipFile, EOFError) as error:
         raise ValueError(f"{path}: the file is truncated or corrupted ({error}).") from None
     images, labels, listed, owners = found
-    stated, names = names is not None, names or _strings(listed)
+    stated = names is not None
+    if names is None and listed is not None and listed.ndim == 1 and listed.dtype.kind in "US":
+        names = tuple(str(name) for name in listed.astype(str))
     return of_arrays(
         path.name, images, labels, names, frame, where=str(path), stated=stated, owners=owners
     )
-
-
-def _strings(listed: Any) -> Names:
-    if listed is None or listed.ndim != 1 or listed.dtype.kind not in "US":
-        return None
-    return tuple(str(name) for name in listed.astype(str))
 
 
 def of_arrays(
@@ -262,11 +252,6 @@ def _names_in(metadata: Any, label: str) -> Names:
 
 
 # Images in objects of other libraries, which are used by what they can do and not imported.
-
-
-def is_hugging_face(source: Any) -> bool:
-    """Whether it has named columns, or is a mapping of parts that have them."""
-    return hasattr(source, "column_names") and hasattr(source, "__getitem__")
 
 
 def hugging_face(
@@ -436,9 +421,10 @@ def _loaded(
     part: str, columns: tuple[str, str] | None, person: str | None,
 ) -> ImageSet:  # fmt: skip
     if not isinstance(source, (str, Path)):
-        if is_hugging_face(source):
+        has_items = hasattr(source, "__getitem__")
+        if has_items and hasattr(source, "column_names"):
             return hugging_face(source, names, frame, columns=columns, part=part, person=person)
-        if hasattr(source, "__getitem__") and hasattr(source, "__len__"):
+        if has_items and hasattr(source, "__len__"):
             return map_style(source, names, frame)
         raise _validate.fail("source", f"to be {_ACCEPTED}", type(source).__name__)
     path = Path(source)

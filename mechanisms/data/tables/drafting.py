@@ -138,26 +138,23 @@ def draft_schema(
             "Expected the first line to name the columns: some of the names are empty or numbers, "
             "as if a record stood there."
         )
-    columns, read, proposed = [], [], []
+    drafted, proposed = [], []
     for name in (n for n in table.column_names if n not in left):
         try:
             if name not in wanted:
                 _check_no_identifier(name, table[name])
-            column, what = _drafted(name, table[name], bins, paid)
+            drafted.append(_drafted(name, table[name], bins, paid))
         except _NotDraftedError as error:
             proposed.append((name, str(error)))
-            continue
-        columns.append(column)
-        read.append((name, what))
-    if not columns:
+    if not drafted:
         raise ValueError(
             f"No schema can be drafted: {how_many(len(proposed), 'column')} of "
             f"{len(table.column_names)} would be left out, as they may name people or have no "
             "public list of values. --keep NAME keeps one that is no identifier."
         )
     return Draft(
-        schema=Schema(columns=tuple(columns)),
-        read=tuple(read),
+        schema=Schema(columns=tuple(column for column, _ in drafted)),
+        read=tuple((column.name, what) for column, what in drafted),
         dropped=left,
         proposed=tuple(proposed),
     )
@@ -216,10 +213,6 @@ def _drafted(
     raise _NotDraftedError(f"values of the type {kind} have no kind")
 
 
-def _boolean(values: pa.ChunkedArray) -> tuple[dict[str, Any], str]:
-    return {"kind": "boolean"}, "true or false"
-
-
 def _categories(values: pa.ChunkedArray) -> tuple[dict[str, Any], str]:
     plain = values.cast(value_type(values.type)) if pa.types.is_dictionary(values.type) else values
     counts = {one["values"].as_py(): one["counts"].as_py() for one in pc.value_counts(plain)}
@@ -252,22 +245,26 @@ def _integer(values: pa.ChunkedArray) -> tuple[dict[str, Any], str]:
         return {"kind": "integer", "range": (low, high)}, "a range of at most three integers"
     step = _step(high - low)
     ends = _inside(values.type, low // step * step, -(-high // step) * step)
-    keys = {"kind": "integer", "range": ends}
-    return keys, "a range, rounded outwards"
+    return {"kind": "integer", "range": ends}, "a range, rounded outwards"
 
 
 def _number(values: pa.ChunkedArray) -> tuple[dict[str, Any], str]:
     numbers = values.cast(pa.float64()).drop_null()
     finite = numbers.filter(pc.is_finite(numbers))
     low, high = _ends(finite)
-    step = float(_step(high - low)) if high - low > 1 else _small_step(high - low)
+    width = high - low
+    step = float(_step(width)) if width > 1 else 1.0
+    if 0 < width <= 1:
+        step = float(10.0 ** math.floor(math.log10(width)))
     ends = (math.floor(low / step) * step, math.ceil(high / step) * step)
     if not ends[0] < ends[1]:
         ends = (low - abs(low) - 1.0, high + abs(high) + 1.0)
     keys: dict[str, Any] = {"kind": "number", "range": ends}
-    if (decimals := _decimals(finite)) is not None:
-        keys["decimals"] = decimals
-        keys["range"] = (round(ends[0], decimals), round(ends[1], decimals))
+    for decimals in range(_MOST_DECIMALS + 1):
+        if pc.all(pc.equal(pc.round(finite, decimals), finite)).as_py():
+            keys["decimals"] = decimals
+            keys["range"] = (round(ends[0], decimals), round(ends[1], decimals))
+            break
     keys["range"] = ends = _inside(values.type, *keys["range"])
     infinite = len(finite) < len(numbers) - (pc.sum(pc.is_nan(numbers)).as_py() or 0)
     beyond = "; infinite values are counted at its ends" if infinite else ""
@@ -310,21 +307,9 @@ def _step(width: float) -> int:
     return int(power * 5 if width / power > 50 else power)
 
 
-def _small_step(width: float) -> float:
-    return 1.0 if width <= 0 else float(10.0 ** math.floor(math.log10(width)))
-
-
-def _decimals(values: Any) -> int | None:
-    """The decimals that all numbers have; None if these are many."""
-    for decimals in range(_MOST_DECIMALS + 1):
-        if pc.all(pc.equal(pc.round(values, decimals), values)).as_py():
-            return decimals
-    return None
-
-
 _Maker = Callable[[pa.ChunkedArray], tuple[dict[str, Any], str]]
 _MAKERS: tuple[tuple[Callable[[Any], bool], _Maker], ...] = (
-    (pa.types.is_boolean, _boolean),
+    (pa.types.is_boolean, lambda _: ({"kind": "boolean"}, "true or false")),
     (is_text, _categories),
     (pa.types.is_dictionary, _categories),
     (pa.types.is_integer, _integer),

@@ -7,7 +7,6 @@ of the schema is moved inside. Otherwise an error would show that a certain reco
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -17,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rdpkit.formats.numbers import how_many
-from rdpkit.mechanisms.data.tables.arrow_types import is_text, value_type
+from rdpkit.mechanisms.data.tables.arrow_types import is_real, is_text, value_type
 from rdpkit.mechanisms.data.tables.schema import PER_SECOND, Column, Schema
 
 Codes = NDArray[np.int32]
@@ -213,8 +212,7 @@ def _cast(column: Column, array: pa.Array, target: Any) -> pa.Array:
     if pa.types.is_null(array.type):
         return pa.nulls(len(array), type=target)
     source = array.type
-    readable = _READABLE[column.kind]
-    if not any(test(source) for test in readable):
+    if not _is_readable(column.kind, source):
         raise ValueError(
             f"Expected the column {column.name!r} to hold values of the kind {column.kind}, got a "
             f"column of the type {source}."
@@ -272,7 +270,11 @@ def _values(column: Column, codes: NDArray[np.int64], draws: UniformDraws) -> pa
     if column.is_whole:
         width = high - low
         steps = low + np.minimum((place * width).astype(np.int64), width - 1)
-        return _from_steps(column, steps, missing)
+        if column.kind == "date":
+            steps = pa.array(steps.astype(np.int32), mask=missing).cast(pa.date32())
+        else:
+            steps = pa.array(steps, mask=missing)
+        return steps.cast(column.arrow_type)
     numbers = low * (1.0 - place) + high * place
     if column.decimals is not None:
         numbers = _with_decimals(column, numbers, low, high, place)
@@ -300,32 +302,14 @@ def _with_decimals(
         return np.where(known, found, np.round(numbers, column.decimals))
 
 
-def _from_steps(column: Column, steps: NDArray[np.int64], missing: NDArray[np.bool_]) -> pa.Array:
-    kind = column.arrow_type
-    if column.kind == "date":
-        return pa.array(steps.astype(np.int32), mask=missing).cast(pa.date32()).cast(kind)
-    return pa.array(steps, mask=missing).cast(kind)
+def _is_readable(kind: str, source: Any) -> bool:
+    """Whether cells of an Arrow type can be read as values of a column's kind."""
+    if pa.types.is_string(source) or pa.types.is_large_string(source):
+        return True
+    if kind in ("date", "datetime"):
+        return bool(pa.types.is_date(source) or pa.types.is_timestamp(source))
+    return bool(pa.types.is_integer(source) or pa.types.is_boolean(source) or is_real(source))
 
 
-_TEXTS: tuple[Callable[[Any], bool], ...] = (
-    pa.types.is_string,
-    pa.types.is_large_string,
-)
-_NUMBERS: tuple[Callable[[Any], bool], ...] = (
-    pa.types.is_integer,
-    pa.types.is_floating,
-    pa.types.is_decimal,
-    pa.types.is_boolean,
-    *_TEXTS,
-)
-_TIMES = (pa.types.is_date, pa.types.is_timestamp, *_TEXTS)
-_READABLE: dict[str, tuple[Callable[[Any], bool], ...]] = {
-    "number": _NUMBERS,
-    "integer": _NUMBERS,
-    "category": _NUMBERS,
-    "boolean": _NUMBERS,
-    "date": _TIMES,
-    "datetime": _TIMES,
-}
 _WORDS = {"true": True, "yes": True, "t": True, "y": True, "1": True}
 _WORDS |= {"false": False, "no": False, "f": False, "n": False, "0": False}

@@ -162,21 +162,10 @@ class Column:
     def as_table(self) -> dict[str, Any]:
         """Plain values for TOML and JSON, without what is as by default."""
         found: dict[str, Any] = {"name": self.name, "kind": self.kind, "type": self.type}
-        for key in ("range", "edges"):
-            if (given := getattr(self, key)) is not None:
-                found[key] = [_plain(value) for value in given]
-        for key in ("bins", "decimals", "other"):
-            if (given := getattr(self, key)) is not None:
-                found[key] = given
-        if self.values:
-            found["values"] = list(self.values)
-        if self.missing:
-            found["missing"] = True
-        for key in ("drafted", "paid"):
-            if getattr(self, key):
-                found[key] = True
-        if self.public is not True:
-            found["public"] = self.public
+        for key in _STATED:
+            given = getattr(self, key)
+            if given != _KEYS[key].default:
+                found[key] = list(map(_plain, given)) if isinstance(given, tuple) else given
         return found
 
     def steps_of(self, value: Any) -> Any:
@@ -392,15 +381,10 @@ def _column(where: str, index: int, table: Any) -> Column:
         raise ValueError(f"{place}: {error}") from None
 
 
-def _ends(name: str, value: Any) -> tuple[Any, ...]:
-    if not isinstance(value, list) or len(value) != 2:
-        raise refused(name, "to be a list of two values", value)
-    return tuple(value)
-
-
 def _listed(name: str, value: Any) -> tuple[Any, ...]:
-    if not isinstance(value, list) or not value:
-        raise refused(name, "to be a list of values", value)
+    of_two = name == "range"
+    if not isinstance(value, list) or not value or (of_two and len(value) != 2):
+        raise refused(name, f"to be a list of {'two ' if of_two else ''}values", value)
     return tuple(value)
 
 
@@ -410,22 +394,28 @@ def _reason(name: str, value: Any) -> bool | str:
     return value
 
 
+_LIST = ValueKind(_listed, {"type": "array"})
 _REASON = ValueKind(_reason, {"type": ["boolean", "string"]})
 _KEYS = {
     "name": Key(text(), "The column's name.", needed=True),
     "kind": Key(choice(KINDS), "What its values are.", needed=True),
     "type": Key(text(), "Its Arrow type.", default=""),
-    "range": Key(ValueKind(_ends, {"type": "array"}), "The smallest and the largest value."),
+    "range": Key(_LIST, "The smallest and the largest value."),
     "bins": Key(optional(integer(1, MOST_CODES)), "Into how many parts the range is cut."),
-    "edges": Key(ValueKind(_listed, {"type": "array"}), "Where the parts begin."),
+    "edges": Key(_LIST, "Where the parts begin."),
     "decimals": Key(optional(integer(0, 15)), "Decimals of numbers that come out."),
-    "values": Key(ValueKind(_listed, {"type": "array"}), "All categories.", default=()),
+    "values": Key(_LIST, "All categories.", default=()),
     "other": Key(optional(text()), "The category for all that are not listed."),
     "missing": Key(flag(), "Whether values may be missing.", default=False),
     "public": Key(_REASON, "Whether, or why, all of this is public knowledge.", default=True),
     "drafted": Key(flag(), "Whether it was first read from the private records.", default=False),
     "paid": Key(flag(), "Whether range or values are found with noise.", default=False),
 }
+
+
+# In the order in which schemas are written.
+_STATED = ("range", "edges", "bins", "decimals", "other", "values", "missing", "drafted", "paid",
+           "public")  # fmt: skip
 
 
 def _check_type(kind: Kind, given: Any) -> None:

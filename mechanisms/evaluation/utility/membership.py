@@ -196,12 +196,12 @@ def _differences(
     from sklearn.neighbors import NearestNeighbors  # noqa: PLC0415
 
     rows = rng.permutation(synthetic.rows)[:_MOST_NEIGHBOURS]
-    encoder = encoder_of(synthetic)
-    known = encoder.rows(synthetic.taken(np.sort(rows)))
+    encode = encoder_of(synthetic)
+    known = encode(synthetic.taken(np.sort(rows)))
     count = min(_NEAREST, len(known))
     search = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(known)
     near, far = (
-        np.log(search.kneighbors(encoder.rows(sample))[0] + _TINY) for sample in (inside, outside)
+        np.log(search.kneighbors(encode(sample))[0] + _TINY) for sample in (inside, outside)
     )
     return {
         "distance to the nearest record": far[:, 0] - near[:, 0],

@@ -47,23 +47,14 @@ class Budget:
             )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Noisy:
-    """Numbers with noise, and what they cost."""
-
-    values: NDArray[np.float64]  # In [0, 1]
-    event: rdpkit.Gaussian  # What was released
-    guarantee: Guarantee  # Of all of them together
-
-
 def noisy_averages(
     values: NDArray[np.float64],  # Averages over ``records`` real records; shape (K,)
     *,
     records: int,  # How many there are; public under replace-one
     budget: Budget,  # What they may cost
     noise: NoiseSource,  # Where the noise comes from
-) -> Noisy:
-    """Numbers of which each moves by 1/n at most, with noise.
+) -> tuple[NDArray[np.float64], rdpkit.Gaussian, Guarantee]:
+    """Numbers of which each moves by 1/n at most, with noise, in [0, 1]; and what they cost.
 
     Guarantee
     ---------
@@ -75,7 +66,7 @@ def noisy_averages(
     event, guarantee = _calibrated(unit, budget)
     answers = np.array(values, dtype=np.float64)
     noise.add_normal(answers, std=event.noise_std)
-    return Noisy(values=np.clip(answers, 0.0, 1.0), event=event, guarantee=guarantee)
+    return np.clip(answers, 0.0, 1.0), event, guarantee
 
 
 def _calibrated(

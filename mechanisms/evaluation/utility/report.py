@@ -18,7 +18,6 @@ from rdpkit.mechanisms.evaluation.utility.columns import (
     ColumnSummary,
     Correlation,
     Histogram,
-    MarginalError,
     Marginals,
     mean,
 )
@@ -96,12 +95,12 @@ class UtilityReport:
     @property
     def single_error(self) -> float:
         """The mean error of single columns."""
-        return _mean_error(self.marginals.single)
+        return mean([one.error for one in self.marginals.single]) or 0.0
 
     @property
     def pair_error(self) -> float:
         """The mean error of pairs of columns; 0 if there is only one column."""
-        return _mean_error(self.marginals.pairs)
+        return mean([one.error for one in self.marginals.pairs]) or 0.0
 
     @property
     def single_floor(self) -> float | None:
@@ -147,10 +146,6 @@ def _with_guarantee(record: Cost | ReleaseFacts) -> dict[str, Any]:
     if record.guarantee is not None:
         found["guarantee"] = record.guarantee.as_dict()
     return found
-
-
-def _mean_error(distances: tuple[MarginalError, ...]) -> float:
-    return float(np.mean([one.error for one in distances])) if distances else 0.0
 
 
 # Images of each class side by side: those of the release, and real ones.

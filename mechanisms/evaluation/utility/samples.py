@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -170,14 +170,13 @@ def of_schema(
 ) -> Sample:
     """The columns of a schema, read as it says. A value that cannot be read is missing."""
     _lacks_none(table, schema.names, where)
-    units = {"date": "D"}
     return Sample(
         columns=tuple(
             SampleColumn(
                 name=one.name,
                 kind="number" if one.is_ordered else "category",
                 values=_bounded(read_values(table.column(one.name), one)),
-                unit=one.arrow_type.unit if one.kind == "datetime" else units.get(one.kind, ""),
+                unit=_unit(one.arrow_type),
             )
             for one in schema.columns
         )
@@ -217,8 +216,7 @@ def _values(column: Any, name: str, kind: Kind, where: str) -> NDArray[Any]:
             f"Expected the column {name!r} of {where} to hold numbers or dates, as that of the "
             f"release does, got {stated}."
         ) from None
-    found = np.array(numbers, dtype=np.float64)
-    return _bounded(found)
+    return _bounded(np.array(numbers, dtype=np.float64))
 
 
 def _bounded(values: NDArray[Any]) -> NDArray[Any]:
@@ -260,27 +258,20 @@ _MOST_CATEGORIES = 50  # Rarer ones have no column of their own
 _FARTHEST = 8.0  # In deviations; outliers are cut there
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Encoder:
-    """Turns records into rows of numbers.
+def encoder_of(sample: Sample) -> Callable[[Sample], Matrix]:
+    """What turns records into rows of numbers, shape (n, d), in the units of a sample.
 
     A number is centred and divided by its standard deviation; beside it stands whether it is
     missing, where some were missing in training. A category has a coordinate for each of its
-    values. Everything comes from the sample that :func:`encoder_of` was given.
+    values. Everything comes from the sample.
     """
+    columns = [(column.name, _how(column)) for column in sample.columns]
 
-    columns: tuple[tuple[str, tuple[str, ...] | tuple[float, float, bool]], ...]
-    """The name of each column, and its values or its mean and standard deviation."""
+    def encode(records: Sample) -> Matrix:
+        parts = [_encoded(records.column(name), how) for name, how in columns]
+        return np.concatenate(parts, axis=1) if parts else np.zeros((records.rows, 0))
 
-    def rows(self, sample: Sample) -> Matrix:
-        """The records as rows, shape (n, d)."""
-        parts = [_encoded(sample.column(name), how) for name, how in self.columns]
-        return np.concatenate(parts, axis=1) if parts else np.zeros((sample.rows, 0))
-
-
-def encoder_of(sample: Sample) -> Encoder:
-    """The encoder in the units of a sample."""
-    return Encoder(columns=tuple((c.name, _how(c)) for c in sample.columns))
+    return encode
 
 
 def _how(column: SampleColumn) -> tuple[str, ...] | tuple[float, float, bool]:

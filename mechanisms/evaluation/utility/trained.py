@@ -362,8 +362,8 @@ def _said(name: str, train: Sample, test: Sample, target: str, seed: int) -> NDA
         # Pixels have one unit already.
         rows, tests = inputs.pixels(), asked.pixels()
     else:
-        encoder = encoder_of(inputs)
-        rows, tests = encoder.rows(inputs), encoder.rows(asked)
+        encode = encoder_of(inputs)
+        rows, tests = encode(inputs), encode(asked)
     answers = train.column(target).values
     return predicted(name, rows, answers, tests, seed=seed, image=image)
 
@@ -385,11 +385,11 @@ def _private_score(
     if made.column(target).kind != "category" or len(classes) < 2 or not usable:
         return None
     ours, theirs, asked = (private_inputs(one.without(target)) for one in (made, true, test))
-    encoder = encoder_of(ours)
+    encode = encoder_of(ours)
     said = private_linear(
-        encoder.rows(theirs),
+        encode(theirs),
         true.column(target).values,
-        encoder.rows(asked),
+        encode(asked),
         classes=classes,
         target=guarantee,
         noise=NoiseSource.seeded(seed),

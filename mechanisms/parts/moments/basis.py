@@ -6,7 +6,6 @@ Most rows have norms of at most 1; the rounds clip what is longer.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -90,14 +89,10 @@ class Basis:
     ) -> Floats:  # Shape (n, dimension)
         """Features of each image."""
         found = np.empty((len(images), self.dimension), dtype=np.float32)
-        make: dict[str, Callable[[Floats], NDArray[Any]]] = {
-            "scattering": self._scattering,
-            "cosines": self._cosines,
-            "columns": self._columns,
-        }
+        make = self._scattering if self.name == "scattering" else self._centred
         for start in range(0, len(images), _PIECE):
             part = images[start : start + _PIECE]
-            found[start : start + _PIECE] = make[self.name](part).reshape(len(part), -1)
+            found[start : start + _PIECE] = make(part).reshape(len(part), -1)
         return found
 
     def kept_rows(self, images: Floats) -> Floats:
@@ -132,14 +127,13 @@ class Basis:
         low: NDArray[Any] = dctn(found, axes=(3, 4), norm="ortho")[..., :k, :k]
         return low
 
-    def _cosines(self, images: Floats) -> NDArray[Any]:
-        k = self.frequencies
-        centred = images.astype(np.float64) - _CENTRE[self.name]
-        low: NDArray[Any] = dctn(centred, axes=(2, 3), norm="ortho")[..., :k, :k]
-        return low / self._longest()
-
-    def _columns(self, images: Floats) -> NDArray[Any]:
-        return (images.astype(np.float64) - _CENTRE[self.name]) / self._longest()
+    def _centred(self, images: Floats) -> NDArray[Any]:
+        """Pixels or columns, or of pixels the low cosine frequencies."""
+        found: NDArray[Any] = images.astype(np.float64) - _CENTRE[self.name]
+        if self.name == "cosines":
+            k = self.frequencies
+            found = dctn(found, axes=(2, 3), norm="ortho")[..., :k, :k]
+        return found / self._longest()
 
 
 # Random images that anybody can draw, and the directions in which they differ as classes do.

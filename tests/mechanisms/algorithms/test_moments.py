@@ -8,15 +8,16 @@ import rdpkit
 from rdpkit.mechanisms.algorithms import moments
 from rdpkit.mechanisms.algorithms.moments import MomentsOptions
 from rdpkit.mechanisms.parts.moments.basis import Basis, public_view, random_images
-from rdpkit.mechanisms.parts.moments.discriminant import class_sizes, squares
 from rdpkit.mechanisms.parts.moments.noisy import (
     OF_ALL,
     OF_CLASSES,
     CentredView,
     add_symmetric,
+    class_sizes,
     margin_of,
     noisy_moments,
     noisy_view,
+    squares,
 )
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy

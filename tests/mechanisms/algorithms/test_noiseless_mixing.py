@@ -25,16 +25,6 @@ def test_one_record_a_mean_is_a_record_of_its_class():
         assert (np.abs(FEATURES[label == LABELS] - row).max(axis=1) == 0.0).any()
 
 
-def test_images_are_mixed_as_rows():
-    images = FEATURES[:, :4].reshape(60, 1, 2, 2)
-    given = {"classes": 3, "samples_per_class": 2, "order_of_mixture": 2, "seed": 0}
-    given |= {"scaling": public_scaling(), "noise": 0}
-    made, flat = (
-        synthesize(noiseless_mixing, one, LABELS, **given) for one in (images, FEATURES[:, :4])
-    )
-    np.testing.assert_array_equal(made.features, flat.features)
-
-
 def test_a_mean_of_the_whole_class_is_its_mean():
     made = mixed(order_of_mixture=20)
     for label in range(3):
@@ -51,6 +41,17 @@ def test_records_are_scaled_then_clipped():
     # float32 rounding of a norm.
     assert np.linalg.norm(made.features, axis=1).max() <= 0.5 * (1 + 1e-6)
     assert made.features.min() < 0.0
+
+
+def test_images_give_the_rows_of_their_flat_form_in_their_own_shape():
+    images = synthesize(
+        noiseless_mixing, FEATURES.reshape(60, 1, 5, 1), LABELS, classes=3, samples_per_class=50,
+        order_of_mixture=2, seed=0, scaling=public_scaling(), noise=0,
+    )  # fmt: skip
+    assert images.features.shape == (150, 1, 5, 1)
+    np.testing.assert_array_equal(
+        images.features.reshape(150, 5), mixed(order_of_mixture=2).features
+    )
 
 
 def test_the_seed_decides_and_too_small_classes_are_errors():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rdpkit.mechanisms.data import Dataset
-from rdpkit.mechanisms.data.table import load_table
+from rdpkit.mechanisms.data.dataset import load_table
 
 
 def dataset(**changes):

@@ -80,7 +80,7 @@ class Pooch:
     def __init__(self, error=None):
         self.asked, self.error = [], error
 
-    def retrieve(self, url, *, known_hash, fname, path, progressbar):
+    def retrieve(self, url, *, known_hash, fname, path):
         if self.error:
             raise self.error
         self.asked.append((url, known_hash, fname))

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from rdpkit.cli import main
+from rdpkit.mechanisms.data.dataset import load_table
 from rdpkit.mechanisms.data.images import load_images
-from rdpkit.mechanisms.data.table import load_table
 from rdpkit.mechanisms.data.tables.drafting import draft_schema
 from rdpkit.mechanisms.data.tables.encoding import encode
 from rdpkit.mechanisms.data.tables.files import read, write

@@ -8,9 +8,9 @@ import pytest
 import rdpkit
 from rdpkit.mechanisms.algorithms import moments
 from rdpkit.mechanisms.data.images import ImageSet, load_images, to_image_folder
-from rdpkit.mechanisms.evaluation.utility.reading import open_records, open_release
+from rdpkit.mechanisms.evaluation.utility.evaluate import open_records, open_release
 from rdpkit.mechanisms.experiments.own_images import synthesize_images
-from rdpkit.mechanisms.parts.moments.discriminant import measure
+from rdpkit.mechanisms.parts.moments.noisy import measure
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.releases.release import load_release
 

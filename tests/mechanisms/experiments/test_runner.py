@@ -7,7 +7,7 @@ import rdpkit
 from rdpkit.formats import columns as tables
 from rdpkit.mechanisms.algorithms import find_mechanism, mechanism_names
 from rdpkit.mechanisms.experiments import experiment as experiment_module
-from rdpkit.mechanisms.experiments import preparation, rows
+from rdpkit.mechanisms.experiments import preparation
 from rdpkit.mechanisms.experiments import runner as runner_module
 from rdpkit.mechanisms.experiments.experiment import load_experiment
 from rdpkit.mechanisms.experiments.runner import Runner
@@ -35,7 +35,7 @@ def test_every_seed_is_a_row_at_once_and_a_killed_run_goes_on(digits, tmp_path, 
     with pytest.raises(KeyboardInterrupt):
         Runner().run(experiment, tmp_path / "results")
     folder = tmp_path / "results" / "small"
-    assert len(rows.finished_runs(folder)) == 3
+    assert len(runner_module.finished_runs(folder)) == 3
 
     monkeypatch.setattr(Runner, "one", one)
     outcome = Runner().run(experiment, tmp_path / "results")
@@ -106,7 +106,7 @@ def test_rows_say_what_was_promised_and_what_came_of_it(digits, tmp_path):
         ("epochs = 5", "epochs = 20"),
     )
     outcome = Runner().run(load_experiment(path), tmp_path / "r")
-    (summary,) = rows.summarise(outcome.rows)
+    (summary,) = runner_module.summarise(outcome.rows)
     assert summary.row["epsilon"] <= summary.row["target_epsilon"] == 50.0
     assert summary.row["adjacency"] == "replace_one"
     assert summary.row["private"] is False  # seeded noise
@@ -120,17 +120,17 @@ def test_rows_say_what_was_promised_and_what_came_of_it(digits, tmp_path):
 def test_summaries_are_mean_and_standard_deviation():
     shared = {"experiment": "e", "cell": "c", "varied": {}}
     three = [{**shared, "seed": i, "accuracy": a} for i, a in enumerate((0.5, 0.6, 0.7))]
-    (summary,) = rows.summarise(three)
+    (summary,) = runner_module.summarise(three)
     # Sums of three floats near 1.
     assert summary.mean == pytest.approx(0.6, rel=1e-12)
     assert summary.std == pytest.approx(0.1, rel=1e-12)
-    assert rows.summarise(three[:1])[0].std is None
+    assert runner_module.summarise(three[:1])[0].std is None
 
 
 def test_tables_read_back(digits, tmp_path):
     outcome = Runner().run(load_experiment(digits(*NOISELESS)), tmp_path / "r")
     for name in ("t.csv", "t.parquet"):
-        rows.write_table(tmp_path / name, outcome.rows)
+        runner_module.write_table(tmp_path / name, outcome.rows)
         columns = tables.read(tmp_path / name)
         assert columns["accuracy"] == [row["accuracy"] for row in outcome.rows]
         assert columns["mechanism.order_of_mixture"] == [1, 16, 1, 16]
@@ -204,7 +204,7 @@ def test_a_planned_order_of_mixture_and_its_noise_are_those_of_the_plan(digits, 
     assert release.manifest.parameters["feature_noise"] == plan.event.feature_noise
     assert release.guarantee.epsilon <= 5.0
     outcome = runner.run(replace(experiment, seeds=(0,)), tmp_path / "results")
-    assert rows.columns(outcome.rows)["order_of_mixture"] == [order]
+    assert runner_module.columns(outcome.rows)["order_of_mixture"] == [order]
 
 
 @pytest.mark.slow

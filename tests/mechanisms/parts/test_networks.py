@@ -91,7 +91,7 @@ def test_weights_that_are_no_numbers_are_an_error():
         generate(network, samples_per_class=1, generator=torch.Generator(), device="cpu")
 
 
-@pytest.mark.parametrize("name", ["classes", "code_size", "hidden"])
+@pytest.mark.parametrize("name", ["classes", "code_size"])
 def test_sizes_are_checked(name):
     with pytest.raises(ValueError, match=f"{name} to be an integer >= 1"):
         ConditionalGenerator(**{"shape": (1, 8, 8), "classes": 2} | {name: 0})

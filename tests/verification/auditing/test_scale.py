@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.cache import AuditCache
+from rdpkit.verification.auditing.driver import audit
 from rdpkit.verification.claims.reading import loads
 from tests.verification.many_claims import many_claims
 
@@ -22,7 +22,7 @@ KILLED = """
 import json, sys
 sys.path.insert(0, {root!r})
 from tests.verification.many_claims import many_claims
-from rdpkit.verification.auditing.audit import audit
+from rdpkit.verification.auditing.driver import audit
 from rdpkit.verification.claims.reading import loads
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from decimal import Decimal
 import pytest
 
 from rdpkit import Adjacency, Gaussian
-from rdpkit.verification.auditing.audit import audit
+from rdpkit.verification.auditing.driver import audit
 from rdpkit.verification.auditing.findings import Reproduction, Soundness
 from rdpkit.verification.claims.reading import UNMODELLED, load_files, shipped_files
 from tests.events import of_papers

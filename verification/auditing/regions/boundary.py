@@ -191,14 +191,8 @@ def _laid_out(
 ) -> tuple[Band, ...]:
     """The bands between the ends of the range, which are true on the private side."""
     sign = variable.private
-    private, other = (
-        (variable.highest, variable.lowest)
-        if sign > 0
-        else (
-            variable.lowest,
-            variable.highest,
-        )
-    )
+    ends = (variable.lowest, variable.highest)
+    other, private = ends if sign > 0 else ends[::-1]
     if true is not None and refuted is not None and not sign * refuted < sign * true:
         raise ArithmeticError(
             f"The claim is proven at {variable.names} = {true!r} and refuted at {refuted!r}, which "

@@ -1,4 +1,4 @@
-"""Regions that were computed before: those of the shipped claims, and those in a cache.
+"""Regions of many claims: those that were computed before, and the others by several processes.
 
 What is kept of a region are the ends of its bands. Everything else follows from the claim. The
 regions of the shipped claims take minutes, so they are kept in a file beside this module, which a
@@ -15,20 +15,26 @@ import hashlib
 import json
 import math
 import sys
-from collections.abc import Sequence
-from importlib import resources
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+from rdpkit import supervisor
 from rdpkit.formats.files import write_whole
 from rdpkit.formats.records import as_plain
 from rdpkit.verification.auditing.regions.compute import region_of, region_with
 from rdpkit.verification.auditing.regions.region import Band, Region, RegionVerdict
-from rdpkit.verification.claims.claim import Claim
+from rdpkit.verification.claims.claim import Claim, named
 from rdpkit.verification.claims.reading import load_files, register_files, shipped_files
 
 FORMAT = 1
 _NAME = "stored.json"
+
+
+class _Cache(Protocol):
+    def get_region(self, claim: Claim) -> Region | None: ...
+
+    def put_region(self, claim: Claim, region: Region) -> None: ...
 
 
 def key_of(claim: Claim) -> str:
@@ -69,7 +75,7 @@ def _number(value: Any) -> float:
 
 @functools.cache
 def _stored() -> dict[str, Any]:
-    return _read(Path(str(resources.files("rdpkit.verification.auditing.regions") / _NAME)))
+    return _read(Path(__file__).with_name(_NAME))
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -88,6 +94,51 @@ def known_region(claim: Claim) -> Region | None:
         return region_of(claim)
     stored = _stored().get(key_of(claim))
     return None if stored is None else restored(claim, stored)
+
+
+def regions_of(
+    claims: Sequence[Claim],  # Any claims
+    *,
+    # Whether to compute the regions that are neither stored nor in the cache; otherwise they are
+    # None.
+    compute: bool,
+    cache: _Cache | None = None,  # Where computed regions are kept
+    jobs: int | None = 1,  # Processes to share the work between, as in joblib
+) -> Iterator[Region | None]:
+    """The region of each claim, in their order.
+
+    Raises ValueError or ArithmeticError as :func:`region_of`, with the claim named.
+    """
+    pairs = [(claim, _known(claim, cache)) for claim in claims]
+    missing = [claim for claim, region in pairs if region is None and claim.unknown is not None]
+    if not compute or not missing:
+        yield from (region for _, region in pairs)
+        return
+    workers = 1 if len(missing) == 1 else jobs
+    computed = supervisor.in_order(_computed, missing, jobs=workers)
+    for claim, region in pairs:
+        if region is not None or claim.unknown is None:
+            yield region
+            continue
+        found = next(computed)
+        if cache is not None:
+            cache.put_region(claim, found)
+        yield found
+
+
+def _known(claim: Claim, cache: _Cache | None) -> Region | None:
+    with named(claim):
+        region = known_region(claim)
+    if region is None and cache is not None and claim.unknown is not None:
+        region = cache.get_region(claim)
+    return region
+
+
+def _computed(claim: Claim) -> Region:
+    with named(claim):
+        found = region_of(claim)
+    assert found is not None
+    return found
 
 
 def store(claims: Sequence[Claim], path: Path) -> None:

@@ -48,9 +48,9 @@ class Values:
             return Literal(-number if isinstance(node.op, ast.USub) else number, inner.origin)
         if isinstance(node, ast.BinOp):
             return self._operation(node, depth)
-        if isinstance(node, ast.Call) and _name_of(node.func) in ("int", "float"):
+        if isinstance(node, ast.Call) and dotted_name(node.func) in ("int", "float"):
             return self._converted(node, depth)
-        name = _name_of(node)
+        name = dotted_name(node)
         return None if name is None else self._named(name, depth)
 
     def values_of(self, names: tuple[str, ...]) -> Literal | None:
@@ -84,7 +84,7 @@ class Values:
         number = _number(inner)
         if inner is None or number is None:
             return None
-        kind = int if _name_of(node.func) == "int" else float
+        kind = int if dotted_name(node.func) == "int" else float
         return Literal(kind(number), inner.origin)
 
 
@@ -117,7 +117,7 @@ def _assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr, str]]:
     elif isinstance(node, ast.AnnAssign) and node.value is not None:
         yield from _targets(node.target, node.value)
     elif isinstance(node, ast.AugAssign):
-        name = _name_of(node.target)
+        name = dotted_name(node.target)
         if name:
             # What it becomes is not known; an expression of no value says so.
             yield name, ast.Tuple(elts=[], ctx=ast.Load()), ""
@@ -132,7 +132,7 @@ def _targets(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr,
         for one, its in zip(target.elts, value.elts, strict=False):
             yield from _targets(one, its)
         return
-    name = _name_of(target)
+    name = dotted_name(target)
     if name is None:
         return
     yield name, value, ""
@@ -154,7 +154,7 @@ def _defaults(arguments: ast.arguments) -> Iterator[tuple[str, ast.expr, str]]:
 
 def _options(call: ast.Call) -> Iterator[tuple[str, ast.expr, str]]:
     """The options of argparse, click and absl, which have defaults."""
-    function = _last(_name_of(call.func) or "")
+    function = _last(dotted_name(call.func) or "")
     default = next((one.value for one in call.keywords if one.arg == "default"), None)
     names = [
         one.value
@@ -171,15 +171,15 @@ def _options(call: ast.Call) -> Iterator[tuple[str, ast.expr, str]]:
                     yield f"{owner}{name}", default, f"the default of {flag}"
 
 
-def _name_of(node: ast.expr) -> str | None:
+def dotted_name(node: ast.expr) -> str | None:
     """A name with dots, or an entry of a dictionary: ``args.sigma``, ``CONFIG['SIGMA']``."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):
-        inner = _name_of(node.value)
+        inner = dotted_name(node.value)
         return None if inner is None else f"{inner}.{node.attr}"
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        inner = _name_of(node.value)
+        inner = dotted_name(node.value)
         return None if inner is None else f"{inner}[{node.slice.value!r}]"
     return None
 
@@ -199,6 +199,3 @@ def _plain(value: object) -> Literal | None:
     if isinstance(value, int) and abs(value) > _LARGEST:
         return None
     return Literal(value) if value is None or isinstance(value, float | int | str | bool) else None
-
-
-dotted_name = _name_of

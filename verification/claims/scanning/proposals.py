@@ -225,11 +225,9 @@ def _diffprivlib(call: FoundCall) -> ClaimProposal:
     found.take("epsilon", "the epsilon that is passed", given, usual)
     delta = call.get("delta")
     found.take("delta", "the delta that is passed", delta or Literal(0, "pure privacy"))
-    for name in ("epsilon", "delta"):
-        if name in found.missing:
-            continue
-        stated = getattr(found, name)
-        found.known[name] = Known(value=stated.value)
+    for name, stated in (("epsilon", found.epsilon), ("delta", found.delta)):
+        if stated is not None:
+            found.known[name] = Known(value=stated.value)
     found.known["adjacency"] = Known(value="replace_one")
     found.notes.append(
         "this takes diffprivlib at its word for one call; calls on the same data add up: describe "
@@ -267,10 +265,7 @@ def _event(
     if function == "dpsgd_event":
         return _dpsgd_event(arguments)
     inner = [one.node for one in arguments.values()]
-    numbers = [
-        None if one.literal is None or not _is_number(one.literal.value) else one.literal.value
-        for one in arguments.values()
-    ]
+    numbers = [_number_of(one) for one in arguments.values()]
     if function == "GaussianDpEvent" and len(numbers) == 1 and numbers[0] is not None:
         return {"mechanism": "gaussian", "noise_std": numbers[0], "record_norm": 1.0}
     if function == "LaplaceDpEvent" and len(numbers) == 1 and numbers[0] is not None:
@@ -291,25 +286,25 @@ def _event(
 
 def _dpsgd_event(arguments: dict[str, Argument]) -> dict[str, Any] | None:
     """DP-SGD as jax-privacy writes it: noise, number of updates, sampling probability."""
-    found: dict[str, Any] = {}
-    names = {
-        "noise_multiplier": "0",
-        "iterations": "1",
-        "sampling_prob": "2",
-    }
-    for name, place in names.items():
-        given = arguments.get(name, arguments.get(place))
-        literal = None if given is None else given.literal
-        if literal is None or not _is_number(literal.value):
-            return None
-        found[name] = literal.value
+    noise, count, probability = (
+        _number_of(arguments.get(name, arguments.get(str(place))))
+        for place, name in enumerate(("noise_multiplier", "iterations", "sampling_prob"))
+    )
+    if noise is None or count is None or probability is None:
+        return None
     part = {
         "mechanism": "poisson_sampled_gaussian",
-        "noise_std": found["noise_multiplier"],
+        "noise_std": noise,
         "record_norm": 1.0,
-        "sampling_probability": found["sampling_prob"],
+        "sampling_probability": probability,
     }
-    return {"mechanism": "repeated", "count": found["iterations"], "event": part}
+    return {"mechanism": "repeated", "count": count, "event": part}
+
+
+def _number_of(argument: Argument | None) -> Any:
+    """The number that an argument is; None if it is none, or the code does not say."""
+    literal = None if argument is None else argument.literal
+    return None if literal is None or not _is_number(literal.value) else literal.value
 
 
 def _event_of_node(node: Any, argument: Callable[[Any], Argument]) -> dict[str, Any] | None:
@@ -332,15 +327,12 @@ def proposals(calls: Iterable[FoundCall]) -> list[ClaimProposal]:
     calls = list(calls)
     others = {call.path for call in calls if call.library != "dp_accounting"}
     every = [_completed(_proposal(call)) for call in calls]
-    return [
-        one
-        for one in every
-        if not (
-            one.mechanism == "unmodelled"
-            and one.call.library == "dp_accounting"
-            and one.call.path in others
-        )
-    ]
+
+    def is_left_out(one: ClaimProposal) -> bool:
+        of_events = one.mechanism == "unmodelled" and one.call.library == "dp_accounting"
+        return of_events and one.call.path in others
+
+    return [one for one in every if not is_left_out(one)]
 
 
 def _proposal(call: FoundCall) -> ClaimProposal:

@@ -1,4 +1,4 @@
-"""The explorer: pages that are each one file of HTML, in a folder that is there whole or not.
+"""The explorer: works and claims as pages that are each one file of HTML, in a folder.
 
 A claims file may be hostile. As in the report, the template escapes every text, data for scripts is
 JSON in which no tag can end, and each page's content security policy runs only the script whose
@@ -8,6 +8,7 @@ hash it lists and loads nothing from anywhere.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import math
 import re
@@ -29,16 +30,15 @@ from rdpkit.verification.auditing.findings import (
     scenario_note,
 )
 from rdpkit.verification.auditing.remedies import calibrated_unasked, remedies
-from rdpkit.verification.outputs.explorer.works import Audit, Citation, WorkFindings, anchor
-from rdpkit.verification.outputs.html.claim_view import numbers_of
+from rdpkit.verification.claims.claim import Work
+from rdpkit.verification.outputs.html.claim_view import numbers_of, theorems
 from rdpkit.verification.outputs.html.figures import FigureScale, per_cent
-from rdpkit.verification.outputs.html.page import rendered, static
+from rdpkit.verification.outputs.html.page import AuditedFile, rendered, static
 from rdpkit.verification.outputs.news import sentences
 from rdpkit.verification.outputs.words import (
     MEANINGS,
     NUMBER_MEANINGS,
     NUMBER_NAMES,
-    THEOREMS,
     claimed,
     instead,
     named_sides,
@@ -51,8 +51,154 @@ from rdpkit.verification.outputs.words import (
     shown,
     sides,
     statement,
-    theorem_ids,
 )
+
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+# What no file system allows as a name, and what would be too long for one.
+_RESERVED = {
+    "con",
+    "prn",
+    "aux",
+    "nul",
+    *(f"{name}{k}" for name in ("com", "lpt") for k in range(10)),
+}
+_LONGEST = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkFindings:
+    """One work: what it is, the file that its claims are in, and what was found about them."""
+
+    slug: str
+    work: Work
+    file: AuditedFile
+    findings: tuple[Finding, ...]
+
+
+def works_of(
+    findings: Iterable[Finding],  # What an audit found
+    files: Sequence[AuditedFile],  # Where their claims are from; files without any are left out
+) -> list[WorkFindings]:
+    """Findings by the work that they are about: one for each file, in the order of the files."""
+    by_file: dict[str, list[Finding]] = {file.path: [] for file in files}
+    for finding in findings:
+        if finding.claim.origin not in by_file:
+            raise ValueError(
+                f"Expected files to hold {finding.claim.origin!r}, from which a claim is, got "
+                f"{list(by_file)}."
+            )
+        by_file[finding.claim.origin].append(finding)
+    made, taken = [], set[str]()
+    for file in files:
+        found = by_file[file.path]
+        if not found:
+            continue
+        stem = Path(file.path).name.split(".")[0]
+        slug = _slug(stem.lower())
+        while slug in taken:
+            # Two files of one name are told apart by where they are.
+            slug = f"{slug}-{_short(file.path)}"
+        taken.add(slug)
+        work = found[0].claim.work or Work(title=file.name)
+        made.append(WorkFindings(slug=slug, work=work, file=file, findings=tuple(found)))
+    return made
+
+
+def anchor(identifier: str) -> str:
+    """The place of a claim on its page: ``claim-`` and its id, if that can stand in an address."""
+    return f"claim-{_slug(identifier)}"
+
+
+def _slug(name: str) -> str:
+    if _PLAIN.fullmatch(name) and len(name) <= _LONGEST and name.lower() not in _RESERVED:
+        return name
+    plain = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:40]
+    return f"{plain or 'x'}-{_short(name)}"
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+_TEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_"},
+}
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """What every citation of one explorer says."""
+
+    version: str  # Of rdpkit
+    date: str  # Of the audit, as ``2026-11-22``
+    looked_up: bool = False
+    """Whether the findings were proven when this version was made, and looked up on that date."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation:
+    """The parts of a citation."""
+
+    key: str  # What BibTeX calls it
+    title: str  # Of the audit
+    found: str  # What was found, in a few words
+    command: str  # It repeats the audit
+    file: str  # The name of the claims file
+    digest: str  # The file's SHA-256
+    # Of the audit.
+    version: str
+    date: str
+
+    @classmethod
+    def of_work(cls, about: WorkFindings, audit: Audit, found: str) -> Citation:
+        """The citation of all claims of a work."""
+        return cls(
+            # Letters, digits, dots and hyphens.
+            key=re.sub(r"[^A-Za-z0-9.]+", "-", f"rdpkit-{about.slug}").strip("-"),
+            title=printable(f"Audit of {about.work.title}"),
+            found=found,
+            command=about.file.audit,
+            file=about.file.name,
+            digest=about.file.digest,
+            version=audit.version,
+            date=audit.date,
+        )
+
+    def as_text(self) -> str:
+        """The citation in one paragraph."""
+        return f"{self.title}. rdpkit {self.version}, {self.date}. {self._note()}."
+
+    def as_bibtex(self) -> str:
+        """The citation as an entry for BibTeX, in which nothing of a claims file is a command."""
+        year, month, _ = self.date.split("-")
+        lines = [
+            f"@misc{{{self.key},",
+            "  author = {{The rdpkit authors}},",
+            f"  title = {{{{{_tex(self.title)}}}}},",
+            f"  year = {{{year}}},",
+            f"  month = {_MONTHS[int(month) - 1]},",
+            f"  howpublished = {{rdpkit {_tex(self.version)}, audited on {self.date}}},",
+            f"  note = {{{_tex(self._note())}}},",
+            "}",
+        ]
+        return "\n".join(lines)
+
+    def _note(self) -> str:
+        return (
+            f"{self.found}. To repeat it: {self.command}. Claims file {self.file}, SHA-256 "
+            f"{self.digest}"
+        )
+
+
+def _tex(text: str) -> str:
+    return "".join(_TEX.get(sign, sign) for sign in text)
+
 
 # The kinds of numbers, in the order in which they stand.
 _KINDS = ("published", "lower", "upper")
@@ -153,27 +299,19 @@ class Explorer:
 
 def pages(explorer: Explorer) -> Iterator[tuple[str, str]]:
     """Every file of the explorer, as its path and its text; the list of files comes last."""
-    names = []
-    for name, content in _pages(explorer):
-        names.append(name)
-        yield name, content
-    claims = [_listed(work, finding) for work in explorer.works for finding in work.findings]
-    entries = {"format": FORMAT, "files": [*names, LIST], "claims": claims}
-    yield LIST, as_json(entries) + "\n"
-
-
-def _pages(explorer: Explorer) -> Iterator[tuple[str, str]]:
     yield "index.html", _rendered("index", explorer, certified=False, **_index(explorer))
     for work in explorer.works:
         certified = any(one.claim.id in explorer.certificates for one in work.findings)
         shown_of_work = _work(work, explorer)
         yield _address(work), _rendered("work", explorer, certified=certified, **shown_of_work)
+    names = ["index.html", *map(_address, explorer.works), LIST]
+    claims = [_listed(work, finding) for work in explorer.works for finding in work.findings]
+    yield LIST, as_json({"format": FORMAT, "files": names, "claims": claims}) + "\n"
 
 
 def _rendered(name: str, explorer: Explorer, *, certified: bool, **shown_there: Any) -> str:
-    styles = [static("rdpkit.verification.outputs.html", "tokens.css")]
-    styles.append(static(_PACKAGE, "explorer.css"))
-    scripts = [static(_PACKAGE, f"{name}.js")]
+    styles = [static("tokens.css"), static("explorer.css", _PACKAGE)]
+    scripts = [static(f"{name}.js", _PACKAGE)]
     return rendered(name, styles, scripts, certified=certified, audit=explorer.audit, **shown_there)
 
 
@@ -181,13 +319,9 @@ def _address(work: WorkFindings) -> str:
     return f"works/{work.slug}.html"
 
 
-def _verdicts(findings: Sequence[Finding]) -> Counter[ClaimVerdict]:
-    return Counter(finding.verdict for finding in findings)
-
-
 def _index(explorer: Explorer) -> dict[str, Any]:
     findings = [finding for work in explorer.works for finding in work.findings]
-    counts = _verdicts(findings)
+    counts = Counter(finding.verdict for finding in findings)
     entries = [_entry(work, one) for work in explorer.works for one in work.findings]
     order = list(ClaimVerdict)
     entries.sort(key=lambda entry: order.index(entry["verdict"]))
@@ -215,7 +349,7 @@ def _index(explorer: Explorer) -> dict[str, Any]:
 
 
 def _summary(about: WorkFindings) -> dict[str, Any]:
-    counts, work = _verdicts(about.findings), about.work
+    counts, work = Counter(finding.verdict for finding in about.findings), about.work
     kinds = dict.fromkeys(one.claim.kind for one in about.findings if one.claim.kind)
     return {
         "slug": about.slug,
@@ -252,12 +386,6 @@ def _work(about: WorkFindings, explorer: Explorer) -> dict[str, Any]:
     work = about.work
     headline = sentences(about.findings)
     citation = Citation.of_work(about, explorer.audit, " ".join(headline).rstrip("."))
-    theorems = dict.fromkeys(
-        name
-        for finding in about.findings
-        for _, side in named_sides(finding)
-        for name in theorem_ids(side)
-    )
     return {
         "title": f"{printable(work.title)}: {printable(explorer.title)}",
         "work": {
@@ -274,7 +402,7 @@ def _work(about: WorkFindings, explorer: Explorer) -> dict[str, Any]:
         "numbers": [(kind, name, NUMBER_MEANINGS[name]) for kind, name in NUMBER_NAMES.items()],
         "claims": _claims(about, explorer.certificates),
         "file": about.file,
-        "theorems": [(name, THEOREMS[name]) for name in sorted(theorems)],
+        "theorems": theorems(about.findings),
     }
 
 
@@ -307,10 +435,10 @@ def check_folder(path: Path) -> None:
     """Check that an explorer can be written to a folder: it is not there, empty, or an explorer."""
     if not path.exists():
         if not path.resolve().parent.is_dir():
-            raise _refused("in a folder that exists", path)
+            raise _validate.fail("--explorer", "in a folder that exists", str(path))
         return
     if not path.is_dir():
-        raise _refused("to be a folder", path)
+        raise _validate.fail("--explorer", "to be a folder", str(path))
     inside = {file.relative_to(path).as_posix() for file in path.rglob("*") if not file.is_dir()}
     if not inside:
         return
@@ -331,10 +459,6 @@ def _known(path: Path) -> set[str]:
         return {str(name) for name in entries["files"]}
     except (OSError, ValueError, KeyError, TypeError):
         return set()
-
-
-def _refused(condition: str, path: Path) -> ValueError:
-    return _validate.fail("--explorer", condition, str(path))
 
 
 def write_folder(

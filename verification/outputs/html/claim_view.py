@@ -90,7 +90,9 @@ def claim_view(
         "band": band,
         "spoken": ", ".join(f"{kind} {text}" for kind, _, text in numbers) or "no numbers",
         "close_up": None if sound and reproduced else close_up(numbers),
-        "parameters": _parameters(claim),
+        "parameters": parameters(claim)
+        if claim.event is not None
+        else [(not_given(claim), printable(item)) for item in claim.missing],
         "sides": sides(finding, _KINDS),
         "pair": [printable(text) for text in finding.pair],
         "remedies": [
@@ -179,12 +181,6 @@ def _work(claim: Claim) -> tuple[tuple[str, str], ...]:
     title = f"{work.title} ({by})" if by else work.title
     named = (("Work", title), ("Address", work.url), ("What was read", work.read))
     return tuple((name, printable(text)) for name, text in named if text)
-
-
-def _parameters(claim: Claim) -> tuple[tuple[str, str], ...]:
-    if claim.event is None:
-        return tuple((not_given(claim), printable(item)) for item in claim.missing)
-    return tuple(parameters(claim))
 
 
 def _figures(finding: Finding, curves: Curves) -> list[dict[str, Any]]:

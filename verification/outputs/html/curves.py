@@ -22,10 +22,10 @@ from rdpkit.accountants import profiles
 from rdpkit.accountants.divergence_bounds import find_published
 from rdpkit.accountants.event_tree import UpperBounds
 from rdpkit.accountants.loss_distributions import LOWER_ID, UPPER_ID
-from rdpkit.analysis import BEST, BEST_RDP, epsilon, published_bounds, published_rdp, upper_rdp
-from rdpkit.conversions import EPSILON
+from rdpkit.analysis import BEST, BEST_RDP, epsilon, published_bounds
 from rdpkit.formats.text import rounded_down, rounded_up
 from rdpkit.verification.auditing.findings import Bounds, Finding
+from rdpkit.verification.auditing.verdict import published_number
 
 ORDERS = tuple(float(a) for a in 1.0 + np.geomspace(0.1, 512.0, 34))
 """Orders at which Renyi divergences are drawn."""
@@ -205,7 +205,8 @@ def _deltas(question: CurveQuestion, parts: int) -> list[float]:
 def _upper(question: CurveQuestion) -> Series:
     if question.route == "divergences":
         label = "upper: proven at the points, by Renyi divergences (certified)"
-        found = [(delta, _best_rdp(question, delta)) for delta in _deltas(question, _COARSE)]
+        best = partial(epsilon, question.event, adjacency=question.adjacency, bound=BEST_RDP)
+        found = [(delta, best(delta=delta).epsilon) for delta in _deltas(question, _COARSE)]
         return Series(kind="upper", label=label, points=_stairs(found))
     low, _ = _range(question)
     profile = profiles.proven(question.event, question.adjacency, smallest=low)
@@ -218,11 +219,6 @@ def _upper(question: CurveQuestion) -> Series:
     ]
     label = "upper: proven, no data set leaks more (certified)"
     return Series(kind="upper", label=label, points=tuple(points))
-
-
-def _best_rdp(question: CurveQuestion, delta: float) -> float:
-    found = epsilon(question.event, delta=delta, adjacency=question.adjacency, bound=BEST_RDP)
-    return found.epsilon
 
 
 def _stairs(points: Iterable[tuple[float, float]]) -> Points:
@@ -297,30 +293,20 @@ def _published(question: CurveQuestion, formula: PublishedFormula) -> Series | N
         return None
     points = []
     for delta in _deltas(question, _COARSE):
-        value = _published_at(question, formula, bound, delta, known=bound in candidates)
-        if math.isfinite(value):
-            points.append((delta, _rounded(value, up=True)))
+        side = published_number(
+            question.event,
+            question.adjacency,
+            delta,
+            bound=bound,
+            conversion=formula.conversion,
+            order=formula.order,
+        )
+        if math.isfinite(side.epsilon):
+            points.append((delta, _rounded(side.epsilon, up=True)))
     label = f"published: the formula {bound}, which need not be true"
     if bound not in candidates:
         label = f"published: the usual formula, {bound}"
     return Series(kind="published", label=label, points=tuple(points))
-
-
-def _published_at(
-    question: CurveQuestion, formula: PublishedFormula, bound: str, delta: float, *, known: bool
-) -> float:
-    event, adjacency = question.event, question.adjacency
-    if formula.order is None:
-        found = epsilon(
-            event, delta=delta, adjacency=adjacency, bound=bound, conversion=formula.conversion
-        )
-        return found.epsilon
-    if known:
-        rdp = published_rdp(event, order=formula.order, adjacency=adjacency, bound=bound)
-    else:
-        rdp, _ = upper_rdp(event, order=formula.order, adjacency=adjacency)
-    convert = EPSILON[formula.conversion or "mironov2017"]
-    return float(convert(np.array([formula.order]), np.array([rdp]), delta)[0])
 
 
 def _orders(question: CurveQuestion) -> _Floats:

@@ -11,9 +11,9 @@ from markupsafe import Markup
 
 from rdpkit.formats.text import printable
 from rdpkit.verification.auditing.findings import Finding
-from rdpkit.verification.auditing.regions.region import Band, Region, RegionRow, RegionVerdict
+from rdpkit.verification.auditing.regions.region import Region, RegionRow, RegionVerdict
 from rdpkit.verification.auditing.regions.sentences import searched
-from rdpkit.verification.outputs.html.curves import ORDERS, Curves, Points, Series
+from rdpkit.verification.outputs.html.curves import ORDERS, Curves, Series
 from rdpkit.verification.outputs.training_drawing import (
     SandwichLine,
     ScoreHistogram,
@@ -164,7 +164,11 @@ def _figure(
         "x_title": titles[0],
         "y_title": titles[1] + (" (logarithmic)" if y.logarithmic else ""),
         "lines": [
-            {"kind": one.kind, "label": one.label, "path": _path(one.points, x, y)}
+            {
+                "kind": one.kind,
+                "label": one.label,
+                "path": "M" + "L".join(_point(point, x, y) for point in one.points),
+            }
             for one in series
         ],
         "band": _band(series, x, y),
@@ -183,10 +187,6 @@ def _figure(
 
 def _point(point: tuple[float, float], x: FigureScale, y: FigureScale) -> str:
     return f"{_SIZE * x.share(point[0]):.0f} {_SIZE * (1.0 - y.share(point[1])):.0f}"
-
-
-def _path(points: Points, x: FigureScale, y: FigureScale) -> str:
-    return "M" + "L".join(_point(point, x, y) for point in points)
 
 
 def _band(series: Sequence[Series], x: FigureScale, y: FigureScale) -> str:
@@ -339,7 +339,10 @@ def _bar(row: RegionRow, axis: Axis, text: str) -> Markup:
         if band.verdict is not RegionVerdict.OPEN:
             shapes.append(_rectangle(band.verdict.value, left, right))
         if right - left >= _WORD:
-            words.append(_word(band, 0.5 * (left + right)))
+            word = Markup(
+                '<text class="word-{0}" x="{1:.2f}%" y="{2}" text-anchor="middle">{0}</text>'
+            )
+            words.append(word.format(band.verdict.value, 0.5 * (left + right), _TOP + 13))
     return Markup(
         '<svg role="img" aria-label="{text}" width="100%" height="{height}">{shapes}</svg>'
     ).format(text=text, height=_ROW_HEIGHT, shapes=Markup().join([*shapes, *words]))
@@ -355,27 +358,21 @@ def _rectangle(kind: str, left: float, right: float) -> Markup:
     )
 
 
-def _word(band: Band, middle: float) -> Markup:
-    return Markup(
-        '<text class="word-{0}" x="{1:.2f}%" y="{2}" text-anchor="middle">{0}</text>'
-    ).format(band.verdict.value, middle, _TOP + 13)
-
-
 def _labels(axis: Axis) -> Markup:
+    ends = {"0.00%": "start", "100.00%": "end"}
     labels = Markup().join(
         Markup('<text x="{}" y="12" text-anchor="{}" class="{}">{}</text>').format(
-            place, _anchor(place), "" if few else "wide", label
+            # Labels at the ends stay inside.
+            place,
+            ends.get(place, "middle"),
+            "" if few else "wide",
+            label,
         )
         for place, label, few in axis.ticks
     )
     return Markup(
         '<svg class="region-scale" aria-hidden="true" width="100%" height="16">{}</svg>'
     ).format(labels)
-
-
-def _anchor(place: str) -> str:
-    """Labels at the ends stay inside."""
-    return {"0.00%": "start", "100.00%": "end"}.get(place, "middle")
 
 
 _ROW, _MIDDLE = 24, 12
@@ -392,9 +389,10 @@ def training_view(finding: Finding) -> Markup | None:
         return None
     pictures = Markup().join(_scores(name, one) for name, one in score_histograms(finding.training))
     checks = Markup().join(
-        Markup("<li>{}</li>").format(printable(_sentence(check.name, check.verdict, detail)))
+        Markup("<li>{}</li>").format(printable(": ".join(filter(None, words))))
         for check in finding.training.checks
-        for detail in ([mistake.describe() for mistake in check.mistakes] or [check.skipped or ""])
+        for detail in ([mistake.describe() for mistake in check.mistakes] or [check.skipped])
+        for words in [(check.name, check.verdict, detail)]
     )
     return Markup(
         '<figure class="training"><figcaption>The training {name}: {verdict}</figcaption>'
@@ -406,10 +404,6 @@ def training_view(finding: Finding) -> Markup | None:
         pictures=pictures,
         checks=checks,
     )
-
-
-def _sentence(name: str, verdict: str, detail: str) -> str:
-    return f"{name}: {verdict}: {detail}" if detail else f"{name}: {verdict}"
 
 
 def _sandwich(lines: list[SandwichLine]) -> Markup:

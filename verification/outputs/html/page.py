@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -69,8 +68,8 @@ def page(
     views = _views(findings, curves, axis, known)
     return rendered(
         "report",
-        [_static(name) for name in _STYLES],
-        [_static(name) for name in _SCRIPTS],
+        [static(name) for name in _STYLES],
+        [static(name) for name in _SCRIPTS],
         certified=bool(known),
         title=printable(provenance.title),
         news=[printable(sentence) for sentence in sentences(findings)],
@@ -82,7 +81,11 @@ def page(
         count=len(views),
         groups=_groups(findings, views),
         verdicts=[
-            (axis_of, question, _counted(words, [view[axis_of] for view in views]))
+            (
+                axis_of,
+                question,
+                [(word, sum(view[axis_of] == word.term for view in views)) for word in words],
+            )
             for axis_of, question, words in (
                 ("verdict", "Is it true?", VERDICTS),
                 ("reproduction", "Does the number come out again?", REPRODUCTION),
@@ -106,7 +109,7 @@ def rendered(
     """A page that holds its styles and scripts, and whose policy lists their hashes."""
     checker = ""
     if certified:
-        checker, scripts = _static(_CHECKER), [*scripts, _static(_CHECKING)]
+        checker, scripts = static(_CHECKER), [*scripts, static(_CHECKING)]
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
         f"script-src {_hashes(scripts)}; style-src {_hashes(styles)}"
@@ -169,18 +172,7 @@ def _groups(
     return [one for one in found if one[1]]
 
 
-def _counted(
-    words: Sequence[DefinedWord], verdicts: Sequence[str]
-) -> tuple[tuple[DefinedWord, int], ...]:
-    counts = Counter(verdicts)
-    return tuple((word, counts[word.term]) for word in words)
-
-
-def _static(name: str) -> str:
-    return static("rdpkit.verification.outputs.html", name)
-
-
-def static(package: str, name: str) -> str:
+def static(name: str, package: str = "rdpkit.verification.outputs.html") -> str:
     """A script or a style of a package, if it can stand in a page."""
     text = (resources.files(package) / "static" / name).read_text(encoding="utf-8")
     if "</s" in text.lower() or "\r" in text:

@@ -245,18 +245,11 @@ def utility_markdown(report: UtilityReport) -> str:
     for section in shown.sections:
         parts.append(f"## {_text(section.title)}")
         parts += [_text(paragraph) for paragraph in section.text if paragraph]
-        parts += [_table(table) for table in section.tables]
+        for table in section.tables:
+            head, *rows = (list(map(_text, row)) for row in (table.headings, *table.rows))
+            lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
+            parts.append(f"{_text(table.caption)}:\n\n" + "\n".join(lines))
     return "\n\n".join(parts) + "\n"
-
-
-def _table(table: Table) -> str:
-    lines = [_row(table.headings), _row(tuple("---" for _ in table.headings), markup=True)]
-    lines += [_row(row) for row in table.rows]
-    return f"{_text(table.caption)}:\n\n" + "\n".join(lines)
-
-
-def _row(cells: tuple[str, ...], *, markup: bool = False) -> str:
-    return "| " + " | ".join(cell if markup else _text(cell) for cell in cells) + " |"
 
 
 def _text(words: str) -> str:
@@ -264,9 +257,5 @@ def _text(words: str) -> str:
     line = " ".join("".join(c if c.isprintable() else " " for c in words).split())
     plain = re.sub(r"([\\\\`*_{}\[\]#|~$!])", r"\\\1", html.escape(line, quote=False))
     # A bare address would become a link.
-    return re.sub(r"(?i)(https?|ftp|mailto|xmpp):|www\.|@", _entity, plain)
-
-
-def _entity(found: re.Match[str]) -> str:
-    text = found.group()
-    return f"{text[:-1]}&#{ord(text[-1])};"
+    address = r"(?i)(https?|ftp|mailto|xmpp):|www\.|@"
+    return re.sub(address, lambda found: f"{found[0][:-1]}&#{ord(found[0][-1])};", plain)

@@ -46,8 +46,10 @@ class View(NamedTuple):
 
 def view(report: UtilityReport) -> View:
     """A report in words."""
+    headings = ("what", "value", "what it means", "a good value")
+    short = Table(headings, tuple(short_rows(report)), "The most important numbers")
     sections = [
-        _in_short(report),
+        Section("short", "In short", tables=(short,)),
         *(_models(one, report) for one in report.targets),
         _pictures(report),
         _single(report),
@@ -146,12 +148,6 @@ def short_rows(report: UtilityReport) -> list[tuple[str, str, str, str]]:
         meaning = f"share of records that would have to be changed to get {what} right"
         rows.append((name, percent(error), meaning, good))
     return [*rows, *_privacy_rows(report)]
-
-
-def _in_short(report: UtilityReport) -> Section:
-    headings = ("what", "value", "what it means", "a good value")
-    table = Table(headings, tuple(short_rows(report)), "The most important numbers")
-    return Section("short", "In short", tables=(table,))
 
 
 def _privacy_rows(report: UtilityReport) -> list[tuple[str, str, str, str]]:

@@ -7,11 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rdpkit
-from rdpkit.mechanisms.parts.marginals.choosing import (
-    chosen_tables,
-    nearest_probabilities,
-    together,
-)
 from rdpkit.mechanisms.parts.marginals.rounds import (
     MeasuredCounts,
     RoundShares,
@@ -24,6 +19,11 @@ from rdpkit.mechanisms.parts.marginals.rounds import (
     rounds_event,
     two_way,
     weights,
+)
+from rdpkit.mechanisms.parts.marginals.table_model import (
+    chosen_tables,
+    nearest_probabilities,
+    together,
 )
 from rdpkit.mechanisms.parts.noise import NoiseSource
 

@@ -9,11 +9,11 @@ from rdpkit.formats.records import as_plain
 from rdpkit.verification.auditing.cache import AuditCache
 from rdpkit.verification.auditing.driver import findings_about
 from rdpkit.verification.auditing.regions.compute import region_of
-from rdpkit.verification.auditing.regions.of_claims import regions_of
 from rdpkit.verification.auditing.regions.store import (
     as_stored,
     key_of,
     known_region,
+    regions_of,
     restored,
     store,
 )

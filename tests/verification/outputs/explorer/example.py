@@ -1,6 +1,6 @@
 """An explorer of a few claims, one of which means harm."""
 
-from rdpkit.verification.auditing.audit import audit
+from rdpkit.verification.auditing.driver import audit
 from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.claims.reading import loads
 from rdpkit.verification.outputs.explorer import (

@@ -8,7 +8,7 @@ import pytest
 
 from rdpkit.formats.files import write_whole
 from rdpkit.verification.outputs.explorer import pages, write_folder
-from rdpkit.verification.outputs.explorer.works import Citation
+from rdpkit.verification.outputs.explorer.pages import Citation
 from rdpkit.verification.outputs.words import statement
 from tests.browser import IN_BROWSER, Browser, assert_usable
 from tests.verification.outputs.explorer.example import CLAIMS, explorer_of

@@ -18,7 +18,7 @@ from rdpkit.verification.outputs.explorer import (
     works_of,
     write_folder,
 )
-from rdpkit.verification.outputs.explorer.works import Citation, anchor
+from rdpkit.verification.outputs.explorer.pages import Citation, anchor
 from rdpkit.verification.outputs.html import AuditedFile
 from rdpkit.verification.outputs.words import instead, sentence
 from tests.verification.finding_examples import (

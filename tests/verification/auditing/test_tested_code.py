@@ -13,7 +13,7 @@ from rdpkit.verification.claims.reading import loads
 
 pytest.importorskip("torch", reason="the trainings are torch modules")
 
-from rdpkit.verification.auditing.tested_training import compared
+from rdpkit.verification.auditing.tested_code import compared
 from rdpkit.verification.training.trainer import PrivateTraining
 from tests.cli import commands
 

@@ -3,14 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdpkit.mechanisms.parts.marginals.choosing import (
+from rdpkit.mechanisms.parts.marginals.rounds import MeasuredCounts
+from rdpkit.mechanisms.parts.marginals.table_model import (
     contiguous_places,
     in_parts,
     public_groups,
     split_groups,
     with_totals,
 )
-from rdpkit.mechanisms.parts.marginals.rounds import MeasuredCounts
 
 
 @given(st.integers(0, 3000), st.integers(0, 3), st.integers(0, 2**32), st.floats(0.01, 1e6))

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdpkit.verification.auditing.selection import VERDICTS, Selection, Years
 from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.claim import Work
 from rdpkit.verification.claims.reading import loads
+from rdpkit.verification.cli.audit_options import VERDICTS, Selection, Years
 from tests.verification.claim_files import text
 
 
