@@ -41,9 +41,10 @@ _BATCHES_OF_A_START = 60
 _MOST = 0.5
 # For a note, and no mistake: where eight draws of a record are expected, e^-8 of them have none.
 _NEVER, _EXPECTED = 0.02, 8.0
-# Held-out records with the content of training records: so many more of these may be alike, and no
-# data that are split at random go beyond that with a probability that matters.
-_MORE_ALIKE, _NO_CHANCE = 20, 1e-9
+# Held-out records with the content of training records. How many training records have the content
+# of another says how many held-out ones do, give or take so many standard deviations and records,
+# and no data that are split at random go beyond that with a probability that matters.
+_DEVIATIONS, _MORE_ALIKE, _NO_CHANCE = 6.0, 20.0, 1e-9
 ANOTHER_START, NEVER_DRAWN = "batches of another start", "records that are never drawn"
 _SHOWN = 5
 _NO_BATCHES = "the loader yielded no batches that could be looked at"
@@ -199,12 +200,13 @@ def _contents(work: Checking, training: PrivateTraining, *, until: float) -> dic
     both, count = among & seen, how_many(len(kept), "held-out record")
     # Whoever is like others is so by chance where that is as frequent among training records.
     alike = sum(times for times in Counter(trained).values() if times > 1)
-    share = min(1.0, (alike + _MORE_ALIKE) / max(1, len(trained or ())))
+    most = alike + _DEVIATIONS * math.sqrt(alike) + _MORE_ALIKE
+    share = min(1.0, most / max(1, len(trained or drawn)))
     by_chance = draw_tests.tail(sum(key in seen for key in kept), len(kept), share) > _NO_CHANCE
-    if both and alike and by_chance:
+    if both and by_chance:
         notes.append(
-            f"{len(both)} of {count} have the content of training records, as these have of each "
-            "other: nothing shows that they are the same records"
+            f"{len(both)} of {count} have the content of training records, which so few may have "
+            "by chance: nothing shows that they are the same records"
         )
         return {"mistakes": [], "measured": []}
     where = "in the batches of the loader"
