@@ -378,9 +378,9 @@ def _repetition_mistakes(work: Checking, moment: Moment, *, until: float) -> Ite
         runs.append(_consecutive(trials, batch, count, work.seed, until=until))
     pair = repeated(runs[0], moment.level, moment.noise.spread)
     if pair is not None:
-        sign = ", but for its sign" if pair[2] else ""
-        steps = {"one": pair[0] + 1, "other": pair[1] + 1}
-        yield mistake_of(MistakeKind.NOISE_REPEATED, "two", sign=sign, **steps)
+        one, other, negative = pair[0] + 1, pair[1] + 1, pair[2]
+        sign = ", but for its sign" if negative else ""
+        yield mistake_of(MistakeKind.NOISE_REPEATED, "two", one=one, other=other, sign=sign)
     if not work.maker.repeats:
         work.notes.append("no second training could be made, so a fixed seed was not looked for")
     elif repeated([run[0] for run in runs], moment.level, moment.noise.spread) is not None:
