@@ -9,7 +9,7 @@ import pytest
 from rdpkit.verification.blackbox.mistakes import MistakeKind, mistake_of, words
 
 ROOT = Path(__file__).parents[2] / "verification"
-ROOMS = ("blackbox", "training", "evidence")
+ROOMS = ("blackbox", "training", "pytest_plugin")
 
 
 def placeholders(said):
