@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 import rdpkit
 from rdpkit.accountants.event_tree import UpperBounds, leaves, sound_bounds
 from tests.bounds.strategies import NOISE
+from tests.events import unit
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
@@ -17,13 +18,11 @@ ORDERS = np.array([1.25, 2.0, 17.0])
 
 
 def gaussian(noise):
-    return rdpkit.Gaussian(noise_std=noise, record_norm=1.0)
+    return unit.gaussian(noise)
 
 
 def sampled(noise, sample=10):
-    return rdpkit.FixedSizeSampledGaussian(
-        noise_std=noise, record_norm=1.0, sample_size=sample, population_size=100, release="sum"
-    )
+    return unit.fixed_size(noise, sample, 100)
 
 
 def rdp(event, adjacency):
@@ -49,7 +48,7 @@ def test_parallel_under_replace_has_two_ends(noises):
 
 def test_two_ends_can_decide():
     """With a small diameter staying is cheap: distance 0.1, against 1 + 1 for moving."""
-    part = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0, record_diameter=0.1)
+    part = unit.gaussian(1.0, record_diameter=0.1)
     found = rdp(rdpkit.Parallel(events=(part, part)), REPLACE)
     assert_allclose(found, ORDERS, rtol=1e-15)
     kept = rdp(rdpkit.Parallel(events=(part, part), record_keeps_its_part=True), REPLACE)
@@ -66,8 +65,8 @@ def test_parts_that_say_nothing():
 
 def test_nesting():
     """Three times (the larger of two parts, one of them repeated) plus one release."""
-    inside = rdpkit.Parallel(events=(gaussian(1.0), rdpkit.Repeated(event=gaussian(4.0), count=20)))
-    event = rdpkit.Composed(events=(rdpkit.Repeated(event=inside, count=3), gaussian(5.0)))
+    inside = rdpkit.Parallel(events=(gaussian(1.0), gaussian(4.0) * 20))
+    event = rdpkit.Composed(events=(inside * 3, gaussian(5.0)))
     expected = 3 * np.maximum(ORDERS / 2.0, 20 * ORDERS / 32.0) + ORDERS / 50.0
     assert_allclose(rdp(event, ADD), expected, rtol=1e-14)
 
@@ -84,7 +83,7 @@ def test_what_recurs_is_computed_once():
 
 @pytest.mark.parametrize("adjacency", [ADD, REPLACE])
 def test_best_is_at_most_every_named_theorem(adjacency):
-    event = rdpkit.Repeated(event=sampled(5.0), count=10)
+    event = sampled(5.0) * 10
     best = rdp(event, adjacency)
     for bound in sound_bounds(sampled(5.0), adjacency):
         only = UpperBounds({rdpkit.FixedSizeSampledGaussian: bound.id})
@@ -105,10 +104,7 @@ def test_names_of_what_decides():
 
 def test_leaves():
     event = rdpkit.Composed(
-        events=(
-            rdpkit.Repeated(event=gaussian(3.0), count=2),
-            rdpkit.Parallel(events=(gaussian(1.0), sampled(2.0))),
-        )
+        events=(gaussian(3.0) * 2, rdpkit.Parallel(events=(gaussian(1.0), sampled(2.0))))
     )
     assert {leaf for leaf, _ in leaves(event, ADD)} == {
         gaussian(3.0),

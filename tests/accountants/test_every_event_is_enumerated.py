@@ -19,11 +19,11 @@ from rdpkit.accountants.event_tree import UpperBounds
 from rdpkit.bounds import BOUNDS, Kind
 from rdpkit.bounds.base import InnerDivergences
 from rdpkit.events.losses import NoLossDistributionError
-from tests.events import of_papers
+from tests.events import of_papers, unit
 from tests.oracles import semantics
 
 ADDED, REPLACED, ZEROED = Adjacency
-GAUSSIAN = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+GAUSSIAN = unit.gaussian(1.0)
 ONE = {"noise_std": 1.0, "record_norm": 1.0}
 CLASSES = {"class_sizes": [12, 12]}
 
@@ -43,7 +43,7 @@ EXAMPLES = (
         ADDED,
     ),
     (rdpkit.Composed(events=(GAUSSIAN, GAUSSIAN)), ADDED),
-    (rdpkit.Repeated(event=GAUSSIAN, count=2), ADDED),
+    (GAUSSIAN * 2, ADDED),
     (rdpkit.Parallel(events=(GAUSSIAN, GAUSSIAN)), REPLACED),
     (rdpkit.CustomRdp(orders=[2, 4, 8], values=[0.4, 0.8, 1.4], adjacency=ADDED), ADDED),
     (rdpkit.CustomProfile(epsilons=[1.0], deltas=[0.01], adjacency=ADDED), ADDED),
@@ -74,11 +74,7 @@ EXAMPLES = (
     ),
     *(
         (
-            rdpkit.FixedSizeSampled(
-                event=rdpkit.Laplace(noise_scale=1.0, record_norm=1.0),
-                sample_size=2,
-                population_size=3,
-            ),
+            rdpkit.FixedSizeSampled(event=unit.laplace(1.0), sample_size=2, population_size=3),
             relation,
         )
         for relation in (ADDED, REPLACED)
@@ -90,7 +86,7 @@ EXAMPLES = (
         ),
         ADDED,
     ),
-    (rdpkit.Laplace(noise_scale=1.0, record_norm=1.0), ADDED),
+    (unit.laplace(1.0), ADDED),
     (rdpkit.DiscreteLaplace(noise_scale=2.0, record_norm=2), ADDED),
     (rdpkit.DiscreteGaussian(sigma=2.0, record_norm=2), ADDED),
     (rdpkit.RandomizedResponse(noise_parameter=0.4, num_buckets=3), REPLACED),

@@ -11,32 +11,26 @@ import rdpkit
 from rdpkit.accountants.event_tree import Focus, UpperBounds, deciding_parts
 from rdpkit.adjacency import Adjacency
 from tests.accountants.naive_tree import divergence
-from tests.events import of_papers
+from tests.events import of_papers, unit
 
 ORDERS = np.array([1.3, 2.0, 7.5, 40.0])
 BOTH = [Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE]
 
 
 def fixed(population, count, noise=2.0, sample=20):
-    event = rdpkit.FixedSizeSampledGaussian(
-        noise_std=noise,
-        record_norm=0.5,
-        sample_size=sample,
-        population_size=population,
-        release="sum",
-    )
-    return rdpkit.Repeated(event=event, count=count)
+    event = unit.fixed_size(noise, sample, population, record_norm=0.5)
+    return event * count
 
 
 def poisson(q, count, noise=2.0):
-    event = rdpkit.PoissonSampledGaussian(noise_std=noise, record_norm=1.0, sampling_probability=q)
-    return rdpkit.Repeated(event=event, count=count)
+    event = unit.poisson(noise, q)
+    return event * count
 
 
 PARTS = st.one_of(
     st.builds(fixed, st.integers(21, 500), st.integers(1, 9), st.sampled_from([1.0, 2.0])),
     st.builds(poisson, st.floats(0.01, 0.5), st.integers(1, 9), st.sampled_from([1.0, 2.0])),
-    st.builds(lambda noise: rdpkit.Gaussian(noise_std=noise, record_norm=1.0), st.floats(1.0, 9.0)),
+    st.builds(unit.gaussian, st.floats(1.0, 9.0)),
 )
 PARALLEL = st.builds(
     lambda events, stays: rdpkit.Parallel(events=tuple(events), record_keeps_its_part=stays),

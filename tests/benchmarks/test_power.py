@@ -8,14 +8,14 @@ from click.testing import CliRunner
 from scipy.stats import norm
 
 from benchmarks import power
-from rdpkit import Gaussian
 from rdpkit import delta as best_delta
+from tests.events import unit
 
 
 @pytest.mark.parametrize("at", [1e-2, 1e-3])
 def test_noise_is_what_the_library_says(at):
     noise = power.needed_noise(1.0, at)
-    event = Gaussian(noise_std=noise, record_norm=1.0)
+    event = unit.gaussian(noise)
     found = best_delta(event, epsilon=1.0, adjacency="add_or_remove_one")
     assert found.delta == pytest.approx(at, rel=1e-6)
 

@@ -6,11 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from rdpkit import BOUNDS, Adjacency, Gaussian, Kind
+from rdpkit import BOUNDS, Adjacency, Kind
 from rdpkit.bounds import gaussian
 from rdpkit.bounds.base import OrderRange
+from tests.events import unit
 
-EVENT = Gaussian(noise_std=1.0, record_norm=1.0)
+EVENT = unit.gaussian(1.0)
 ADD = Adjacency.ADD_OR_REMOVE_ONE
 
 

@@ -21,6 +21,7 @@ from rdpkit.bounds import stated
 from rdpkit.events import CustomProfile
 from rdpkit.events.losses import NoLossDistributionError
 from tests.bounds.strategies import envelope_at, log_uniform
+from tests.events import unit
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
@@ -224,7 +225,7 @@ class TestComposition:
     )
     def test_one_point_composes_by_the_optimal_theorem(self, epsilon, delta, count, at_delta):
         """The losses lie on the grid: only the transform's rounding is left."""
-        event = rdpkit.Repeated(event=profile((epsilon,), (delta,)), count=count)
+        event = profile((epsilon,), (delta,)) * count
         exact = optimal_epsilon(epsilon, delta, count, at_delta)
         found = rdpkit.epsilon(event, delta=at_delta, adjacency=ADD)
         assert_allclose(found.epsilon, exact, rtol=1e-7)
@@ -245,9 +246,7 @@ class TestComposition:
     def test_it_is_never_below_the_composed_pair(self, example, count, epsilon):
         """All outcomes of up to four releases, enumerated."""
         p, q, event = example
-        bound = rdpkit.delta(
-            rdpkit.Repeated(event=event, count=count), epsilon=epsilon, adjacency=ADD
-        ).delta
+        bound = rdpkit.delta(event * count, epsilon=epsilon, adjacency=ADD).delta
         for one, two in ((p, q), (q, p)):
             many_one = np.array([math.prod(c) for c in product(one, repeat=count)])
             many_two = np.array([math.prod(c) for c in product(two, repeat=count)])
@@ -261,14 +260,14 @@ class TestComposition:
         assert found.enclosure.rigorous
 
     def test_a_delta_that_stays_leaves_no_epsilon_below_it(self):
-        event = rdpkit.Repeated(event=profile((0.5,), (0.1,)), count=3)
+        event = profile((0.5,), (0.1,)) * 3
         assert rdpkit.epsilon(event, delta=0.27, adjacency=ADD).epsilon == math.inf
         assert rdpkit.epsilon(event, delta=0.28, adjacency=ADD).epsilon < 1.5
         assert rdpkit.delta(event, epsilon=100.0, adjacency=ADD).delta == pytest.approx(0.271)
 
     def test_total_variation_alone(self):
         """(0, 0.1): the loss is 0 or infinite."""
-        event = rdpkit.Repeated(event=profile((0.0,), (0.1,)), count=2)
+        event = profile((0.0,), (0.1,)) * 2
         assert rdpkit.epsilon(event, delta=0.2, adjacency=ADD).epsilon == 0.0
         assert rdpkit.delta(event, epsilon=1.0, adjacency=ADD).delta == pytest.approx(0.19)
 
@@ -277,7 +276,7 @@ class TestComposition:
         assert rdpkit.epsilon(perfect, delta=1e-5, adjacency=ADD).epsilon == 0.0
         assert rdpkit.epsilon(none, delta=0.99, adjacency=ADD).epsilon == math.inf
         assert rdpkit.delta(none, epsilon=100.0, adjacency=ADD).delta == 1.0
-        noise = rdpkit.Gaussian(noise_std=4.0, record_norm=1.0)
+        noise = unit.gaussian(4.0)
         both = rdpkit.Composed(events=(noise, perfect))
         question = {"delta": 1e-5, "adjacency": ADD}
         assert rdpkit.epsilon(both, **question) == rdpkit.epsilon(noise, **question)
@@ -296,5 +295,5 @@ class TestComposition:
     def test_losses_may_be_large(self):
         event = profile((300.0,), (0.0,))
         assert rdpkit.epsilon(event, delta=0.0, adjacency=ADD).epsilon == 300.0
-        twice = rdpkit.Repeated(event=event, count=2)
+        twice = event * 2
         assert rdpkit.epsilon(twice, delta=1e-9, adjacency=ADD).epsilon <= 600.0

@@ -75,7 +75,7 @@ def test_renyi_bounds_are_above_loss_distributions():
             population_size=100,
         ),
     ):
-        many = rdpkit.Repeated(event=event, count=20)
+        many = event * 20
         best, renyi = (
             rdpkit.epsilon(many, delta=1e-5, adjacency=ADD, bound=name).epsilon
             for name in ("best", "best-rdp")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import rdpkit
 from rdpkit.accountants.event_tree import UpperBounds
 from tests.bounds.strategies import log_uniform
+from tests.events import unit
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 
@@ -28,7 +29,7 @@ def test_it_is_its_definition(rho, xi, gap):
 @pytest.mark.parametrize("noise", [0.5, 5.0, 1e4])
 def test_a_gaussian_by_its_renyi_divergences(noise, delta):
     stated = rdpkit.ZeroConcentrated(rho=0.5 / noise**2, adjacency=ADD)
-    gaussian = rdpkit.Gaussian(noise_std=noise, record_norm=1.0)
+    gaussian = unit.gaussian(noise)
     found = rdpkit.epsilon(stated, delta=delta, adjacency=ADD)
     assert found.bound == "zero-concentrated"
     same = rdpkit.epsilon(gaussian, delta=delta, adjacency=ADD, bound="best-rdp")
@@ -69,7 +70,7 @@ def gaussian_or_everything(rho, delta, epsilon, count):
 @given(log_uniform(1e-3, 2.0), log_uniform(1e-12, 0.3), log_uniform(0.01, 5.0), st.integers(1, 5))
 def test_what_is_left_out_with_a_delta(rho, delta, epsilon, count):
     one = rdpkit.ZeroConcentrated(rho=rho, adjacency=ADD, delta=delta)
-    event = rdpkit.Repeated(event=one, count=count)
+    event = one * count
     truth = gaussian_or_everything(rho, delta, epsilon, count)
     above = rdpkit.delta(event, epsilon=epsilon, adjacency=ADD).delta
     below = rdpkit.lower_bound(event, epsilon=epsilon, adjacency=ADD)[0].delta
@@ -77,7 +78,7 @@ def test_what_is_left_out_with_a_delta(rho, delta, epsilon, count):
     assert above * (1 + 1e-12) >= -math.expm1(count * math.log1p(-delta))
     # Bun and Steinke 2016, Lemma 8.8: delta and the conversion of what is left, one after another.
     less = rdpkit.ZeroConcentrated(rho=rho, adjacency=ADD)
-    rest = rdpkit.delta(rdpkit.Repeated(event=less, count=count), epsilon=epsilon, adjacency=ADD)
+    rest = rdpkit.delta(less * count, epsilon=epsilon, adjacency=ADD)
     assert above <= (count * delta + rest.delta) * (1 + 1e-9)
     if above < 0.5:
         back = rdpkit.epsilon(event, delta=above, adjacency=ADD).epsilon
@@ -126,7 +127,7 @@ def test_holds_under_its_own_adjacency_only():
 def test_the_lower_bound_is_a_gaussian_that_has_the_guarantee(rho, delta):
     event = rdpkit.ZeroConcentrated(rho=rho, adjacency=ADD)
     lower, _ = rdpkit.lower_bound(event, delta=delta, adjacency=ADD)
-    gaussian = rdpkit.Gaussian(noise_std=math.sqrt(0.5 / rho), record_norm=1.0)
+    gaussian = unit.gaussian(math.sqrt(0.5 / rho))
     exact = rdpkit.epsilon(gaussian, delta=delta, adjacency=ADD)
     assert lower.epsilon <= exact.epsilon
     # The noise is rounded up by 1e-14, and the grids of the two bounds are finite.
@@ -136,7 +137,7 @@ def test_the_lower_bound_is_a_gaussian_that_has_the_guarantee(rho, delta):
 
 def test_a_claim_that_the_guarantee_does_not_imply_is_refuted():
     # 10 releases of rho = 0.1 each have the epsilon of one with rho = 1, which is above 4 at 1e-5.
-    event = rdpkit.Repeated(event=rdpkit.ZeroConcentrated(rho=0.1, adjacency=ADD), count=10)
+    event = rdpkit.ZeroConcentrated(rho=0.1, adjacency=ADD) * 10
     found = rdpkit.check(event, epsilon=4.0, delta=1e-5, adjacency=ADD)
     assert found.soundness == "refuted"
     with pytest.raises(ValueError, match="zero_concentrated"):

@@ -15,6 +15,7 @@ from rdpkit import CalibrationError, UnreachableTargetError
 from rdpkit.calibration.search import first_that_meets
 from rdpkit.calibration.search_variable import paths, value_at, with_value
 from rdpkit.events import MECHANISMS
+from tests.events import unit
 from tests.events.examples import WITHOUT_RENYI, example
 
 ADD, REPLACE = "add_or_remove_one", "replace_one"
@@ -42,9 +43,7 @@ CHANGES = {
     },
     "class_moments": {"pooled_weight": 0.6, "class_weight": 0.6, "count_weight": 0.1},
     "dpmix": {"releases": 1000, "feature_noise": 0.9, "label_noise": 0.9},
-    "fixed_size_sampled": {
-        "event": rdpkit.Gaussian(noise_std=2.0, record_norm=1.0, record_diameter=1.5)
-    },
+    "fixed_size_sampled": {"event": unit.gaussian(2.0, record_diameter=1.5)},
 }
 BY_REPLACEMENT = {
     *("gaussian", "laplace", "fixed_size_sampled", "dpmix", "class_wise_dpmix", "dpcda"),
@@ -60,27 +59,9 @@ def example_of(name):
 
 EVENTS = {
     **{name: example_of(name) for name in sorted(MECHANISMS.keys() - WITHOUT_ANY)},
-    "fixed-size sum": (
-        rdpkit.FixedSizeSampledGaussian(
-            noise_std=4.0,
-            record_norm=1.0,
-            record_diameter=2.0,
-            sample_size=10,
-            population_size=1000,
-            release="sum",
-        ),
-        REPLACE,
-    ),
+    "fixed-size sum": (unit.fixed_size(4.0, 10, 1000, record_diameter=2.0), REPLACE),
     "repeated": (example(rdpkit.PoissonSampledGaussian) * 1000, ADD),
-    "composed": (
-        rdpkit.Composed(
-            events=(
-                rdpkit.Gaussian(noise_std=20.0, record_norm=1.0),
-                rdpkit.Repeated(event=rdpkit.Gaussian(noise_std=30.0, record_norm=1.0), count=3),
-            )
-        ),
-        ADD,
-    ),
+    "composed": (rdpkit.Composed(events=(unit.gaussian(20.0), unit.gaussian(30.0) * 3)), ADD),
 }
 # Norms under replace-one where the diameter is given, and the reverse; labels within a class.
 WITHOUT_EFFECT = {
@@ -174,10 +155,7 @@ def test_parameters_of_loss_distributions_meet_their_target(name, path):
 @settings(max_examples=6)
 def test_noise_of_training(z, q, count, target, delta):
     """Least noise: 1e-5 less of it misses the target."""
-    training = rdpkit.Repeated(
-        event=rdpkit.PoissonSampledGaussian(noise_std=z, record_norm=1.0, sampling_probability=q),
-        count=count,
-    )
+    training = unit.poisson(z, q) * count
     found = calibrate(
         training, target_epsilon=target, delta=delta, adjacency=ADD, parameter="noise_std"
     )
@@ -330,7 +308,7 @@ def test_bad_input(changes, message):
     [
         (rdpkit.Laplace(noise_scale=1.0, record_norm=3.0), ADD, "noise_scale", 3.0),
         (rdpkit.Laplace(noise_scale=50.0, record_norm=3.0), REPLACE, "noise_scale", 6.0),
-        (rdpkit.Laplace(noise_scale=8.0, record_norm=1.0) * 2, ADD, "count", 8),
+        (unit.laplace(8.0) * 2, ADD, "count", 8),
         (
             rdpkit.EpsilonDelta(epsilon=0.1, delta=0.0, adjacency=rdpkit.Adjacency.parse(ADD)),
             ADD,
@@ -372,7 +350,7 @@ def test_plain_values_for_json():
 
 
 def test_print_shows_all_digits_of_the_value_and_the_guarantee():
-    event = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+    event = unit.gaussian(1.0)
     found = calibrate(event, target_epsilon=1.0, delta=1e-5, adjacency=ADD, parameter="noise_std")
     name, _, rest = str(found).partition(" = ")
     value, _, guarantee = rest.partition(": ")
@@ -385,7 +363,7 @@ ASK = {"target_epsilon": 1.0, "delta": 1e-5, "adjacency": "add_or_remove_one"}
 
 
 def noise(std):
-    return rdpkit.Gaussian(noise_std=std, record_norm=1.0)
+    return unit.gaussian(std)
 
 
 def test_the_same_as_the_parameter_itself():
@@ -415,7 +393,7 @@ def test_of_integers_only_integers_are_tried():
 
     def many(count):
         tried.append(count)
-        return rdpkit.Repeated(event=noise(10.0), count=count)
+        return noise(10.0) * count
 
     found = rdpkit.calibrate(many, **ASK, between=(1, 10_000))
     assert all(type(count) is int for count in tried)
@@ -504,15 +482,12 @@ def test_few_intervals_are_looked_at_where_the_score_is_smooth():
 )
 def test_against_every_value(adjacency, target):
     """A population of twenty: all sizes asked one by one."""
-    event = rdpkit.Repeated(
-        event=rdpkit.FixedSizeSampledGaussian(
-            noise_std=0.4,
-            record_norm=0.5,
-            sample_size=1,
-            population_size=20,
-            release="mean",
-        ),
-        count=3,
+    event = 3 * rdpkit.FixedSizeSampledGaussian(
+        noise_std=0.4,
+        record_norm=0.5,
+        sample_size=1,
+        population_size=20,
+        release="mean",
     )
     ask = {"delta": 1e-3, "adjacency": adjacency, "bound": "best-rdp"}
     sizes = range(1, 21)

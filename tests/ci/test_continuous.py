@@ -15,10 +15,10 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-import rdpkit
 from rdpkit.interop.certificates import certificate
 from rdpkit.verification.cli.audit import audit
 from rdpkit.verification.cli.claims import claims
+from tests.events import unit
 
 ROOT = Path(__file__).parents[2]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -224,7 +224,7 @@ def test_the_action_installs_itself(repository):
 
 def certificates(repository):
     """One certificate that is accepted and one that is not."""
-    event = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+    event = unit.gaussian(1.0)
     text = certificate(event, claimed="4.378", adjacency="add_or_remove_one", delta=1e-5)
     (repository / "true.certificate.json").write_text(text)
     (repository / "changed.certificate.json").write_text(text.replace("4.378", "4.37"))

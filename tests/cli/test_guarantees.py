@@ -14,6 +14,7 @@ from rdpkit import analysis
 from rdpkit.cli.option_types import dashed, option_name
 from rdpkit.events import MECHANISMS, parameters_of
 from tests.cli.commands import ADD, EVENTS, GAUSSIAN, answer, options, run, under
+from tests.events import unit
 
 QUESTIONS = {"epsilon": ["--delta", "1e-5"], "delta": ["--epsilon", "1"]}
 TABLE = '{mechanism = "gaussian", noise_std = 5.0, record_norm = 1.0}'
@@ -334,12 +335,7 @@ def test_every_kind_of_event_has_an_answer(name):
 
 @pytest.mark.thorough
 def test_the_command_says_what_the_library_says():
-    event = rdpkit.Repeated(
-        event=rdpkit.PoissonSampledGaussian(
-            noise_std=2.0, record_norm=1.0, sampling_probability=0.01
-        ),
-        count=500,
-    )
+    event = unit.poisson(2.0, 0.01) * 500
     adjacency = "add_or_remove_one"
     found = answer("tradeoff", *POISSON, "--count", 500, *ADD, "--fpr", "0.01,1/4")
     assert found.pop("gdp") == rdpkit.gdp(event, adjacency=adjacency).as_dict()
@@ -412,7 +408,7 @@ def test_bad_input(tmp_path):
 
 class TestCalibrate:
     def test_targets_of_attacks(self):
-        event = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+        event = unit.gaussian(1.0)
         found = answer(
             *("calibrate", "gaussian", "--record-norm", "1", "--parameter", "noise_std"),
             *("--target-tpr", "0.05", "--at-fpr", "0.01", *ADD),

@@ -9,6 +9,7 @@ import pytest
 import rdpkit
 from rdpkit.events import MECHANISMS, event_from_parameters
 from tests.cli.commands import ADD, EVENTS, answer, options, run, under
+from tests.events import unit
 from tests.events.examples import WITHOUT_RENYI
 
 TARGET = ["--target-epsilon", "1", "--delta", "1e-5"]
@@ -48,12 +49,7 @@ def test_what_is_calibrated_may_be_left_out(name):
 
 @pytest.mark.thorough
 def test_what_it_prints_is_what_the_library_finds():
-    training = rdpkit.Repeated(
-        event=rdpkit.PoissonSampledGaussian(
-            noise_std=1.0, record_norm=1.0, sampling_probability=0.01
-        ),
-        count=100,
-    )
+    training = unit.poisson(1.0, 0.01) * 100
     expected = rdpkit.calibrate(
         training,
         target_epsilon=1.0,

@@ -13,7 +13,7 @@ from rdpkit.cli import sweep_rows as axes
 from rdpkit.formats import columns as tables
 from tests.cli import commands
 from tests.cli.commands import ADD, GAUSSIAN, answer
-from tests.events import of_papers
+from tests.events import of_papers, unit
 
 POISSON = [
     "sweep",
@@ -160,11 +160,7 @@ def test_other_mechanisms_in_one_go(mechanism, adjacency, bound):
     sizes = {"sample_size": 10, "population_size": 1000, "release": "sum"}
     event = kind(noise_std=4.0, record_norm=1.0, **(sizes if kind is not rdpkit.Gaussian else {}))
     alone = rdpkit.epsilon(
-        rdpkit.Repeated(event=event, count=100),
-        delta=1e-5,
-        adjacency=adjacency,
-        bound=bound,
-        conversion="balle2020",
+        event * 100, delta=1e-5, adjacency=adjacency, bound=bound, conversion="balle2020"
     )
     assert found[0]["bound"] == bound
     assert_allclose(found[0]["epsilon"], alone.epsilon, rtol=1e-4)
@@ -222,17 +218,7 @@ def test_numbers_inside_a_file_are_varied(tmp_path):
         )
     )
     assert [row["event.events[0].noise_std"] for row in found] == [10, 10, 20, 20]
-    by_hand = rdpkit.Repeated(
-        count=100,
-        event=rdpkit.Composed(
-            events=(
-                rdpkit.Gaussian(noise_std=20.0, record_norm=1.0),
-                rdpkit.PoissonSampledGaussian(
-                    noise_std=1.0, record_norm=1.0, sampling_probability=0.001
-                ),
-            )
-        ),
-    )
+    by_hand = 100 * rdpkit.Composed(events=(unit.gaussian(20.0), unit.poisson(1.0, 0.001)))
     alone = rdpkit.epsilon(by_hand, delta=1e-5, adjacency="add_or_remove_one", bound="best-rdp")
     assert_allclose(found[3]["epsilon"], alone.epsilon, rtol=1e-9)
 

@@ -7,6 +7,7 @@ import pytest
 
 import rdpkit
 from rdpkit import Adjacency
+from tests.events import unit
 
 ADDED, REPLACED, _ = Adjacency
 
@@ -32,14 +33,14 @@ def test_noise_that_two_numbers_have_not_in_common():
     for ask in ({"epsilon": 0.5}, {"epsilon": 0.99}, {"epsilon": 1.1}):
         found = [rdpkit.delta(event, adjacency=ADDED, **ask).delta for event in events]
         assert found == sorted(found, reverse=True)
-    plain = rdpkit.Laplace(noise_scale=1.0, record_norm=1.0)
+    plain = unit.laplace(1.0)
     assert rdpkit.delta(events[-1], epsilon=0.5, adjacency=ADDED).delta == pytest.approx(
         rdpkit.delta(plain, epsilon=0.5, adjacency=ADDED).delta, rel=1e-9
     )
 
 
 def test_a_curve_that_was_read_off_an_event_says_nearly_as_much():
-    event = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+    event = unit.gaussian(1.0)
     curve = rdpkit.tradeoff(event, adjacency=ADDED)
     rates = np.geomspace(1e-8, 0.5, 400)
     told = rdpkit.CustomTradeoff(

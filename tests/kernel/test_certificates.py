@@ -22,26 +22,25 @@ import rdpkit
 from rdpkit import kernel as checking
 from rdpkit.analysis import lower_bound
 from rdpkit.interop.certificates import NoCertificateError, certificate
+from tests.events import unit
 
 KERNEL = Path(checking.__file__).parent
 ADD, REPLACE = "add_or_remove_one", "replace_one"
 
 
 def poisson(q: float, z: float) -> rdpkit.Event:
-    return rdpkit.PoissonSampledGaussian(noise_std=z, record_norm=1.0, sampling_probability=q)
+    return unit.poisson(z, q)
 
 
 def gaussian(z: float) -> rdpkit.Event:
-    return rdpkit.Gaussian(noise_std=z, record_norm=1.0)
+    return unit.gaussian(z)
 
 
 ONCE = {"count": 1, "rate": "1"}
 SHUFFLED = {"kind": "shuffled-gaussian", **ONCE, "noise": "1", "distance": "2"}
 STATED = rdpkit.EpsilonDelta(epsilon=0.1, delta=1e-8, adjacency=ADD)
-LAPLACE = rdpkit.Laplace(noise_scale=8.0, record_norm=1.0)
-SUBSET = rdpkit.FixedSizeSampledGaussian(
-    noise_std=0.5, record_norm=0.5, sample_size=60, population_size=6000, release="sum"
-)
+LAPLACE = unit.laplace(8.0)
+SUBSET = unit.fixed_size(0.5, 60, 6000, record_norm=0.5)
 SETTINGS = {
     "gaussian": (gaussian(2.0), REPLACE, 1e-6),
     "two-gaussians": (gaussian(2.0) + gaussian(3.0) * 3, ADD, 1e-6),
@@ -62,10 +61,7 @@ THOROUGH = {
     "subsets": (SUBSET * 200, REPLACE, 1e-5),
     "tiny-delta": (poisson(0.05, 1.5) * 20, ADD, 1e-30),
     "sampled-laplace": (
-        rdpkit.PoissonSampled(
-            event=rdpkit.Laplace(noise_scale=1.0, record_norm=1.0), sampling_probability=0.1
-        )
-        * 30,
+        rdpkit.PoissonSampled(event=unit.laplace(1.0), sampling_probability=0.1) * 30,
         ADD,
         1e-5,
     ),
@@ -148,9 +144,9 @@ def test_selections_and_thirds_are_exact():
     threshold = rdpkit.AboveThreshold(
         threshold_noise_scale=6.0, query_noise_scale=12.0, sensitivity=1.0
     )
-    third = rdpkit.Laplace(noise_scale=1.0 / 3.0, record_norm=1.0)
+    third = unit.laplace(1.0 / 3.0)
     noisy = rdpkit.ReportNoisyMax(noise_scale=2.0, sensitivity=1.0, noise="exponential")
-    event = threshold + rdpkit.Laplace(noise_scale=3.0, record_norm=1.0) * 2 + third + noisy
+    event = threshold + unit.laplace(3.0) * 2 + third + noisy
     certificate(event, claimed="5", adjacency=ADD, delta=0.0)
     with pytest.raises(NoCertificateError):
         certificate(event, claimed="4.999999999999999", adjacency=ADD, delta=0.0)

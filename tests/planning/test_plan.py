@@ -11,7 +11,7 @@ import pytest
 import rdpkit
 from rdpkit.events import MECHANISMS
 from rdpkit.planning import OBJECTIVES
-from tests.events import of_papers
+from tests.events import of_papers, unit
 
 ADD, REPLACE = "add_or_remove_one", "replace_one"
 CDA = of_papers.dpcda([900, 1000], 50, 1, noise=1.0, label_noise=0.3, clip_norm=2.0)
@@ -194,7 +194,7 @@ def test_progress_is_told():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"event": rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)}, "Expected event to be DPMix"),
+        ({"event": unit.gaussian(1.0)}, "Expected event to be DPMix"),
         ({"objective": "noise"}, "Expected objective to be one of 'variation', 'mean'"),
         ({"orders_of_mixture": [0]}, r"Expected orders_of_mixture\[0\] to be an integer >= 1"),
         ({"orders_of_mixture": [901]}, r"Expected orders_of_mixture to be integers in \[1, 900\]"),

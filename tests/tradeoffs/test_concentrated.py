@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import rdpkit
 from rdpkit.analysis import upper_rdp
+from tests.events import unit
 
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
@@ -20,13 +21,13 @@ def pure(epsilon: float) -> rdpkit.Event:
 
 
 def poisson(q: float, z: float, steps: int) -> rdpkit.Event:
-    step = rdpkit.PoissonSampledGaussian(noise_std=z, record_norm=1.0, sampling_probability=q)
-    return rdpkit.Repeated(event=step, count=steps)
+    step = unit.poisson(z, q)
+    return step * steps
 
 
 @pytest.mark.parametrize("z", [1e-3, 1.0, 1e6])
 def test_gaussian(z):
-    event = rdpkit.Gaussian(noise_std=z, record_norm=1.0)
+    event = unit.gaussian(z)
     found = rdpkit.zcdp(event, adjacency=ADD)
     assert found.lower <= 0.5 / z**2 <= found.rho
     assert found.rho == pytest.approx(0.5 / z**2, rel=1e-13)
@@ -57,7 +58,7 @@ def test_stated_zcdp_and_sums():
     both = rdpkit.Composed(
         events=[
             rdpkit.ZeroConcentrated(rho=0.1, adjacency=REPLACE),
-            rdpkit.Gaussian(noise_std=2.0, record_norm=1.0),
+            unit.gaussian(2.0),
         ]
     )
     assert rdpkit.zcdp(both, adjacency=REPLACE).rho == pytest.approx(0.6)
@@ -70,7 +71,7 @@ def test_stated_zcdp_and_sums():
         rdpkit.CustomRdp(orders=[2.0, 1e6], values=[0.1, 5e4], adjacency=REPLACE),
         rdpkit.Composed(
             events=[
-                rdpkit.Gaussian(noise_std=1.0, record_norm=1.0),
+                unit.gaussian(1.0),
                 rdpkit.CustomProfile(epsilons=[1.0], deltas=[1e-9], adjacency=REPLACE),
             ]
         ),
@@ -93,21 +94,16 @@ def test_what_is_unknown_at_large_orders_has_no_rho(event):
 )
 def test_every_order_is_below(epsilon, count, z, log_order):
     order = 1.0 + math.exp(log_order)
-    many = rdpkit.Repeated(event=pure(epsilon), count=count)
-    for event in (
-        many,
-        rdpkit.Composed(events=[many, rdpkit.Gaussian(noise_std=z, record_norm=1.0)]),
-    ):
+    many = pure(epsilon) * count
+    for event in (many, rdpkit.Composed(events=[many, unit.gaussian(z)])):
         rho = rdpkit.zcdp(event, adjacency=REPLACE).rho
         assert upper_rdp(event, order=order, adjacency=REPLACE)[0] <= rho * order * (1 + 1e-9)
 
 
 def test_a_lower_bound_from_a_pair():
     """zCDP with a smaller rho would contradict what a pair attains."""
-    step = rdpkit.FixedSizeSampledGaussian(
-        noise_std=1.0, record_norm=1.0, sample_size=10, population_size=100, release="sum"
-    )
-    found = rdpkit.zcdp(rdpkit.Repeated(event=step, count=10), adjacency=REPLACE)
+    step = unit.fixed_size(1.0, 10, 100)
+    found = rdpkit.zcdp(step * 10, adjacency=REPLACE)
     assert 0.0 < found.lower <= found.rho
 
 

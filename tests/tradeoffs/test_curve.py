@@ -14,13 +14,14 @@ from scipy.stats import norm
 
 import rdpkit
 from rdpkit.accountants.profiles import Profile
+from tests.events import unit
 
 RATES = (1e-9, 1e-5, 1e-3, 0.01, 0.1, 0.3, 0.5, 0.8, 0.99)
 
 
 def poisson(q: float, z: float, steps: int = 1) -> rdpkit.Event:
-    step = rdpkit.PoissonSampledGaussian(noise_std=z, record_norm=1.0, sampling_probability=q)
-    return rdpkit.Repeated(event=step, count=steps)
+    step = unit.poisson(z, q)
+    return step * steps
 
 
 def contains(found: rdpkit.Enclosure, value: float, slack: float = 1e-13) -> bool:
@@ -31,7 +32,7 @@ def contains(found: rdpkit.Enclosure, value: float, slack: float = 1e-13) -> boo
 class TestAgainstClosedForms:
     @pytest.mark.parametrize("mu", [1e-3, 0.5, 1.0, 6.0])
     def test_gaussian(self, mu):
-        event = rdpkit.Gaussian(noise_std=1.0 / mu, record_norm=1.0)
+        event = unit.gaussian(1.0 / mu)
         curve = rdpkit.tradeoff(event, adjacency="add_or_remove_one")
         assert contains(curve.advantage, 2 * norm.cdf(mu / 2) - 1)
         assert curve.advantage.upper - curve.advantage.lower < 1e-12
@@ -41,7 +42,7 @@ class TestAgainstClosedForms:
             assert curve.tpr(rate).upper - curve.tpr(rate).lower < 1e-12
 
     def test_gaussians_that_compose(self):
-        parts = [rdpkit.Gaussian(noise_std=z, record_norm=1.0) for z in (1.0, 2.0, 2.0)]
+        parts = [unit.gaussian(z) for z in (1.0, 2.0, 2.0)]
         curve = rdpkit.tradeoff(rdpkit.Composed(events=parts), adjacency="add_or_remove_one")
         assert curve.gaussian is not None
         assert contains(curve.tpr(0.05), norm.sf(norm.isf(0.05) - math.sqrt(1.5)))
@@ -138,7 +139,7 @@ class TestShape:
         assert rdpkit.gdp(event, adjacency="replace_one").mu == math.inf
 
     def test_arguments(self):
-        event = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+        event = unit.gaussian(1.0)
         curve = rdpkit.tradeoff(event, adjacency="replace_one")
         with pytest.raises(ValueError, match="Expected fpr in"):
             curve.tpr(1.5)
@@ -150,7 +151,7 @@ class TestShape:
             rdpkit.tradeoff(1.0, adjacency="replace_one")
 
     def test_as_dict(self):
-        event = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+        event = unit.gaussian(1.0)
         found = rdpkit.tradeoff(event, adjacency="add_or_remove_one").as_dict([0.1])
         assert found["curve"][0]["fpr"] == 0.1
         assert (
@@ -221,8 +222,6 @@ class TestPlot:
 
 
 def test_a_curve_shows_itself_in_one_line():
-    curve = rdpkit.tradeoff(
-        rdpkit.Gaussian(noise_std=2.0, record_norm=1.0), adjacency="add_or_remove_one"
-    )
+    curve = rdpkit.tradeoff(unit.gaussian(2.0), adjacency="add_or_remove_one")
     assert str(curve).startswith("advantage <= 0.1975, true positive rate <= 0.03")
     assert "add-or-remove-one; certified" in str(curve)

@@ -13,11 +13,12 @@ from scipy.stats import norm
 import rdpkit
 from rdpkit.accountants.profiles import AttainedProfile, Profile
 from rdpkit.tradeoffs.gaussian import regret, smallest_mu
+from tests.events import unit
 
 
 def poisson(q: float, z: float, steps: int = 1) -> rdpkit.Event:
-    step = rdpkit.PoissonSampledGaussian(noise_std=z, record_norm=1.0, sampling_probability=q)
-    return rdpkit.Repeated(event=step, count=steps)
+    step = unit.poisson(z, q)
+    return step * steps
 
 
 def gaussian_delta(epsilon, mu):
@@ -29,7 +30,7 @@ def gaussian_delta(epsilon, mu):
 class TestGaussians:
     @pytest.mark.parametrize("z", [1e-60, 0.5, 3.0, 1e90])
     def test_a_gaussian_is_its_own_curve(self, z):
-        event = rdpkit.Gaussian(noise_std=z, record_norm=1.0)
+        event = unit.gaussian(z)
         found = rdpkit.gdp(event, adjacency="add_or_remove_one")
         assert found.lower <= 1 / z <= found.mu
         assert found.mu == pytest.approx(1 / z, rel=1e-13)
@@ -37,9 +38,7 @@ class TestGaussians:
         assert found.regret.lower == 0.0
 
     def test_squares_add_up(self):
-        event = rdpkit.Composed(
-            events=[rdpkit.Gaussian(noise_std=z, record_norm=1.0) for z in (1.0, 2.0)]
-        )
+        event = rdpkit.Composed(events=[unit.gaussian(z) for z in (1.0, 2.0)])
         assert float(rdpkit.gdp(event, adjacency="replace_one")) == pytest.approx(math.sqrt(5.0))
 
     def test_nothing_released(self):
@@ -162,9 +161,7 @@ def test_as_dict():
 
 
 def test_one_line_says_it_all_and_two_names_take_it_apart():
-    found = rdpkit.gdp(
-        rdpkit.Gaussian(noise_std=2.0, record_norm=1.0), adjacency="add_or_remove_one"
-    )
+    found = rdpkit.gdp(unit.gaussian(2.0), adjacency="add_or_remove_one")
     mu, regret = found
     assert (mu, regret) == (found.mu, found.regret)
     # Upper ends are rounded up and lower ends down.

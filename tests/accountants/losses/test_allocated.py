@@ -13,6 +13,7 @@ from rdpkit.accountants.losses.kinds.allocation.laws import law, statistic
 from rdpkit.events.losses import NoLossDistributionError
 from rdpkit.events.pairs import AllocatedPair
 from rdpkit.numerics import fourier
+from tests.events import unit
 
 ADD = "add_or_remove_one"
 
@@ -46,23 +47,18 @@ def test_tails_of_the_statistic_fall_and_enclose():
 )
 def test_compositions_are_below_those_of_poisson_samples(noise, batches, epochs, delta):
     one = rdpkit.RandomAllocationGaussian(noise_std=noise, record_norm=1.0, batches=batches)
-    event = rdpkit.Repeated(event=one, count=epochs)
+    event = one * epochs
     upper = rdpkit.epsilon(event, delta=delta, adjacency=ADD).epsilon
     lower = rdpkit.lower_bound(event, delta=delta, adjacency=ADD)[0].epsilon
     assert lower <= upper <= lower * 1.03
-    poisson = rdpkit.Repeated(
-        event=rdpkit.PoissonSampledGaussian(
-            noise_std=noise, record_norm=1.0, sampling_probability=1.0 / batches
-        ),
-        count=epochs * batches,
-    )
+    poisson = unit.poisson(noise, 1.0 / batches) * (epochs * batches)
     # Observed at every setting tried, and what the literature reports at small delta.
     assert upper < rdpkit.epsilon(poisson, delta=delta, adjacency=ADD).epsilon
 
 
 def test_one_batch_is_a_gaussian():
     one = rdpkit.RandomAllocationGaussian(noise_std=2.0, record_norm=1.0, batches=1)
-    plain = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
+    plain = unit.gaussian(2.0)
     for adjacency in rdpkit.Adjacency:
         found, expected = (
             rdpkit.epsilon(e, delta=1e-5, adjacency=adjacency).epsilon for e in (one, plain)
@@ -85,7 +81,7 @@ def test_noise_that_is_too_small_is_an_error_that_says_so():
 )
 def test_a_known_batch_is_the_bound_where_floats_do_not_suffice(noise, epochs, delta):
     one = rdpkit.RandomAllocationGaussian(noise_std=noise, record_norm=1.0, batches=100)
-    event = rdpkit.Repeated(event=one, count=epochs)
+    event = one * epochs
     best, known = (
         rdpkit.epsilon(event, delta=delta, adjacency=ADD, bound=name).epsilon
         for name in ("best", "allocation-known")

@@ -11,6 +11,7 @@ from scipy.special import ndtr
 
 import rdpkit
 from rdpkit.accountants.losses.kinds.allocation.allocated import shared
+from tests.events import unit
 
 ADD, REPLACE, ZERO = (rdpkit.Adjacency(name) for name in rdpkit.Adjacency)
 
@@ -109,7 +110,7 @@ def test_the_bounds_are_near_each_other(noise, batches, shares, delta, factor):
 @pytest.mark.thorough
 def test_one_batch_and_all_batches_are_what_they_were():
     for adjacency in (ADD, REPLACE, ZERO):
-        plain = rdpkit.Repeated(event=rdpkit.Gaussian(noise_std=2.0, record_norm=1.0), count=7)
+        plain = unit.gaussian(2.0) * 7
         expected = rdpkit.epsilon(plain, delta=1e-6, adjacency=adjacency).epsilon
         below, above = both(event(2.0, 7, 7), adjacency, delta=1e-6)
         assert above == pytest.approx(expected, rel=1e-9)

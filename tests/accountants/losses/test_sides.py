@@ -11,6 +11,7 @@ import rdpkit
 from rdpkit.accountants.losses.steps import alternatives, attained_alternatives
 from rdpkit.events.composition import composed_of
 from rdpkit.events.losses import NoLossDistributionError
+from tests.events import unit
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
@@ -22,11 +23,11 @@ def stated(epsilon, delta, adjacency=ADD):
 
 
 def gaussian(noise=1.0):
-    return rdpkit.Gaussian(noise_std=noise, record_norm=1.0)
+    return unit.gaussian(noise)
 
 
 def sampled(z=1.0, q=0.1):
-    return rdpkit.PoissonSampledGaussian(noise_std=z, record_norm=1.0, sampling_probability=q)
+    return unit.poisson(z, q)
 
 
 MISTAKES = {
@@ -107,10 +108,8 @@ def test_a_part_that_may_fail_more_often_than_delta_has_no_epsilon(event, delta,
 @pytest.mark.thorough
 def test_the_same_parts_spent_twice_may_be_parts_of_other_partitions():
     parts = (
-        rdpkit.Laplace(noise_scale=1.0, record_norm=1.0),
-        rdpkit.PoissonSampled(
-            event=rdpkit.Laplace(noise_scale=1 / 14.46, record_norm=1.0), sampling_probability=1e-5
-        ),
+        unit.laplace(1.0),
+        rdpkit.PoissonSampled(event=unit.laplace(1 / 14.46), sampling_probability=1e-5),
     )
     event = rdpkit.Parallel(events=parts)
     budget = rdpkit.PrivacyFilter(
@@ -156,9 +155,7 @@ def test_large_groups_of_samples_are_enclosed(size, delta):
 
 
 def test_under_zero_out_the_special_record_is_in_the_second_data_set_of_every_event():
-    fixed = rdpkit.FixedSizeSampledGaussian(
-        noise_std=1.0, record_norm=1.0, sample_size=10, population_size=100, release="sum"
-    )
+    fixed = unit.fixed_size(1.0, 10, 100)
     both = sampled() + fixed
     for bound in ("pld-upper", "pair-lower"):
         found = rdpkit.epsilon(both, delta=1e-5, adjacency=ZERO, bound=bound).epsilon
@@ -219,9 +216,7 @@ def test_delta_may_equal_what_is_infinite():
 @pytest.mark.parametrize("noise", [1e-300, 1e-160])
 @pytest.mark.parametrize("delta", [0.0, 1e-300, 1e-5])
 def test_noise_too_small_for_floats_is_an_error_in_words(noise, delta):
-    event = rdpkit.PoissonSampled(
-        event=rdpkit.Laplace(noise_scale=noise, record_norm=1.0), sampling_probability=0.1
-    )
+    event = rdpkit.PoissonSampled(event=unit.laplace(noise), sampling_probability=0.1)
     for ask in (rdpkit.epsilon, rdpkit.lower_bound):
         with contextlib.suppress(ValueError):
             assert ask(event, delta=delta, adjacency=ADD)

@@ -14,7 +14,7 @@ from rdpkit.accountants.losses.steps import (
 )
 from rdpkit.events.losses import NoLossDistributionError, Step
 from tests.bounds.strategies import log_uniform
-from tests.events import of_papers
+from tests.events import of_papers, unit
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
@@ -31,13 +31,7 @@ def poisson(z=2.0, q=0.1, **more):
 
 
 def fixed(sample=5, population=50, z=2.0):
-    return rdpkit.FixedSizeSampledGaussian(
-        noise_std=z,
-        record_norm=0.5,
-        sample_size=sample,
-        population_size=population,
-        release="sum",
-    )
+    return unit.fixed_size(z, sample, population, record_norm=0.5)
 
 
 def step(kind, z, q, other=0.0):
@@ -90,11 +84,7 @@ def test_reversing_twice_changes_nothing():
 
 def test_counts_multiply_and_add_up():
     event = rdpkit.Composed(
-        events=(
-            rdpkit.Repeated(event=rdpkit.Repeated(event=poisson(), count=3), count=5),
-            poisson(),
-            gaussian(),
-        )
+        events=(rdpkit.Repeated(event=poisson() * 3, count=5), poisson(), gaussian())
     )
     ((first, second),) = releases(event, ADD)
     assert {first, second} == {

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import rdpkit
 from tests.bounds.strategies import log_uniform
+from tests.events import unit
 
 REPLACE = "replace_one"
 
@@ -26,14 +27,7 @@ def sampled(rho, size=50, population=1000, **more):
 def test_it_is_the_theorem_for_any_base_mechanism(rho, size, delta):
     z = 1.0 / math.sqrt(2.0 * rho)
     # A swap moves a sum of records in a ball of diameter 1 by 1.
-    gaussian = rdpkit.FixedSizeSampledGaussian(
-        noise_std=z,
-        record_norm=1.0,
-        record_diameter=1.0,
-        sample_size=size,
-        population_size=1000,
-        release="sum",
-    )
+    gaussian = unit.fixed_size(z, size, 1000, record_diameter=1.0)
     ours = rdpkit.epsilon(sampled(rho, size), delta=delta, adjacency=REPLACE)
     theirs = rdpkit.epsilon(gaussian, delta=delta, adjacency=REPLACE, bound="wang2019-thm9")
     assert ours.bound == "wang2019-zcdp"
@@ -41,7 +35,7 @@ def test_it_is_the_theorem_for_any_base_mechanism(rho, size, delta):
 
 
 def test_a_gaussian_in_the_sample_is_a_sampled_gaussian():
-    gaussian = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
+    gaussian = unit.gaussian(2.0)
     event = rdpkit.FixedSizeSampled(event=gaussian, sample_size=50, population_size=1000)
     assert type(event.expand()) is rdpkit.FixedSizeSampledGaussian
     whole = rdpkit.FixedSizeSampled(event=gaussian, sample_size=10, population_size=10)

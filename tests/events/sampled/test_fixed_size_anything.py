@@ -10,6 +10,7 @@ import pytest
 
 import rdpkit
 from rdpkit import Adjacency
+from tests.events import unit
 
 ADDED, REPLACED, ZEROED = Adjacency
 LAPLACE = rdpkit.Laplace(noise_scale=0.5, record_norm=0.5)
@@ -85,7 +86,7 @@ def test_scores_are_sampled_where_a_swap_is_what_they_state(event):
 
 
 def test_the_special_record_far_from_all_others():
-    laplace = rdpkit.Laplace(noise_scale=1.0, record_norm=1.0, record_diameter=0.5)
+    laplace = unit.laplace(1.0, record_diameter=0.5)
     event = rdpkit.FixedSizeSampled(event=laplace, sample_size=2, population_size=4)
     found = rdpkit.epsilon(event, delta=1e-6, adjacency=ZEROED).epsilon
     assert found >= rdpkit.epsilon(laplace, delta=1e-6, adjacency=ZEROED).epsilon * (1 - 1e-3)
@@ -116,12 +117,8 @@ def test_the_order_of_a_sample_is_assumed_to_tell_nothing():
 
 
 def test_a_part_that_a_record_joins_is_sampled_from_one_record_more():
-    part = rdpkit.FixedSizeSampled(
-        event=rdpkit.Laplace(noise_scale=1.0, record_norm=1.0), sample_size=2, population_size=2
-    )
+    part = rdpkit.FixedSizeSampled(event=unit.laplace(1.0), sample_size=2, population_size=2)
     joined = part.with_one_more_record()
     assert (joined.sample_size, joined.population_size) == (2, 3)
-    gaussian = rdpkit.FixedSizeSampled(
-        event=rdpkit.Gaussian(noise_std=1.0, record_norm=1.0), sample_size=2, population_size=5
-    )
+    gaussian = rdpkit.FixedSizeSampled(event=unit.gaussian(1.0), sample_size=2, population_size=5)
     assert gaussian.with_one_more_record() == gaussian.expand().with_one_more_record()

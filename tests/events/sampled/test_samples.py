@@ -7,15 +7,14 @@ from dataclasses import dataclass
 import pytest
 
 import rdpkit
-from rdpkit import Composed, FixedSizeSampled, Group, Parallel, PoissonSampled, Repeated
+from rdpkit import Composed, FixedSizeSampled, Group, Parallel, PoissonSampled
 from rdpkit.events import MECHANISMS
 from rdpkit.events.base import Event
+from tests.events import unit
 from tests.events.examples import example
 
-GAUSSIAN = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
-SIZED = rdpkit.FixedSizeSampledGaussian(
-    noise_std=1.0, record_norm=1.0, sample_size=10, population_size=1000, release="sum"
-)
+GAUSSIAN = unit.gaussian(2.0)
+SIZED = unit.fixed_size(1.0, 10, 1000)
 OF_WHOLE_DATA = {
     "class_wise_dpmix",
     "dpcda",
@@ -58,9 +57,9 @@ def test_what_states_sizes_has_no_meaning_on_a_sample(sample, mechanism):
 
 NESTED = {
     "composed": Composed(events=(GAUSSIAN, SIZED)),
-    "repeated": Repeated(event=SIZED, count=3),
+    "repeated": SIZED * 3,
     "parallel": Parallel(events=(GAUSSIAN, SIZED)),
-    "twice": Repeated(event=Composed(events=(Parallel(events=(SIZED,)), GAUSSIAN)), count=2),
+    "twice": Composed(events=(Parallel(events=(SIZED,)), GAUSSIAN)) * 2,
     "selected": rdpkit.RepeatAndSelect(event=SIZED, mean=2.0, shape=1.0),
 }
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rdpkit
+from tests.events import unit
 
 ADD = "add_or_remove_one"
 
@@ -19,7 +20,7 @@ def event_of(noise=2.0, q=0.01, records=4):
 
 
 def epsilon(event, count=200, adjacency=ADD, **options):
-    many = rdpkit.Repeated(event=event, count=count)
+    many = event * count
     return rdpkit.epsilon(many, delta=1e-5, adjacency=adjacency, **options).epsilon
 
 
@@ -47,14 +48,14 @@ def test_probabilities_lean_to_more_records_and_add_up(q, records):
 
 
 def test_one_record_is_a_poisson_sample():
-    plain = rdpkit.PoissonSampledGaussian(noise_std=2.0, record_norm=1.0, sampling_probability=0.01)
+    plain = unit.poisson(2.0, 0.01)
     assert epsilon(event_of(records=1)) == epsilon(plain)
 
 
 def test_training_for_users():
     settings_ = {"noise_multiplier": 2.0, "dataset_size": 6000, "batch_size": 60, "steps": 100}
     users = rdpkit.DPSGD(**settings_, examples_per_user=4)
-    assert users.expand() == rdpkit.Repeated(event=event_of(), count=100)
+    assert users.expand() == event_of() * 100
     assert any("user" in text for text in users.assumptions())
     with pytest.raises(ValueError, match="examples_per_user to be 1 without Poisson"):
         rdpkit.DPSGD(**settings_, examples_per_user=4, sampling="shuffle")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import rdpkit
 from rdpkit import Adjacency
 from tests.bounds.strategies import log_uniform
+from tests.events import unit
 
 REPLACED = Adjacency.REPLACE_ONE
 EPSILONS = (0.0, 0.1, 0.5, 1.5)
@@ -63,7 +64,7 @@ def test_screening_is_paid_for_and_groups_are_teachers():
         noise="gaussian", noise_scale=50.0, queries=100, screening_noise_std=200.0, screened=1000
     )
     both = 100 * rdpkit.Gaussian(noise_std=50.0, record_norm=math.sqrt(2.0)) + (
-        1000 * rdpkit.Gaussian(noise_std=200.0, record_norm=1.0)
+        1000 * unit.gaussian(200.0)
     )
     ask = {"delta": 1e-6, "adjacency": Adjacency.ADD_OR_REMOVE_ONE}
     assert rdpkit.epsilon(screened, **ask).epsilon == pytest.approx(

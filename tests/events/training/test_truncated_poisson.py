@@ -87,10 +87,7 @@ def test_batches_that_never_overflow_are_poisson_samples():
     plain = rdpkit.PoissonSampledGaussian(**PLAIN)
     for adjacency in Adjacency:
         found, expected = (
-            rdpkit.epsilon(
-                rdpkit.Repeated(event=e, count=500), delta=1e-6, adjacency=adjacency
-            ).epsilon
-            for e in (event, plain)
+            rdpkit.epsilon(e * 500, delta=1e-6, adjacency=adjacency).epsilon for e in (event, plain)
         )
         assert found == pytest.approx(expected, rel=1e-9)
 
@@ -115,7 +112,7 @@ def test_never_above_dp_accounting(sampling, noise, count, delta, theirs):
         max_batch_size=largest,
         population_size=size,
     )
-    event = rdpkit.Repeated(event=event, count=count)
+    event = event * count
     found = rdpkit.epsilon(event, delta=delta, adjacency="add_or_remove_one").epsilon
     lower = rdpkit.lower_bound(event, delta=delta, adjacency="add_or_remove_one")[0].epsilon
     # They compare no full sample with samples of one record less.
@@ -176,7 +173,7 @@ def test_a_few_full_samples_cost_little():
         max_batch_size=300,
         population_size=60000,
     )
-    steps = rdpkit.Repeated(event=event, count=1000)
+    steps = event * 1000
     for adjacency in (Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE):
         above = rdpkit.epsilon(steps, delta=1e-5, adjacency=adjacency).epsilon
         below = rdpkit.lower_bound(steps, delta=1e-5, adjacency=adjacency)[0].epsilon
