@@ -175,5 +175,5 @@ def test_an_infinity_says_why():
 
 
 def test_probabilities_that_may_be_equal_show_nothing():
-    event = rdpkit.ReportNoisyMax(noise_scale=1e15, sensitivity=1.0, noise="laplace")
+    event = unit.noisy_maximum(1e15, "laplace")
     check_epsilon(event, "replace_one", 1e-300)

@@ -63,15 +63,10 @@ def leaf(rng, relation, named):
         lambda: rdpkit.DiscreteGaussian(sigma=1.0 + z, record_norm=rng.randint(1, 2)),
         lambda: rdpkit.Exponential(epsilon=z, monotone_scores=monotone),
         lambda: rdpkit.PermuteAndFlip(epsilon=z, monotone_scores=monotone),
-        lambda: rdpkit.ReportNoisyMax(
-            noise_scale=2 / z,
-            sensitivity=1.0,
-            noise=rng.choice(("laplace", "gumbel", "exponential")),
-            monotone_scores=monotone,
+        lambda: unit.noisy_maximum(
+            2 / z, rng.choice(("laplace", "gumbel", "exponential")), monotone_scores=monotone
         ),
-        lambda: rdpkit.AboveThreshold(
-            threshold_noise_scale=2 / z, query_noise_scale=4 / z, sensitivity=1.0
-        ),
+        lambda: unit.sparse_vector(2 / z, 4 / z),
         lambda: unit.poisson(z, rng.choice((0.01, 0.2, 0.7)), record_diameter=diameter),
         lambda: rdpkit.ZeroConcentrated(
             rho=z * z / 8,

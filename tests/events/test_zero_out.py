@@ -71,7 +71,7 @@ def test_a_curve_holds_under_its_own_relation_alone():
     assert rdpkit.epsilon(inside, delta=1e-5, adjacency=ZERO).epsilon == math.inf
 
 
-SYNTHESIS = rdpkit.GaussianSynthesis(records=1000, outputs=10, dimension=3, min_eigenvalue=0.1)
+SYNTHESIS = unit.synthesis(1000, 10, 3, 0.1)
 
 
 @pytest.mark.parametrize(

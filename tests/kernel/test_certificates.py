@@ -119,9 +119,7 @@ def test_certified_upper_bounds(name):
 
 @pytest.mark.thorough
 def test_divergences_of_synthesis_and_concentrated_releases():
-    synthesis = rdpkit.GaussianSynthesis(
-        records=10**5, outputs=10**5, dimension=6, min_eigenvalue=0.01
-    )
+    synthesis = unit.synthesis(10**5, 10**5, 6, 0.01)
     for adjacency, exact in ((ADD, 58.960864), (REPLACE, 59.616618)):
         certificate(synthesis, claimed=f"{exact:.6f}", adjacency=adjacency, order=4.0)
         with pytest.raises(NoCertificateError):
@@ -141,11 +139,9 @@ def test_pure_guarantees_add_up_exactly():
 
 
 def test_selections_and_thirds_are_exact():
-    threshold = rdpkit.AboveThreshold(
-        threshold_noise_scale=6.0, query_noise_scale=12.0, sensitivity=1.0
-    )
+    threshold = unit.sparse_vector(6.0, 12.0)
     third = unit.laplace(1.0 / 3.0)
-    noisy = rdpkit.ReportNoisyMax(noise_scale=2.0, sensitivity=1.0, noise="exponential")
+    noisy = unit.noisy_maximum(2.0, "exponential")
     event = threshold + unit.laplace(3.0) * 2 + third + noisy
     certificate(event, claimed="5", adjacency=ADD, delta=0.0)
     with pytest.raises(NoCertificateError):
@@ -171,9 +167,7 @@ def test_rho_of_gaussians_is_proven_and_refuted():
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE, "zero_out"])
 def test_epochs_of_shuffled_batches_as_if_batches_were_known(relation):
-    event = rdpkit.ShuffledGaussian(
-        noise_std=0.7, record_norm=1.0, batch_size=2, dataset_size=4 if relation == ADD else 5
-    )
+    event = unit.shuffled(0.7, 2, 4 if relation == ADD else 5)
     known = gaussian(0.7 if relation == "zero_out" else 0.35)
     certain = rdpkit.epsilon(known * 3, delta=1e-3, adjacency=ADD).epsilon
     certificate(event * 3, claimed=f"{certain + 1e-3:.4f}", adjacency=relation, delta=1e-3)
@@ -184,7 +178,7 @@ def test_epochs_of_shuffled_batches_as_if_batches_were_known(relation):
 @pytest.mark.thorough
 @pytest.mark.parametrize("relation", [ADD, REPLACE, "zero_out"])
 def test_claims_about_shuffled_batches_are_refuted(relation):
-    event = rdpkit.ShuffledGaussian(noise_std=0.7, record_norm=1.0, batch_size=2, dataset_size=5)
+    event = unit.shuffled(0.7, 2, 5)
     for several, claimed in ((event, "1"), (event * 3, "7" if relation == "zero_out" else "14")):
         below = lower_bound(several, delta=1e-3, adjacency=relation)[0].epsilon
         assert below > float(claimed)

@@ -95,12 +95,8 @@ def test_an_infinite_claim_is_true_and_a_last_digit_is_explained():
 def test_pure_privacy_is_a_claim_too():
     assert check(GAUSSIAN, epsilon=9, delta=0, adjacency="replace").soundness is Soundness.REFUTED
     # The number that the theorem states is proven, and not only a rounding above it.
-    once = rdpkit.AboveThreshold(
-        threshold_noise_scale=20.0, query_noise_scale=40.0, sensitivity=1.0
-    )
-    third = rdpkit.AboveThreshold(
-        threshold_noise_scale=6.0, query_noise_scale=12.0, sensitivity=1.0
-    )
+    once = unit.sparse_vector(20.0, 40.0)
+    third = unit.sparse_vector(6.0, 12.0)
     for event, claimed in ((once, "0.1"), (3 * third, "1")):
         found = check(event, epsilon=claimed, delta=0, adjacency="replace")
         assert found.soundness is Soundness.SOUND

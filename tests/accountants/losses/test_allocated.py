@@ -46,7 +46,7 @@ def test_tails_of_the_statistic_fall_and_enclose():
     [(1.0, 234, 60, 1e-5), (0.6, 50, 3, 1e-6), (5.0, 10, 200, 1e-10), (1.0, 1000, 1, 1e-8)],
 )
 def test_compositions_are_below_those_of_poisson_samples(noise, batches, epochs, delta):
-    one = rdpkit.RandomAllocationGaussian(noise_std=noise, record_norm=1.0, batches=batches)
+    one = unit.allocated(noise, batches)
     event = one * epochs
     upper = rdpkit.epsilon(event, delta=delta, adjacency=ADD).epsilon
     lower = rdpkit.lower_bound(event, delta=delta, adjacency=ADD)[0].epsilon
@@ -57,7 +57,7 @@ def test_compositions_are_below_those_of_poisson_samples(noise, batches, epochs,
 
 
 def test_one_batch_is_a_gaussian():
-    one = rdpkit.RandomAllocationGaussian(noise_std=2.0, record_norm=1.0, batches=1)
+    one = unit.allocated(2.0, 1)
     plain = unit.gaussian(2.0)
     for adjacency in rdpkit.Adjacency:
         found, expected = (
@@ -70,7 +70,7 @@ def test_noise_that_is_too_small_is_an_error_that_says_so():
     pair = AllocatedPair(kind="removed", noise_multiplier=0.1, batches=10)
     with pytest.raises(NoLossDistributionError, match=r"at least 0\.17"):
         kind_of(pair).curve(pair, True)
-    one = rdpkit.RandomAllocationGaussian(noise_std=0.1, record_norm=1.0, batches=10)
+    one = unit.allocated(0.1, 10)
     found = rdpkit.epsilon(one, delta=1e-5, adjacency=ADD)
     assert found.bound == "allocation-known"
 
@@ -80,7 +80,7 @@ def test_noise_that_is_too_small_is_an_error_that_says_so():
     ("noise", "epochs", "delta"), [(1.1, 60, 1e-30), (50.0, 10**5, 1e-12), (0.2, 1, 1e-5)]
 )
 def test_a_known_batch_is_the_bound_where_floats_do_not_suffice(noise, epochs, delta):
-    one = rdpkit.RandomAllocationGaussian(noise_std=noise, record_norm=1.0, batches=100)
+    one = unit.allocated(noise, 100)
     event = one * epochs
     best, known = (
         rdpkit.epsilon(event, delta=delta, adjacency=ADD, bound=name).epsilon

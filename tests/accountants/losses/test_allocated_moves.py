@@ -15,6 +15,7 @@ from scipy.special import ndtr
 import rdpkit
 from rdpkit.accountants.losses.kinds.allocation.moves import divergence
 from rdpkit.events.pairs import AllocatedMoves
+from tests.events import unit
 
 MOVES = {
     "zeroed": ((2.0, 1.0), (1.0, 0.0)),
@@ -130,10 +131,8 @@ def test_no_moves_are_larger_in_convex_order(name, numbers, s, epsilon, x):
     assert found <= height(x, ratio, name, s) * (1 + 1e-3) + 1e-3 * ratio
 
 
-SHUFFLED = rdpkit.ShuffledGaussian(
-    noise_std=1.1, record_norm=1.0, batch_size=256, dataset_size=60_000
-)
-ALLOCATED = rdpkit.RandomAllocationGaussian(noise_std=2.0, record_norm=1.0, batches=10)
+SHUFFLED = unit.shuffled(1.1, 256, 60_000)
+ALLOCATED = unit.allocated(2.0, 10)
 
 
 @pytest.mark.thorough

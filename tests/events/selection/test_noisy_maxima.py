@@ -15,6 +15,7 @@ from rdpkit import Adjacency
 from rdpkit.bounds import noise as noises
 from rdpkit.events.selection import scores as options
 from tests.bounds.strategies import log_uniform
+from tests.events import unit
 
 REPLACED = Adjacency.REPLACE_ONE
 SCORES = st.lists(st.floats(-2.0, 2.0), min_size=2, max_size=6)
@@ -44,11 +45,8 @@ def test_losses_lie_in_the_range_that_is_said(noise, scores, data, distance, mon
     same = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=len(scores), max_size=len(scores))
     after = [x + distance * move for x, move in zip(scores, data.draw(same), strict=True)]
     # Scores that move by s at most, either way, are those that move from 0 to 2 s, and all by -s.
-    event = rdpkit.ReportNoisyMax(
-        noise_scale=(1.0 if monotone else 2.0) / distance,
-        sensitivity=1.0,
-        noise=noise,
-        monotone_scores=monotone,
+    event = unit.noisy_maximum(
+        (1.0 if monotone else 2.0) / distance, noise, monotone_scores=monotone
     )
     first, second = logs_of_chances(noise, scores), logs_of_chances(noise, after)
     losses = first - second
@@ -105,7 +103,7 @@ def test_two_kinds_of_options_with_laplace_noise(x, kinds):
     ],
 )
 def test_noisy_maxima_attain_most_of_what_is_said(noise, scale, count, apart):
-    event = count * rdpkit.ReportNoisyMax(noise_scale=scale, sensitivity=1.0, noise=noise)
+    event = count * unit.noisy_maximum(scale, noise)
     ask = {"delta": 1e-6, "adjacency": REPLACED}
     above, below = rdpkit.epsilon(event, **ask).epsilon, rdpkit.lower_bound(event, **ask)[0].epsilon
     assert below <= above <= apart * below
@@ -113,7 +111,7 @@ def test_noisy_maxima_attain_most_of_what_is_said(noise, scale, count, apart):
 
 def test_far_apart_scores_have_an_answer():
     for scale in (0.5, 0.05, 1e-3):
-        event = rdpkit.ReportNoisyMax(noise_scale=scale, sensitivity=1.0, noise="laplace")
+        event = unit.noisy_maximum(scale, "laplace")
         above = rdpkit.epsilon(event, delta=1e-6, adjacency=REPLACED).epsilon
         below = rdpkit.lower_bound(event, delta=1e-6, adjacency=REPLACED)[0].epsilon
         assert 0.0 <= below <= above <= 2.0 / scale * (1 + 1e-9)

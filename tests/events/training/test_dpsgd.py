@@ -117,9 +117,7 @@ def test_shuffled_epochs_refute_what_is_claimed_for_poisson_samples():
 
 def test_allocated_and_shuffled_epochs_have_whole_batches():
     event = rdpkit.DPSGD(**MNIST, steps=235, sampling="random-allocation")
-    one = rdpkit.RandomAllocationGaussian(
-        noise_std=1.1, record_norm=1.0, batches=234, record_diameter=2.0
-    )
+    one = unit.allocated(1.1, 234, record_diameter=2.0)
     assert event.expand() == one * 2
 
 
