@@ -4,8 +4,6 @@ The files of the package are the code blocks of that page, and nothing else. Its
 those of the page, written as an installer writes them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What ``import rdpkit`` costs: nothing that accounting does not need."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -4,8 +4,6 @@ One generator of parameters stands for a brute force of each event: what a membe
 enumerated by :mod:`tests.oracles.semantics`, and must not be above what is printed.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import random
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Calibration for attacks: what is proven never exceeds the target, nor falls far below it."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

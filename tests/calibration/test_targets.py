@@ -1,7 +1,5 @@
 """Calibration of every parameter of every mechanism: one-sided, tight, and honest about limits."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math

@@ -1,7 +1,5 @@
 """The action, the hooks and the GitLab template, as far as they run without their hosts."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

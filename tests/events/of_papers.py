@@ -1,7 +1,5 @@
 """Events of papers in one line each, with the parameters in which tests seldom differ left out."""
 
-from __future__ import annotations
-
 import rdpkit
 
 

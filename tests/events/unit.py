@@ -1,7 +1,5 @@
 """Common events about records of norm 1, in one line each."""
 
-from __future__ import annotations
-
 import rdpkit
 
 

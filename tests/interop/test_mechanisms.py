@@ -4,8 +4,6 @@ The libraries themselves are asked where they are installed (autodp 0.2.3.1, prv
 Everything else is held against stand-ins that have their names and attributes.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import pytest

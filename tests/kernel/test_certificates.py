@@ -1,7 +1,5 @@
 """Certificates: both engines agree, and no certificate of a false claim is accepted."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import itertools

@@ -1,7 +1,5 @@
 """The functions that Coq proves things about are those of ``masses.py``."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import subprocess

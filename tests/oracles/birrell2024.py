@@ -14,8 +14,6 @@ The working precision there is 50 digits.
 Run as a module to rewrite values/birrell2024.json: ``python -m tests.oracles.birrell2024``.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 

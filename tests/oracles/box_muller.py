@@ -6,8 +6,6 @@ prints the coefficients of ``mechanisms/parts/compiled/box_muller.py``, found wi
 bound of the distance of each polynomial, as it is stored, from its function.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import comb

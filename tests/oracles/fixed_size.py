@@ -8,8 +8,6 @@ Parameters are the binary floats that the entries' decimals round to. Run as a m
 values/fixed_size.json: ``python -m tests.oracles.fixed_size``.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 

@@ -9,8 +9,6 @@ Run as a module to rewrite values/gaussian_divergence.json: ``python -m
 tests.oracles.gaussian_divergence``.
 """
 
-from __future__ import annotations
-
 from mpmath import mp, mpf
 
 from tests.oracles.table import digits, write

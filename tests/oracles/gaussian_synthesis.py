@@ -9,8 +9,6 @@ Run as a module to rewrite values/gaussian_synthesis.json: ``python -m
 tests.oracles.gaussian_synthesis``.
 """
 
-from __future__ import annotations
-
 import functools
 
 from mpmath import log, mp, mpf

@@ -9,8 +9,6 @@ Run as a module to rewrite values/optimal_conversion.json: ``python -m
 tests.oracles.optimal_conversion``.
 """
 
-from __future__ import annotations
-
 from mpmath import mp, mpf
 
 from tests.oracles.table import digits, write

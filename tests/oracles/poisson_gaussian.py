@@ -10,8 +10,6 @@ Parameters are the binary floats that the entries' decimals round to. Run as a m
 values/poisson_gaussian.json: ``python -m tests.oracles.poisson_gaussian``.
 """
 
-from __future__ import annotations
-
 import itertools
 
 from mpmath import mp, mpf

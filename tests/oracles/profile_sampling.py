@@ -11,8 +11,6 @@ Parameters are the binary floats that the entries' decimals round to. Run as a m
 values/profile_sampling.json: ``python -m tests.oracles.profile_sampling``.
 """
 
-from __future__ import annotations
-
 import itertools
 
 from mpmath import mp, mpf

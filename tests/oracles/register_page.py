@@ -4,8 +4,6 @@ The part of ``docs/explanation/register.md`` between two marks is written; a slo
 with a new audit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 

@@ -16,8 +16,6 @@ Run as a module to rewrite values/synthesis_direct.json: ``python -m
 tests.oracles.synthesis_direct``.
 """
 
-from __future__ import annotations
-
 from mpmath import inf, log, mp, mpf, sqrt
 
 from tests.oracles.table import digits, write

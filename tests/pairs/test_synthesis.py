@@ -1,7 +1,5 @@
 """Data sets that attain the direct bounds on mean-and-covariance synthesis, or nearly."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

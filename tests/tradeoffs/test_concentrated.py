@@ -1,7 +1,5 @@
 """rho of zCDP: at every order, against closed forms and against divergences at random orders."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

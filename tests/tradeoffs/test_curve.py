@@ -1,7 +1,5 @@
 """Trade-off curves: certified from both sides, against closed forms and slow oracles."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """mu-GDP: enclosures of mu and of its regret."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random allocation its laws, and the events that it lies between."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

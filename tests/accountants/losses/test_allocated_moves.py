@@ -1,7 +1,5 @@
 """One of several sums is moved: against integrals and random vectors."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """A record in several of the batches: against integrals, simulation, and other events' bounds."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

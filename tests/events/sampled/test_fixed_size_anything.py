@@ -1,7 +1,5 @@
 """Samples of any noisy sum: what is attained, with Laplace noise on the line."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """What may be released from a random sample, and what has no meaning there."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pytest

@@ -1,7 +1,5 @@
 """Noisy maxima: every option's probability, by integration over the largest noisy score."""
 
-from __future__ import annotations
-
 import math
 
 import mpmath as mp

@@ -1,7 +1,5 @@
 """Several options at once, and votes: every order of a few options, integrated."""
 
-from __future__ import annotations
-
 import math
 from itertools import permutations
 

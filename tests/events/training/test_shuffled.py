@@ -1,7 +1,5 @@
 """Shuffled epochs: all orders of small data sets against the upper bound and the lower one."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Truncated Poisson samples: all samples of small data sets, and the numbers of dp-accounting."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction
