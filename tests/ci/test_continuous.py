@@ -17,6 +17,7 @@ from rdpkit.interop.certificates import certificate
 from rdpkit.verification.cli.audit import audit
 from rdpkit.verification.cli.claims import claims
 from tests.events import unit
+from tests.processes import ran
 
 ROOT = Path(__file__).parents[2]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -91,14 +92,9 @@ def steps(repository, *, real=False, names=("Audit privacy claims", "Verdict"), 
         step = STEPS[name]
         (home / "outputs").write_text("")
         own = {key: filled(value) for key, value in step.get("env", {}).items()}
-        done = subprocess.run(
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-            cwd=repository,
-            env={**environment, **own},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        words = ["--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+        given_to = {"cwd": repository, "env": {**environment, **own}}
+        done = ran(*words, program="bash", status=None, **given_to)
         for line in (home / "outputs").read_text().splitlines():
             key, _, text = line.partition("=")
             outputs[key] = text
@@ -249,10 +245,9 @@ def test_the_hook_of_certificates_finds_them(repository):
     (hook,) = [hook for hook in HOOKS if hook["id"] == "rdpkit-certificates"]
     assert re.search(hook["files"], "folder/true.certificate.json")
     for name, status in (("true", 0), ("changed", 2)):
-        command = hook["entry"].replace("python", sys.executable).split()
-        file = repository / f"{name}.certificate.json"
-        done = subprocess.run([*command, str(file)], capture_output=True, text=True, check=False)
-        assert done.returncode == status, done.stdout
+        python, *words = hook["entry"].split()
+        assert python == "python"
+        ran(*words, repository / f"{name}.certificate.json", status=status)
 
 
 @pytest.mark.parametrize(
@@ -299,15 +294,7 @@ def test_the_gitlab_job(repository, variables, options):
     for command in (["git", "init", "-q"], ["git", "add", "."]):
         subprocess.run(command, cwd=repository, check=True, env=environment)
     (script,) = job["script"]
-    done = subprocess.run(
-        ["sh", "-e", "-c", script],
-        cwd=repository,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    ran("-e", "-c", script, program="sh", cwd=repository, env=environment)
     given = arguments(repository)
     assert given[1 : 1 + len(options)] == options
     place = given.index("--")

@@ -29,10 +29,12 @@ def under(name):
     return ADD if ADD[1] in known else ["--adjacency", known[-1]]
 
 
-def run(*arguments, answers=None):
+def run(*arguments, answers=None, status=None):
+    """What a command of the program prints; the status that it has to end with, if one is given."""
     words = [str(argument) for argument in arguments]
     done = CliRunner().invoke(main, words, input=answers, prog_name="rdpkit")
     assert done.exception is None or isinstance(done.exception, SystemExit)
+    assert status in (None, done.exit_code), done.output
     return done
 
 
@@ -49,8 +51,7 @@ def answer(*arguments):
     def refuse(constant):
         raise AssertionError(f"not JSON: {constant}")
 
-    done = run(*arguments, "--format", "json")
-    assert done.exit_code == 0, done.output
+    done = run(*arguments, "--format", "json", status=0)
     assert done.stderr == ""
     return json.loads(done.stdout, parse_constant=refuse)
 

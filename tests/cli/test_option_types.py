@@ -4,7 +4,6 @@ import math
 import os
 import shutil
 import subprocess
-import sys
 
 import click
 import pytest
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 from rdpkit.adjacency import SPELLINGS
 from rdpkit.cli import main
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, integer, number
+from tests.processes import ran
 
 
 @given(st.integers(-(10**15), 10**15), st.integers(1, 10**15))
@@ -158,16 +158,15 @@ def test_files_of_experiments_are_offered(tmp_path):
     assert completed("evaluate", f"{tmp_path}/none/x") == []
 
 
+def answered(**environment):
+    """What the program answers to a shell that asks by its environment."""
+    program = "from rdpkit.cli import main; main(prog_name='rdpkit')"
+    return ran("-c", program, env={**os.environ, **environment})
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_of_every_shell_names_the_program(shell, tmp_path):
-    program = "from rdpkit.cli import main; main(prog_name='rdpkit')"
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, VARIABLE: f"{shell}_source"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = answered(**{VARIABLE: f"{shell}_source"})
     assert VARIABLE in done.stdout
     path = tmp_path / "script"
     path.write_text(done.stdout)
@@ -177,14 +176,7 @@ def test_the_script_of_every_shell_names_the_program(shell, tmp_path):
 
 
 def test_a_shell_is_answered_by_the_program_itself():
-    program = "from rdpkit.cli import main; main(prog_name='rdpkit')"
     asked = {VARIABLE: "bash_complete", "COMP_WORDS": "rdpkit epsi", "COMP_CWORD": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, **asked},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = answered(**asked)
     assert done.stdout == "plain,epsilon\n"
     assert done.stderr == ""

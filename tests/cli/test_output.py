@@ -20,6 +20,7 @@ from rdpkit.cli import progress
 from rdpkit.cli.output import CommandError, one_line_errors
 from rdpkit.formats.text import as_json, guarantee_rows, in_columns, rounded_up
 from tests.cli.commands import ADD, GAUSSIAN, run
+from tests.processes import ran
 
 positive = st.floats(0, exclude_min=True, allow_infinity=False, allow_nan=False)
 
@@ -122,8 +123,7 @@ def test_the_name_of_a_file_chooses_the_format_where_it_has_an_end(tmp_path):
 
 @pytest.mark.parametrize("name", ["a.pdf", "a.html", "a.md", "a.b"])
 def test_a_name_that_asks_for_another_format_is_refused(tmp_path, name):
-    done = run(*QUESTION, "-o", tmp_path / name)
-    assert done.exit_code == 2
+    done = run(*QUESTION, "-o", tmp_path / name, status=2)
     assert "Expected --output to end in .txt, .json, .csv or .tex, got" in done.stderr
     assert list(tmp_path.iterdir()) == []
     assert run("tradeoff", *GAUSSIAN, *ADD, "-o", tmp_path / "a.csv").exit_code == 0
@@ -132,15 +132,13 @@ def test_a_name_that_asks_for_another_format_is_refused(tmp_path, name):
 def test_a_file_that_was_there_stays_if_the_command_fails(tmp_path):
     path = tmp_path / "answer.txt"
     path.write_text("before")
-    done = run(*QUESTION[:-4], "--delta", "2", *ADD, "-o", path)
-    assert done.exit_code == 2
+    run(*QUESTION[:-4], "--delta", "2", *ADD, "-o", path, status=2)
     assert path.read_text() == "before"
     assert [one.name for one in tmp_path.iterdir()] == ["answer.txt"]
 
 
 def test_a_folder_that_is_missing_is_noticed_at_once(tmp_path):
-    done = run(*QUESTION, "-o", tmp_path / "none" / "answer.txt")
-    assert done.exit_code == 2
+    done = run(*QUESTION, "-o", tmp_path / "none" / "answer.txt", status=2)
     assert "Expected --output to be a file in a folder" in done.stderr
 
 
@@ -255,13 +253,8 @@ LONG_QUESTION = ["epsilon", "gaussian", "--noise-std", "5", "--record-norm", "1"
 
 def rdpkit(*arguments, **environment):
     clean = {k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "TTY_COMPATIBLE")}
-    return subprocess.run(
-        [sys.executable, "-m", "rdpkit", *map(str, arguments)],
-        capture_output=True,
-        check=False,
-        encoding="utf-8",
-        env={**clean, "PYTHONIOENCODING": "utf-8", **environment},
-    )
+    env = {**clean, "PYTHONIOENCODING": "utf-8", **environment}
+    return ran("-m", "rdpkit", *arguments, status=None, encoding="utf-8", env=env)
 
 
 @pytest.fixture

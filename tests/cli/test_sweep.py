@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -38,10 +39,7 @@ sampling_probability = 0.001
 """
 
 
-def run(*arguments, status=0):
-    result = commands.run(*arguments)
-    assert result.exit_code == status, result.output
-    return result
+run = partial(commands.run, status=0)
 
 
 def rows_of(result):

@@ -6,8 +6,6 @@ import itertools
 import json
 import math
 import random
-import subprocess
-import sys
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -21,6 +19,7 @@ from rdpkit import kernel as checking
 from rdpkit.analysis import lower_bound
 from rdpkit.interop.certificates import NoCertificateError, certificate
 from tests.events import unit
+from tests.processes import ran
 
 KERNEL = Path(checking.__file__).parent
 ADD, REPLACE = "add_or_remove_one", "replace_one"
@@ -489,8 +488,7 @@ def test_the_checker_runs_from_a_copied_folder(tmp_path):
     false["claim"]["epsilon"] = "4.37"
     one_file = tmp_path / "one.py"
     script = Path(__file__).parents[2] / "scripts" / "one-file-kernel"
-    text = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    one_file.write_text(text.stdout, encoding="utf-8")
+    one_file.write_text(ran(script).stdout, encoding="utf-8")
     for program in (tmp_path / "copied", one_file):
         for written, status in (
             (content.encode(), 0),
@@ -498,9 +496,7 @@ def test_the_checker_runs_from_a_copied_folder(tmp_path):
             (json.dumps(false).encode(), 2),
         ):
             file.write_bytes(written)
-            command = [sys.executable, "-I", "-S", str(program), str(file)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            assert done.returncode == status, done.stdout + done.stderr
+            done = ran("-I", "-S", program, file, status=status)
             assert ("accepted" in done.stdout.splitlines()) is (status == 0)
 
 

@@ -161,8 +161,7 @@ def divergence(geometry: str, sample: int, population: int, z: float, order: flo
         return mp.log1p(found[1]) / (a - 1)
 
 
-def main() -> None:
-    """Rewrite the table."""
+if __name__ == "__main__":
     entries = []
     for (sample, population), z, order in BOUNDS:
         found = [digits(rdp(sample, population, z, order, m)) for m in LENGTHS]
@@ -179,7 +178,3 @@ def main() -> None:
         dps=DPS,
         entries=entries,
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -97,15 +97,10 @@ def entry(order: float, mean_p, cov_p, mean_q, cov_q) -> dict:
     return {"order": order, **arguments, "divergence": digits(value)}
 
 
-def main() -> None:
-    """Rewrite the table."""
+if __name__ == "__main__":
     write(
         "gaussian_divergence",
         quantity="D_order(N(mean_p, cov_p) || N(mean_q, cov_q)) in nats",
         dps=DPS,
         entries=[entry(*point) for point in POINTS],
     )
-
-
-if __name__ == "__main__":
-    main()

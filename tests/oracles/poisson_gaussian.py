@@ -72,8 +72,7 @@ def rdp(q: float, z: float, order: float):
         return mp.log1p(excess) / (a - 1)
 
 
-def main() -> None:
-    """Rewrite the table."""
+if __name__ == "__main__":
     entries = [{"q": q, "z": z, "order": a, "rdp": digits(rdp(q, z, a))} for q, z, a in POINTS]
     write(
         "poisson_gaussian",
@@ -81,7 +80,3 @@ def main() -> None:
         dps=DPS,
         entries=entries,
     )
-
-
-if __name__ == "__main__":
-    main()

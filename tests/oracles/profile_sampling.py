@@ -70,8 +70,7 @@ def rdp(gamma: float, z: float, order: float):
         return mp.log1p(found[0]) / (a - 1)
 
 
-def main() -> None:
-    """Rewrite the table."""
+if __name__ == "__main__":
     entries = [
         {"gamma": gamma, "z": z, "order": a, "rdp": digits(rdp(gamma, z, a))}
         for gamma, z, a in POINTS
@@ -82,7 +81,3 @@ def main() -> None:
         dps=DPS,
         entries=entries,
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -89,8 +89,7 @@ def entry(n: int, d: int, sigma: float, order: float) -> dict:
         return found
 
 
-def main() -> None:
-    """Rewrite the table."""
+if __name__ == "__main__":
     write(
         "synthesis_direct",
         quantity="direct bounds for one output, in nats, add-or-remove-one for n and n + 1 records;"
@@ -98,7 +97,3 @@ def main() -> None:
         dps=DPS,
         entries=[entry(*point) for point in POINTS],
     )
-
-
-if __name__ == "__main__":
-    main()

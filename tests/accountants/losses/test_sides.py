@@ -2,8 +2,6 @@
 
 import contextlib
 import math
-import subprocess
-import sys
 
 import pytest
 
@@ -12,6 +10,7 @@ from rdpkit.accountants.losses.steps import alternatives, attained_alternatives
 from rdpkit.events.composition import composed_of
 from rdpkit.events.losses import NoLossDistributionError
 from tests.events import unit
+from tests.processes import ran
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
@@ -56,14 +55,9 @@ def test_a_type_checker_tells_the_two_sides_apart(tmp_path):
     path = tmp_path / "mixed_up.py"
     path.write_text("\n".join(lines) + "\n")
     # The packages are laid out as they are installed only there; one of them is enough here.
-    found = subprocess.run(
-        [sys.executable, "-m", "mypy", "--ignore-missing-imports", "--follow-imports=silent", path],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={"MYPYPATH": str(rdpkit.__path__[0].removesuffix("rdpkit")), "PATH": ""},
-        check=False,
-    )
+    words = ["-m", "mypy", "--ignore-missing-imports", "--follow-imports=silent", path]
+    environment = {"MYPYPATH": str(rdpkit.__path__[0].removesuffix("rdpkit")), "PATH": ""}
+    found = ran(*words, status=None, cwd=tmp_path, env=environment)
     for number, (line, error) in enumerate(MISTAKES.items(), len(lines) - len(MISTAKES) + 1):
         told = [text for text in found.stdout.splitlines() if f"mixed_up.py:{number}:" in text]
         assert bool(told) == bool(error), (line, found.stdout, found.stderr)

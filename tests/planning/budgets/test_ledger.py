@@ -14,6 +14,7 @@ import pytest
 import rdpkit
 from rdpkit.planning.budgets.ledger import LedgerFile, as_line
 from tests.events import unit
+from tests.processes import ran
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 QUERY = unit.gaussian(20.0)
@@ -194,9 +195,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path):
             "budget.spend(event)"
         )
         # Without -B, what Python compiles meanwhile would be cut off and kept.
-        command = [sys.executable, "-B", "-c", code, str(path), str(len(before) + room)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 1
+        done = ran("-B", "-c", code, path, len(before) + room, status=1)
         assert "OSError" in done.stderr
         assert path.read_bytes() == before
 
