@@ -13,11 +13,6 @@ REPLACE = Adjacency.REPLACE_ONE
 GRID = 1.0 + np.geomspace(0.01, 255.0, 1200)
 
 
-def poisson(z, q, count=1):
-    one = unit.poisson(z, q)
-    return one * count
-
-
 def fixed_size(z, gamma):
     return unit.fixed_size(2.0 * z, max(1, round(gamma * 10_000)), 10_000)
 
@@ -25,8 +20,8 @@ def fixed_size(z, gamma):
 # Several valleys: a kink where another theorem takes over, a steep rise beyond the bend, and parts
 # of different sizes beside each other.
 EVENTS = {
-    "steep": poisson(0.6, 1e-4, 10),
-    "two bends": rdpkit.Composed(events=(poisson(0.5, 1e-6), poisson(4.0, 0.3, 20))),
+    "steep": unit.training(1e-4, 0.6, 10),
+    "two bends": rdpkit.Composed(events=(unit.training(1e-6, 0.5), unit.training(0.3, 4.0, 20))),
     "weak triangle": rdpkit.NDPDC(
         class_sizes=(500, 700), group_size=50.0, iterations=100, noise_std=1.0, clip_norm=1.0
     ),

@@ -63,7 +63,7 @@ def test_applies_only_to_its_own_event_and_adjacency():
 
 
 def test_registered_bounds_are_identified_and_sourced():
-    keys = [(bound.id, bound.event_type, bound.kind) for bound in BOUNDS]
+    keys = [(bound.id, bound.event_type) for bound in BOUNDS]
     assert len(set(keys)) == len(keys)
     for bound in BOUNDS:
         assert bound.source

@@ -10,14 +10,10 @@ from scipy.stats import norm
 
 import rdpkit
 from tests.events import unit
+from tests.events.unit import training
 
 ADD = "add_or_remove_one"
 GAUSSIAN = unit.gaussian(1.0)
-
-
-def training(q: float, z: float, steps: int) -> rdpkit.Event:
-    step = unit.poisson(z, q)
-    return step * steps
 
 
 class TestClosedForms:

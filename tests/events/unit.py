@@ -3,7 +3,7 @@
 import rdpkit
 
 
-def gaussian(noise, **more):
+def gaussian(noise=1.0, **more):
     """A sum with Gaussian noise."""
     return rdpkit.Gaussian(noise_std=noise, record_norm=1.0, **more)
 
@@ -13,11 +13,16 @@ def laplace(noise, **more):
     return rdpkit.Laplace(noise_scale=noise, record_norm=1.0, **more)
 
 
-def poisson(noise, q, **more):
+def poisson(noise=1.0, q=0.1, **more):
     """A sum over a Poisson sample with Gaussian noise."""
     return rdpkit.PoissonSampledGaussian(
         noise_std=noise, record_norm=1.0, sampling_probability=q, **more
     )
+
+
+def training(q, noise, steps=1):
+    """Steps of DP-SGD."""
+    return poisson(noise, q) * steps
 
 
 def fixed_size(noise, sample, population, *, record_norm=1.0, **more):

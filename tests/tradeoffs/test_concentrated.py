@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import rdpkit
 from rdpkit.analysis import upper_rdp
 from tests.events import unit
+from tests.events.unit import training
 
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
@@ -16,11 +17,6 @@ ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 
 def pure(epsilon: float) -> rdpkit.Event:
     return rdpkit.CustomProfile(epsilons=[epsilon], deltas=[0.0], adjacency=REPLACE)
-
-
-def poisson(q: float, z: float, steps: int) -> rdpkit.Event:
-    step = unit.poisson(z, q)
-    return step * steps
 
 
 @pytest.mark.parametrize("z", [1e-3, 1.0, 1e6])
@@ -33,10 +29,10 @@ def test_gaussian(z):
 
 
 def test_sampling_is_worth_nothing_at_large_orders():
-    found = rdpkit.zcdp(poisson(1e-3, 2.0, 100), adjacency=ADD)
+    found = rdpkit.zcdp(training(1e-3, 2.0, 100), adjacency=ADD)
     assert found.lower == pytest.approx(12.5, rel=1e-12)
     assert found.rho == pytest.approx(12.5, rel=1e-12)
-    other = rdpkit.zcdp(poisson(1e-3, 2.0, 100), adjacency=REPLACE)
+    other = rdpkit.zcdp(training(1e-3, 2.0, 100), adjacency=REPLACE)
     assert (other.lower, other.rho) == (pytest.approx(12.5), pytest.approx(50.0))
 
 

@@ -13,13 +13,9 @@ from scipy.stats import norm
 import rdpkit
 from rdpkit.accountants.profiles import Profile
 from tests.events import unit
+from tests.events.unit import training
 
 RATES = (1e-9, 1e-5, 1e-3, 0.01, 0.1, 0.3, 0.5, 0.8, 0.99)
-
-
-def poisson(q: float, z: float, steps: int = 1) -> rdpkit.Event:
-    step = unit.poisson(z, q)
-    return step * steps
 
 
 def contains(found: rdpkit.Enclosure, value: float, slack: float = 1e-13) -> bool:
@@ -62,7 +58,7 @@ class TestAgainstClosedForms:
     @pytest.mark.parametrize(("q", "z"), [(0.01, 1.0), (0.3, 0.5), (0.9, 3.0)])
     def test_one_sampled_gaussian(self, q, z):
         """The tests "x > c" and "x < c" of the mixture against the Gaussian, in both orders."""
-        curve = rdpkit.tradeoff(poisson(q, z), adjacency="add_or_remove_one")
+        curve = rdpkit.tradeoff(training(q, z), adjacency="add_or_remove_one")
         places = np.linspace(-6.0, 6.0 + 1.0 / z, 200)
         null = norm.sf(places)
         mixture = (1 - q) * null + q * norm.sf(places - 1.0 / z)
@@ -78,7 +74,7 @@ class TestAgainstClosedForms:
 
     @pytest.mark.thorough
     def test_advantage_is_delta_at_zero(self):
-        event = poisson(0.01, 1.0, 1000)
+        event = training(0.01, 1.0, 1000)
         curve = rdpkit.tradeoff(event, adjacency="add_or_remove_one")
         upper = rdpkit.delta(event, epsilon=0.0, adjacency="add_or_remove_one").delta
         lower = rdpkit.lower_bound(event, epsilon=0.0, adjacency="add_or_remove_one")[0].delta
@@ -90,7 +86,7 @@ class TestAgainstClosedForms:
 class TestShape:
     @pytest.mark.thorough
     def test_ends(self):
-        curve = rdpkit.tradeoff(poisson(0.01, 1.0, 100), adjacency="add_or_remove_one")
+        curve = rdpkit.tradeoff(training(0.01, 1.0, 100), adjacency="add_or_remove_one")
         assert curve.tpr(0.0).upper <= 1.1e-10
         assert curve.tpr(1.0).upper == 1.0
         assert curve.fnr(1.0).lower == 0.0
@@ -98,7 +94,7 @@ class TestShape:
 
     @pytest.mark.thorough
     def test_fnr_is_what_tpr_leaves(self):
-        curve = rdpkit.tradeoff(poisson(0.05, 1.0, 100), adjacency="replace_one")
+        curve = rdpkit.tradeoff(training(0.05, 1.0, 100), adjacency="replace_one")
         for rate in RATES:
             tpr, fnr = curve.tpr(rate), curve.fnr(rate)
             assert fnr.lower == pytest.approx(1 - tpr.upper, abs=1e-15)
@@ -106,7 +102,7 @@ class TestShape:
 
     @pytest.mark.thorough
     def test_symmetric_and_convex(self):
-        curve = rdpkit.tradeoff(poisson(0.05, 1.0, 100), adjacency="add_or_remove_one")
+        curve = rdpkit.tradeoff(training(0.05, 1.0, 100), adjacency="add_or_remove_one")
         rates = np.linspace(0.0, 1.0, 41)
         misses = np.array([curve.fnr(rate).lower for rate in rates])
         assert (np.diff(misses) <= 0).all()
@@ -177,7 +173,7 @@ def chord(profile: Profile, epsilon: float) -> float:
     adjacency=st.sampled_from(["add_or_remove_one", "replace_one"]),
 )
 def test_the_profile_agrees_with_single_questions(q, z, steps, share, adjacency):
-    event = poisson(q, z, steps)
+    event = training(q, z, steps)
     curve = rdpkit.tradeoff(event, adjacency=adjacency)
     epsilon = share * curve.profile.epsilons[-1]
     above = rdpkit.delta(event, epsilon=epsilon, adjacency=adjacency).delta
@@ -196,7 +192,7 @@ def test_the_profile_agrees_with_single_questions(q, z, steps, share, adjacency)
 class TestExtremes:
     @pytest.mark.thorough
     def test_a_delta_of_1e_100(self):
-        event = poisson(0.01, 1.0, 1000)
+        event = training(0.01, 1.0, 1000)
         curve = rdpkit.tradeoff(event, adjacency="add_or_remove_one", smallest_delta=1e-100)
         assert curve.profile.deltas[-1] <= 1e-100
         assert curve.tpr(1e-60).upper < 1e-45
@@ -208,7 +204,7 @@ class TestPlot:
     @pytest.mark.parametrize("logarithmic", [False, True])
     def test_lines(self, logarithmic):
         with mpl.rc_context({"backend": "agg"}):
-            curve = rdpkit.tradeoff(poisson(0.05, 1.0, 100), adjacency="add_or_remove_one")
+            curve = rdpkit.tradeoff(training(0.05, 1.0, 100), adjacency="add_or_remove_one")
             axes = curve.plot(logarithmic=logarithmic)
             labels = [line.get_label() for line in axes.get_lines()]
             assert labels[:2] == ["an attack attains", "proven for every attack"]

@@ -12,11 +12,7 @@ import rdpkit
 from rdpkit.accountants.profiles import AttainedProfile, Profile
 from rdpkit.tradeoffs.gaussian import regret, smallest_mu
 from tests.events import unit
-
-
-def poisson(q: float, z: float, steps: int = 1) -> rdpkit.Event:
-    step = unit.poisson(z, q)
-    return step * steps
+from tests.events.unit import training
 
 
 def gaussian_delta(epsilon, mu):
@@ -40,7 +36,7 @@ class TestGaussians:
         assert float(rdpkit.gdp(event, adjacency="replace_one")) == pytest.approx(math.sqrt(5.0))
 
     def test_nothing_released(self):
-        event = poisson(0.0, 1.0, 10)
+        event = training(0.0, 1.0, 10)
         found = rdpkit.gdp(event, adjacency="add_or_remove_one")
         assert found.mu == found.everywhere == 0.0
 
@@ -51,7 +47,7 @@ class TestSampled:
         ("q", "z", "steps"), [(0.01, 1.0, 1000), (0.04, 1.5, 2249), (256 / 60000, 1.0, 10_000)]
     )
     def test_it_holds_at_every_delta_of_the_range(self, q, z, steps):
-        event = poisson(q, z, steps)
+        event = training(q, z, steps)
         found = rdpkit.gdp(event, adjacency="add_or_remove_one")
         assert found.lower <= found.mu <= found.lower * 1.002
         assert found.regret.upper - found.regret.lower < 5e-4
@@ -62,7 +58,7 @@ class TestSampled:
 
     @pytest.mark.thorough
     def test_a_wider_range_of_deltas_needs_a_larger_mu(self):
-        event = poisson(0.01, 1.0, 100)
+        event = training(0.01, 1.0, 100)
         mus = [
             rdpkit.gdp(event, adjacency="add_or_remove_one", smallest_delta=d)
             for d in (1e-4, 1e-8, 1e-30)
@@ -73,7 +69,7 @@ class TestSampled:
         assert mus[2].everywhere == pytest.approx(10.0)
 
     def test_events_that_leak_next_to_nothing(self):
-        found = rdpkit.gdp(poisson(1e-9, 1.0), adjacency="add_or_remove_one")
+        found = rdpkit.gdp(training(1e-9, 1.0), adjacency="add_or_remove_one")
         assert found.smallest_delta < 1e-18
         assert 1e-8 < found.lower / 10 < found.mu < 1.3e-7
 
@@ -153,7 +149,7 @@ class TestParts:
 
 @pytest.mark.thorough
 def test_as_dict():
-    found = rdpkit.gdp(poisson(0.01, 1.0, 100), adjacency="add_or_remove_one").as_dict()
+    found = rdpkit.gdp(training(0.01, 1.0, 100), adjacency="add_or_remove_one").as_dict()
     assert found["enclosure"][1] == found["mu"]
     assert found["adjacency"] == "add_or_remove_one"
 

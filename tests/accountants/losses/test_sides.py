@@ -15,18 +15,11 @@ from tests.processes import ran
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
 ZERO = rdpkit.Adjacency.ZERO_OUT
+GAUSSIAN = unit.gaussian()
 
 
 def stated(epsilon, delta, adjacency=ADD):
     return rdpkit.EpsilonDelta(epsilon=epsilon, delta=delta, adjacency=adjacency)
-
-
-def gaussian(noise=1.0):
-    return unit.gaussian(noise)
-
-
-def sampled(z=1.0, q=0.1):
-    return unit.poisson(z, q)
 
 
 MISTAKES = {
@@ -67,12 +60,12 @@ def test_a_type_checker_tells_the_two_sides_apart(tmp_path):
 @pytest.mark.parametrize(
     ("event", "delta", "adjacency"),
     [
-        (rdpkit.Parallel(events=(stated(0.1, 1e-3), gaussian())), 1e-5, ADD),
+        (rdpkit.Parallel(events=(stated(0.1, 1e-3), GAUSSIAN)), 1e-5, ADD),
         (
             rdpkit.Parallel(
                 events=(
                     rdpkit.CustomProfile(epsilons=[0.1], deltas=[1e-3], adjacency=ADD),
-                    gaussian(),
+                    GAUSSIAN,
                 )
             ),
             1e-5,
@@ -80,13 +73,13 @@ def test_a_type_checker_tells_the_two_sides_apart(tmp_path):
         ),
         (
             rdpkit.Parallel(
-                events=(stated(0.1, 1e-3, REPLACE), gaussian()), record_keeps_its_part=True
+                events=(stated(0.1, 1e-3, REPLACE), GAUSSIAN), record_keeps_its_part=True
             ),
             1e-5,
             REPLACE,
         ),
-        (rdpkit.Parallel(events=(stated(0.1, 1e-7), sampled())) * 20, 1e-6, ADD),
-        (rdpkit.Parallel(events=(gaussian(), stated(1e-3, 1e-3))) + gaussian(), 1e-5, ADD),
+        (rdpkit.Parallel(events=(stated(0.1, 1e-7), unit.poisson())) * 20, 1e-6, ADD),
+        (rdpkit.Parallel(events=(GAUSSIAN, stated(1e-3, 1e-3))) + GAUSSIAN, 1e-5, ADD),
     ],
 )
 def test_a_part_that_may_fail_more_often_than_delta_has_no_epsilon(event, delta, adjacency):
@@ -120,7 +113,7 @@ def test_the_same_parts_spent_twice_may_be_parts_of_other_partitions():
 
 
 def test_any_choice_of_parts_is_an_alternative():
-    parts = (sampled(1.0, 0.1), sampled(2.0, 0.2))
+    parts = (unit.poisson(1.0, 0.1), unit.poisson(2.0, 0.2))
     event = rdpkit.Parallel(events=parts, fixed_partition=True)
     fresh = rdpkit.Repeated(event=event, count=3, same_partition=False)
     written_out = rdpkit.Composed(events=(event,) * 3)
@@ -141,7 +134,7 @@ def test_a_rule_for_groups_is_attained_only_where_that_is_known():
 @pytest.mark.parametrize("size", [2, 40, pytest.param(300, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("delta", [1e-5, 1e-292])
 def test_large_groups_of_samples_are_enclosed(size, delta):
-    group = rdpkit.Group(event=sampled(0.5, 1e-3), size=size)
+    group = rdpkit.Group(event=unit.poisson(0.5, 1e-3), size=size)
     lower = rdpkit.lower_bound(group, delta=delta, adjacency=ADD)[0].epsilon
     upper = rdpkit.epsilon(group, delta=delta, adjacency=ADD, bound="pld-upper").epsilon
     assert lower <= upper <= lower * (1.0 + 1e-3)
@@ -150,12 +143,12 @@ def test_large_groups_of_samples_are_enclosed(size, delta):
 
 def test_under_zero_out_the_special_record_is_in_the_second_data_set_of_every_event():
     fixed = unit.fixed_size(1.0, 10, 100)
-    both = sampled() + fixed
+    both = unit.poisson() + fixed
     for bound in ("pld-upper", "pair-lower"):
         found = rdpkit.epsilon(both, delta=1e-5, adjacency=ZERO, bound=bound).epsilon
         alone = [
             rdpkit.epsilon(one, delta=1e-5, adjacency=ZERO, bound=bound).epsilon
-            for one in (sampled(), fixed)
+            for one in (unit.poisson(), fixed)
         ]
         assert max(alone) < found < sum(alone)
     assert fixed.neighbours(ZERO, ()).second.groups[-1].label == -1
@@ -163,7 +156,7 @@ def test_under_zero_out_the_special_record_is_in_the_second_data_set_of_every_ev
 
 @pytest.mark.parametrize("count", [10**10, 10**12, 10**13, 10**15])
 def test_the_default_is_never_above_the_bound_from_divergences(count):
-    event = sampled(1.0, 1e-6) * count
+    event = unit.poisson(1.0, 1e-6) * count
     best = rdpkit.epsilon(event, delta=1e-5, adjacency=ADD)
     by_orders = rdpkit.epsilon(event, delta=1e-5, adjacency=ADD, bound="best-rdp")
     assert best <= by_orders
@@ -192,8 +185,8 @@ def test_a_partition_may_be_chosen_after_earlier_outputs_unless_it_is_fixed():
             exact = sum(share * max(of) for share, of in branches)
         assert exact <= found <= exact * (1.0 + 1e-3)
     # Several releases from one part have no such curve; divergences bound every choice.
-    twice = rdpkit.Parallel(events=(parts[0] * 2, gaussian()))
-    found = rdpkit.epsilon(gaussian() + twice, delta=1e-5, adjacency=ADD)
+    twice = rdpkit.Parallel(events=(parts[0] * 2, GAUSSIAN))
+    found = rdpkit.epsilon(GAUSSIAN + twice, delta=1e-5, adjacency=ADD)
     assert "fixed_partition" in " ".join(found.notes)
     assert found.order is not None
 
