@@ -19,6 +19,7 @@ from rdpkit import kernel as checking
 from rdpkit.analysis import lower_bound
 from rdpkit.interop.certificates import NoCertificateError, certificate
 from tests.events import unit
+from tests.oracles import profile_sampling
 from tests.processes import ran
 
 KERNEL = Path(checking.__file__).parent
@@ -246,9 +247,7 @@ def sealed(found: dict[str, object]) -> bytes:
 
 def exact_delta(mu: float, epsilon: float) -> mpmath.mpf:
     with mpmath.workdps(60):
-        s = mpmath.mpf(mu)
-        tail = lambda x: mpmath.erfc(x / mpmath.sqrt(2)) / 2  # noqa: E731
-        return tail(epsilon / s - s / 2) - mpmath.exp(epsilon) * tail(epsilon / s + s / 2)
+        return profile_sampling.delta(mpmath.mpf(epsilon), 1 / mpmath.mpf(mu))
 
 
 STRANGE = [
