@@ -22,9 +22,7 @@ def fixed_size(z, gamma):
 EVENTS = {
     "steep": unit.training(1e-4, 0.6, 10),
     "two bends": rdpkit.Composed(events=(unit.training(1e-6, 0.5), unit.training(0.3, 4.0, 20))),
-    "weak triangle": rdpkit.NDPDC(
-        class_sizes=(500, 700), group_size=50.0, iterations=100, noise_std=1.0, clip_norm=1.0
-    ),
+    "weak triangle": of_papers.ndpdc((500, 700), 100, 50.0, noise=1.0),
     "parts that meet": of_papers.dpcda((5000, 900, 6000), 300, 40, noise=0.2, label_noise=0.3),
     "little noise": fixed_size(0.2, 0.001),
     "much noise": fixed_size(40.0, 0.01) * 3,

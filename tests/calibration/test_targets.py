@@ -13,7 +13,7 @@ from rdpkit import CalibrationError, UnreachableTargetError
 from rdpkit.calibration.search import first_that_meets
 from rdpkit.calibration.search_variable import paths, value_at, with_value
 from rdpkit.events import MECHANISMS
-from tests.events import unit
+from tests.events import of_papers, unit
 from tests.events.examples import WITHOUT_RENYI, example
 
 ADD, REPLACE = "add_or_remove_one", "replace_one"
@@ -218,13 +218,8 @@ def test_asking_again_gives_the_same_answer(name, bound, target):
 @pytest.mark.thorough
 def test_where_the_curve_itself_is_a_minimum():
     """The weak triangle's best split is found by a search, which leaves noise of 1e-11."""
-    event = rdpkit.NDPDC(
-        class_sizes=(136, 154, 151, 135, 143, 143, 151, 153, 138, 133),
-        group_size=20.0,
-        iterations=200,
-        noise_std=1.0,
-        clip_norm=1.0,
-    )
+    sizes = (136, 154, 151, 135, 143, 143, 151, 153, 138, 133)
+    event = of_papers.ndpdc(sizes, 200, 20.0, noise=1.0)
     for target in (10.0, 3.0, 5.0, 7.5):
         found = calibrate(
             event,
@@ -477,11 +472,7 @@ def test_few_intervals_are_looked_at_where_the_score_is_smooth():
 def test_against_every_value(adjacency, target):
     """A population of twenty: all sizes asked one by one."""
     event = 3 * rdpkit.FixedSizeSampledGaussian(
-        noise_std=0.4,
-        record_norm=0.5,
-        sample_size=1,
-        population_size=20,
-        release="mean",
+        noise_std=0.4, record_norm=0.5, sample_size=1, population_size=20, release="mean"
     )
     ask = {"delta": 1e-3, "adjacency": adjacency, "bound": "best-rdp"}
     sizes = range(1, 21)

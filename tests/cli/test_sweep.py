@@ -42,20 +42,17 @@ sampling_probability = 0.001
 run = partial(commands.run, status=0)
 
 
-def rows_of(result):
-    return json.loads(result.stdout)["rows"]
+def rows_of(*words):
+    return json.loads(run(*words, "--format=json").stdout)["rows"]
 
 
 def test_a_grid_is_the_product_of_its_axes():
     found = rows_of(
-        run(
-            *POISSON,
-            "--noise-std=1,2",
-            "--sampling-probability=0.001:0.1:3:log",
-            "--count=10,1000",
-            "--delta=1e-5",
-            "--format=json",
-        )
+        *POISSON,
+        "--noise-std=1,2",
+        "--sampling-probability=0.001:0.1:3:log",
+        "--count=10,1000",
+        "--delta=1e-5",
     )
     assert len(found) == 12
     assert [row["count"] for row in found[:3]] == [10, 1000, 10]
@@ -79,7 +76,7 @@ def test_files_hold_every_digit(tmp_path, suffix):
     result = run(*arguments, "-o", path)
     assert result.stdout == f"5 rows in {path}\n"
     found = tables.read(path)
-    expected = rows_of(run(*arguments, "--format=json"))
+    expected = rows_of(*arguments)
     assert found["epsilon"] == [row["epsilon"] for row in expected]
     assert list(found) == list(expected[0])
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
@@ -125,7 +122,7 @@ def test_a_table_may_hold_delta_and_options_the_rest(tmp_path):
     pytest.importorskip("pyarrow")
     path = tmp_path / "in.parquet"
     tables.write(path, {"delta": [1e-5, 1e-3], "noise_std": [1.0, 1.0]})
-    found = rows_of(run(*POISSON, "--table", path, "--sampling-probability=0.1", "--format=json"))
+    found = rows_of(*POISSON, "--table", path, "--sampling-probability=0.1")
     assert [row["delta"] for row in found] == [1e-5, 1e-3]
     assert found[0]["epsilon"] > found[1]["epsilon"]
 
@@ -142,17 +139,14 @@ def test_a_table_may_hold_delta_and_options_the_rest(tmp_path):
 def test_other_mechanisms_in_one_go(mechanism, adjacency, bound):
     extra = ["--sample-size=10", "--population-size=1000", "--release=sum"]
     found = rows_of(
-        run(
-            "sweep",
-            mechanism,
-            "--noise-std=4",
-            "--record-norm=1",
-            *(extra if mechanism.startswith("fixed") else []),
-            f"--adjacency={adjacency}",
-            "--count=100",
-            "--delta=1e-5",
-            "--format=json",
-        )
+        "sweep",
+        mechanism,
+        "--noise-std=4",
+        "--record-norm=1",
+        *(extra if mechanism.startswith("fixed") else []),
+        f"--adjacency={adjacency}",
+        "--count=100",
+        "--delta=1e-5",
     )
     kind = {"gaussian": rdpkit.Gaussian}.get(mechanism, rdpkit.FixedSizeSampledGaussian)
     sizes = {"sample_size": 10, "population_size": 1000, "release": "sum"}
@@ -177,10 +171,9 @@ def test_mechanisms_row_by_row_and_in_processes():
         "--label-noise=0.5",
         "--adjacency=replace_one",
         "--delta=1e-5",
-        "--format=json",
     ]
-    found = rows_of(run(*arguments, "--jobs=1"))
-    assert rows_of(run(*arguments, "--jobs=2")) == found
+    found = rows_of(*arguments, "--jobs=1")
+    assert rows_of(*arguments, "--jobs=2") == found
     event = of_papers.dpcda((1000, 1000), 100, 20, noise=0.5, label_noise=0.5)
     alone = rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one", bound="best-rdp")
     assert found[1]["epsilon"] == alone.epsilon
@@ -189,14 +182,7 @@ def test_mechanisms_row_by_row_and_in_processes():
 
 def test_a_named_bound_is_asked_row_by_row():
     found = rows_of(
-        run(
-            *POISSON,
-            "--noise-std=5",
-            "--sampling-probability=0.01",
-            "--delta=1e-5",
-            "--bound=best",
-            "--format=json",
-        )
+        *POISSON, "--noise-std=5", "--sampling-probability=0.01", "--delta=1e-5", "--bound=best"
     )
     assert found[0]["bound"] == "pld-upper"
 
@@ -205,15 +191,12 @@ def test_numbers_inside_a_file_are_varied(tmp_path):
     path = tmp_path / "event.toml"
     path.write_text(NESTED)
     found = rows_of(
-        run(
-            "sweep",
-            path,
-            "--vary=event.events[0].noise_std=10,20",
-            "--vary=count=1:100:2",
-            "--delta=1e-5",
-            "--adjacency=add_or_remove_one",
-            "--format=json",
-        )
+        "sweep",
+        path,
+        "--vary=event.events[0].noise_std=10,20",
+        "--vary=count=1:100:2",
+        "--delta=1e-5",
+        "--adjacency=add_or_remove_one",
     )
     assert [row["event.events[0].noise_std"] for row in found] == [10, 10, 20, 20]
     by_hand = 100 * rdpkit.Composed(events=(unit.gaussian(20.0), unit.poisson(1.0, 0.001)))

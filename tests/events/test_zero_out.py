@@ -10,15 +10,12 @@ from scipy.stats import norm
 import rdpkit
 from rdpkit import Adjacency
 from rdpkit.events.data_sets import SPECIAL
-from tests.events import unit
+from tests.events import of_papers, unit
 
 ZERO, ADD = Adjacency.ZERO_OUT, Adjacency.ADD_OR_REMOVE_ONE
 POISSON = unit.poisson(1.0, 0.01)
 FIXED = unit.fixed_size(1.0, 10, 1000)
-DPCDA = rdpkit.DPCDA(
-    class_sizes=[900, 1000], samples_per_class=30, order_of_mixture=10, clip_norm=1.0,
-    feature_noise=0.3, label_noise=0.0,
-)  # fmt: skip
+DPCDA = of_papers.dpcda([900, 1000], 30, 10, noise=0.3)
 
 
 @pytest.mark.parametrize("spelling", ["zero_out", "zero-out", Adjacency.ZERO_OUT])
@@ -108,8 +105,7 @@ def test_the_data_sets_hold_the_special_record():
 
 
 def test_dpmix_attains_its_lower_bound_where_all_records_are_equal():
-    event = rdpkit.DPMix(population_size=60, releases=10, order_of_mixture=6, feature_dimension=16,
-                         label_dimension=3, feature_noise=1.0, label_noise=1.0)  # fmt: skip
+    event = of_papers.dpmix(60, 10, 6, noise=1.0, shape=(16, 3))
     pair = rdpkit.worst_pair(event, adjacency=ZERO, delta=1e-5)
     assert SPECIAL in pair.first.groups
     assert {group.position for group in pair.second.groups} == {4.0}

@@ -23,7 +23,7 @@ from rdpkit.events import CustomProfile
 from rdpkit.interop import UnconvertibleEventError, from_dp_event, to_dp_event
 from rdpkit.interop.events_from_dp_accounting import _from_table
 from tests.bounds.strategies import log_uniform
-from tests.events import unit
+from tests.events import of_papers, unit
 
 ADD, REPLACE = rdpkit.Adjacency.ADD_OR_REMOVE_ONE, rdpkit.Adjacency.REPLACE_ONE
 NORM, SWAP = "record_norm", "swap_distance"
@@ -147,15 +147,7 @@ class TestRoundTrips:
         assert epsilon(from_dp_event(G(2.0), **by_norm), REPLACE) > 2.0 * exact
 
     def test_mechanisms_of_papers_by_what_they_expand_to(self):
-        mix = rdpkit.DPMix(
-            population_size=1000,
-            releases=10,
-            order_of_mixture=8,
-            feature_dimension=4,
-            label_dimension=2,
-            feature_noise=0.5,
-            label_noise=0.5,
-        )
+        mix = of_papers.dpmix(1000, 10, 8, noise=0.5, shape=(4, 2))
         found = to_dp_event(mix, adjacency=REPLACE, noise_relative_to=SWAP)
         again = from_dp_event(found, adjacency=REPLACE, noise_relative_to=SWAP)
         assert found.count == 10
@@ -163,9 +155,7 @@ class TestRoundTrips:
 
     @pytest.mark.thorough
     def test_disjoint_parts_that_are_alike_are_one(self):
-        condense = rdpkit.NDPDC(
-            class_sizes=[6000] * 10, group_size=50, iterations=100, noise_std=1.0, clip_norm=1.0
-        )
+        condense = of_papers.ndpdc([6000] * 10, 100, 50, noise=1.0)
         found = to_dp_event(condense, adjacency=ADD)
         assert found == dpa.SelfComposedDpEvent(dpa.PoissonSampledDpEvent(50 / 6000, G(1.0)), 100)
         assert_allclose(epsilon(from_dp_event(found, adjacency=ADD)), epsilon(condense), rtol=1e-9)

@@ -23,9 +23,7 @@ EVENTS = {
         [900, 1000], 50, 1, noise=1.0, label_noise=1.0, shape=(30, 10)
     ),
     "ldpdc": of_papers.ldpdc([900, 1000], 50, 1, noise=1.0, dimension=30, value_bound=3.0),
-    "ndpdc": rdpkit.NDPDC(
-        class_sizes=[900, 1000], group_size=1, iterations=50, noise_std=1.0, clip_norm=1.0
-    ),
+    "ndpdc": of_papers.ndpdc([900, 1000], 50, 1, noise=1.0),
 }
 TARGET = {"target_epsilon": 1.0, "delta": 1e-5}
 # Certified loss distributions take fifteen times as long, and are asked for where they matter.

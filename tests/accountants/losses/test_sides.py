@@ -16,6 +16,7 @@ ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
 ZERO = rdpkit.Adjacency.ZERO_OUT
 GAUSSIAN = unit.gaussian()
+PROFILE = rdpkit.CustomProfile(epsilons=[0.1], deltas=[1e-3], adjacency=ADD)
 
 
 def stated(epsilon, delta, adjacency=ADD):
@@ -61,16 +62,7 @@ def test_a_type_checker_tells_the_two_sides_apart(tmp_path):
     ("event", "delta", "adjacency"),
     [
         (rdpkit.Parallel(events=(stated(0.1, 1e-3), GAUSSIAN)), 1e-5, ADD),
-        (
-            rdpkit.Parallel(
-                events=(
-                    rdpkit.CustomProfile(epsilons=[0.1], deltas=[1e-3], adjacency=ADD),
-                    GAUSSIAN,
-                )
-            ),
-            1e-5,
-            ADD,
-        ),
+        (rdpkit.Parallel(events=(PROFILE, GAUSSIAN)), 1e-5, ADD),
         (
             rdpkit.Parallel(
                 events=(stated(0.1, 1e-3, REPLACE), GAUSSIAN), record_keeps_its_part=True

@@ -155,9 +155,7 @@ def test_dpdc_reference_points():
     linear = of_papers.ldpdc([5421], 50, 50, noise=28.0, dimension=784)
     options = {"delta": 1e-5, "adjacency": "add_or_remove_one", "bound": "pld-upper"}
     assert rdpkit.epsilon(linear, **options).epsilon == pytest.approx(0.5366, abs=6e-4)
-    nonlinear = rdpkit.NDPDC(
-        class_sizes=[68261, 94509], group_size=50, iterations=10000, noise_std=1.0, clip_norm=1.0
-    )
+    nonlinear = of_papers.ndpdc([68261, 94509], 10000, 50, noise=1.0)
     assert rdpkit.epsilon(nonlinear, **options).epsilon == pytest.approx(0.339, abs=1e-3)
 
 
