@@ -155,20 +155,22 @@ def clock(monkeypatch):
     return now
 
 
-def test_long_work_is_announced_once(clock, capsys):
+@pytest.mark.parametrize(
+    ("items", "printed"),
+    [
+        # Long work is announced once; neither the pace of slow first items nor short work is.
+        ((range(4), 100, 10.0), "auditing: 3 of 100 are done, about 16 minutes left.\n"),
+        (((0, 1, 20, 40), 40, 8.0), ""),
+        ((range(20), 40, 1.0), ""),
+    ],
+)
+def test_long_work_is_announced(clock, capsys, items, printed):
+    done, of, pace = items
     with progress.work_shown() as work:
-        for done in range(4):
-            work.show("auditing", done, 100)
-            clock[0] += 10.0
-    assert capsys.readouterr().err == "auditing: 3 of 100 are done, about 16 minutes left.\n"
-
-
-def test_the_pace_of_slow_first_items_is_not_announced(clock, capsys):
-    with progress.work_shown() as work:
-        for done in (0, 1, 20, 40):
-            work.show("auditing", done, 40)
-            clock[0] += 8.0
-    assert capsys.readouterr().err == ""
+        for number in done:
+            work.show("auditing", number, of)
+            clock[0] += pace
+    assert capsys.readouterr().err == printed
 
 
 def test_work_that_may_end_at_any_time_says_so(clock, capsys):
@@ -178,14 +180,6 @@ def test_work_that_may_end_at_any_time_says_so(clock, capsys):
             clock[0] += 10.0
     printed = capsys.readouterr().err
     assert printed == "slow to begin: 2 of 100 are done, at most about 3 minutes left.\n"
-
-
-def test_short_work_is_not_announced(clock, capsys):
-    with progress.work_shown() as work:
-        for done in range(20):
-            work.show("auditing", done, 40)
-            clock[0] += 1.0
-    assert capsys.readouterr().err == ""
 
 
 def test_long_work_says_now_and_then_how_far_it_is(clock, capsys):

@@ -63,6 +63,10 @@ THOROUGH = {
 }
 
 
+def marked(mark: str, *values: object) -> list[object]:
+    return [pytest.param(value, marks=getattr(pytest.mark, mark)) for value in values]
+
+
 def proven(event: rdpkit.Event, claimed: str, too_low: str, adjacency: str, **asked) -> None:
     """A certificate of the first claim is accepted, and there is none of the second."""
     certificate(event, claimed=claimed, adjacency=adjacency, **asked)
@@ -77,8 +81,17 @@ def way(*nodes: list[int], times: int = 1, **others: object) -> dict[str, object
     return {"digits": 30, "cut": 30, "step": "1", "parts": [part] * times, **others}
 
 
-def agrees(event: rdpkit.Event, adjacency: str, delta: float) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("gaussian", "two-gaussians"),
+        *marked("thorough", "poisson-once", "stated-40", "response-30", "discrete"),
+        *marked("slow", "poisson-300", "poisson-replaced", "sampled-laplace"),
+    ],
+)
+def test_both_engines_agree(name):
     """The checker certifies a little more than the best bound, and refutes what is attained."""
+    event, adjacency, delta = {**SETTINGS, **THOROUGH}[name]
     above = rdpkit.epsilon(event, delta=delta, adjacency=adjacency).epsilon
     below = lower_bound(event, delta=delta, adjacency=adjacency)[0].epsilon
     common = {"adjacency": adjacency, "delta": delta}
@@ -88,26 +101,6 @@ def agrees(event: rdpkit.Event, adjacency: str, delta: float) -> None:
     for claimed, refuted in ((0.999 * below, False), (1.001 * above, True)):
         with pytest.raises(NoCertificateError, match="did not accept"):
             certificate(event, claimed=f"{claimed:.9f}", refuted=refuted, **common)
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["gaussian", "two-gaussians", pytest.param("poisson-once", marks=pytest.mark.thorough)],
-)
-def test_both_engines_agree(name):
-    agrees(*SETTINGS[name])
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", ["stated-40", "response-30", "discrete"])
-def test_both_engines_agree_on_compositions(name):
-    agrees(*SETTINGS[name])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["poisson-300", "poisson-replaced", "sampled-laplace"])
-def test_both_engines_agree_on_samples(name):
-    agrees(*THOROUGH[name])
 
 
 @pytest.mark.slow
@@ -289,8 +282,10 @@ def mutated(found: dict[str, object], rng: random.Random) -> dict[str, object]:
     return changed
 
 
-def mutate(number: int, seed: int) -> None:
+@pytest.mark.parametrize("many", [*marked("thorough", (400, 1)), *marked("slow", (10000, 2))])
+def test_no_mutation_of_a_false_certificate_is_accepted(many):
     """Mutations of claims that are barely false; whatever is accepted has to be true."""
+    number, seed = many
     rng = random.Random(seed)
     event, delta = unit.gaussian(1.0), 1e-5
     true = json.loads(certificate(event, claimed="4.3772", adjacency=ADD, delta=delta))
@@ -411,16 +406,6 @@ def of_stated(n: int, e: float, d: float, q: float, epsilon: float) -> float:
             deltas.append(ways * max(a - math.exp(epsilon) * b, 0.0))
         found = max(found, math.fsum(deltas))
     return found
-
-
-@pytest.mark.thorough
-def test_no_mutation_of_a_false_certificate_is_accepted():
-    mutate(400, 1)
-
-
-@pytest.mark.slow
-def test_no_mutation_of_many_is_accepted():
-    mutate(10000, 2)
 
 
 def test_bytes_that_are_changed_are_noticed():
