@@ -23,6 +23,11 @@ EVENTS["epsilon_delta"]["delta"] = 0.0
 EVENTS["thresholded_counts"] |= {"noise": "laplace", "threshold": 80.0}
 
 
+def words(line):
+    """What a shell passes on, of a line without quotes."""
+    return line.split()
+
+
 def under(name):
     """Add-or-remove-one as an option, or another relation if the mechanism does not know it."""
     known = [adjacency.value for adjacency in MECHANISMS[name].adjacencies]
@@ -31,8 +36,8 @@ def under(name):
 
 def run(*arguments, answers=None, status=None):
     """What a command of the program prints; the status that it has to end with, if one is given."""
-    words = [str(argument) for argument in arguments]
-    done = CliRunner().invoke(main, words, input=answers, prog_name="rdpkit")
+    given = [str(argument) for argument in arguments]
+    done = CliRunner().invoke(main, given, input=answers, prog_name="rdpkit")
     assert done.exception is None or isinstance(done.exception, SystemExit)
     assert status in (None, done.exit_code), done.output
     return done
@@ -58,9 +63,9 @@ def answer(*arguments):
 
 def options(name, without=()):
     """A mechanism and its parameters as options, some left out."""
-    words = [name]
+    found = [name]
     for key, value in EVENTS[name].items():
         if key not in without:
             shown = ",".join(map(str, value)) if isinstance(value, list) else value
-            words += ["--" + dashed(option_name(key)), shown]
-    return words
+            found += ["--" + dashed(option_name(key)), shown]
+    return found

@@ -8,7 +8,7 @@ import pytest
 
 import rdpkit
 from rdpkit.events import MECHANISMS, event_from_parameters
-from tests.cli.commands import ADD, EVENTS, answer, options, run, under
+from tests.cli.commands import ADD, EVENTS, answer, options, run, under, words
 from tests.events import unit
 from tests.events.examples import WITHOUT_RENYI
 
@@ -115,16 +115,8 @@ def test_files(tmp_path, inner, parameter, path):
 @pytest.mark.thorough
 def test_a_target_out_of_reach_is_status_1_and_one_line():
     arguments = ["gaussian", "--record-norm", "1", "--parameter", "noise_std", "--conversion"]
-    done = run(
-        "calibrate",
-        *arguments,
-        "mironov2017",
-        "--target-epsilon",
-        "1e-5",
-        *TARGET[2:],
-        *ADD,
-        status=1,
-    )
+    asked = ["mironov2017", "--target-epsilon", "1e-5", *TARGET[2:], *ADD]
+    done = run("calibrate", *arguments, *asked, status=1)
     assert done.stdout == ""
     assert done.stderr.startswith("Error: target_epsilon 1e-05 cannot be reached by raising")
     assert done.stderr.count("\n") == 1
@@ -251,14 +243,7 @@ def test_releases_are_listed_instead_of_given():
 
 @pytest.mark.thorough
 def test_soft_labels(tmp_path):
-    arguments = [
-        "--population-size",
-        "1000",
-        "--feature-dimension",
-        "50",
-        "--label-dimension",
-        "10",
-    ]
+    arguments = words("--population-size 1000 --feature-dimension 50 --label-dimension 10")
     ask = [*ORDERS, *TARGET, *ADD, *QUICK]
     done = answer(
         *("plan", "dpmix", *arguments, "--releases", "20", "--label-shares", "0.2,0.5", *ask)

@@ -13,15 +13,10 @@ import rdpkit
 from rdpkit.cli import sweep_rows as axes
 from rdpkit.formats import columns as tables
 from tests.cli import commands
-from tests.cli.commands import ADD, GAUSSIAN, answer
+from tests.cli.commands import ADD, GAUSSIAN, answer, words
 from tests.events import of_papers, unit
 
-POISSON = [
-    "sweep",
-    "poisson_sampled_gaussian",
-    "--record-norm=1",
-    "--adjacency=add_or_remove_one",
-]
+POISSON = words("sweep poisson_sampled_gaussian --record-norm=1 --adjacency=add_or_remove_one")
 NESTED = """
 mechanism = "repeated"
 count = 100
@@ -47,13 +42,8 @@ def rows_of(*words):
 
 
 def test_a_grid_is_the_product_of_its_axes():
-    found = rows_of(
-        *POISSON,
-        "--noise-std=1,2",
-        "--sampling-probability=0.001:0.1:3:log",
-        "--count=10,1000",
-        "--delta=1e-5",
-    )
+    axes = words("--noise-std=1,2 --sampling-probability=0.001:0.1:3:log --count=10,1000")
+    found = rows_of(*POISSON, *axes, "--delta=1e-5")
     assert len(found) == 12
     assert [row["count"] for row in found[:3]] == [10, 1000, 10]
     expected = rdpkit.sweep_epsilon(
@@ -139,14 +129,9 @@ def test_a_table_may_hold_delta_and_options_the_rest(tmp_path):
 def test_other_mechanisms_in_one_go(mechanism, adjacency, bound):
     extra = ["--sample-size=10", "--population-size=1000", "--release=sum"]
     found = rows_of(
-        "sweep",
-        mechanism,
-        "--noise-std=4",
-        "--record-norm=1",
+        *("sweep", mechanism, f"--adjacency={adjacency}"),
         *(extra if mechanism.startswith("fixed") else []),
-        f"--adjacency={adjacency}",
-        "--count=100",
-        "--delta=1e-5",
+        *words("--noise-std=4 --record-norm=1 --count=100 --delta=1e-5"),
     )
     kind = {"gaussian": rdpkit.Gaussian}.get(mechanism, rdpkit.FixedSizeSampledGaussian)
     sizes = {"sample_size": 10, "population_size": 1000, "release": "sum"}
@@ -160,18 +145,10 @@ def test_other_mechanisms_in_one_go(mechanism, adjacency, bound):
 
 @pytest.mark.thorough
 def test_mechanisms_row_by_row_and_in_processes():
-    arguments = [
-        "sweep",
-        "dpcda",
-        "--class-sizes=1000,1000",
-        "--samples-per-class=100",
-        "--order-of-mixture=10,20",
-        "--clip-norm=1",
-        "--feature-noise=0.5",
-        "--label-noise=0.5",
-        "--adjacency=replace_one",
-        "--delta=1e-5",
-    ]
+    arguments = words(
+        "sweep dpcda --class-sizes=1000,1000 --samples-per-class=100 --order-of-mixture=10,20 "
+        "--clip-norm=1 --feature-noise=0.5 --label-noise=0.5 --adjacency=replace_one --delta=1e-5"
+    )
     found = rows_of(*arguments, "--jobs=1")
     assert rows_of(*arguments, "--jobs=2") == found
     event = of_papers.dpcda((1000, 1000), 100, 20, noise=0.5, label_noise=0.5)
@@ -190,14 +167,8 @@ def test_a_named_bound_is_asked_row_by_row():
 def test_numbers_inside_a_file_are_varied(tmp_path):
     path = tmp_path / "event.toml"
     path.write_text(NESTED)
-    found = rows_of(
-        "sweep",
-        path,
-        "--vary=event.events[0].noise_std=10,20",
-        "--vary=count=1:100:2",
-        "--delta=1e-5",
-        "--adjacency=add_or_remove_one",
-    )
+    axes = words("--vary=event.events[0].noise_std=10,20 --vary=count=1:100:2")
+    found = rows_of("sweep", path, *axes, "--delta=1e-5", *ADD)
     assert [row["event.events[0].noise_std"] for row in found] == [10, 10, 20, 20]
     by_hand = 100 * rdpkit.Composed(events=(unit.gaussian(20.0), unit.poisson(1.0, 0.001)))
     alone = rdpkit.epsilon(by_hand, delta=1e-5, adjacency="add_or_remove_one", bound="best-rdp")
@@ -263,15 +234,8 @@ def test_paths_that_lead_nowhere(tmp_path, vary):
 
 
 def test_an_output_that_cannot_be_written_leaves_nothing(tmp_path):
-    result = run(
-        *POISSON,
-        "--noise-std=1",
-        "--sampling-probability=0.1",
-        "--delta=0.1",
-        "-o",
-        tmp_path / "missing" / "out.csv",
-        status=2,
-    )
+    numbers = words("--noise-std=1 --sampling-probability=0.1 --delta=0.1")
+    result = run(*POISSON, *numbers, "-o", tmp_path / "missing" / "out.csv", status=2)
     assert "missing" in result.stderr
     assert list(tmp_path.iterdir()) == []
 
