@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from rdpkit.interop.certificates import certificate
 from rdpkit.verification.cli.audit import audit
 from rdpkit.verification.cli.claims import claims
+from tests.cli.commands import claim
 from tests.events import unit
 from tests.processes import ran
 
@@ -27,18 +28,6 @@ GITLAB = yaml.safe_load((ROOT / "ci-templates" / "gitlab.yml").read_text())
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="the steps are for bash")
 
-CLAIM = """
-[[claim]]
-id = "mine"
-source = "README"
-mechanism = "gaussian"
-adjacency = "add_or_remove_one"
-epsilon = {epsilon}
-delta = 1e-5
-[claim.parameters]
-noise_std = 5.0
-record_norm = 1.0
-"""
 # Prints its arguments, one a line, and writes the files that it is asked for.
 FAKE = """#!/usr/bin/env bash
 printf '%s\\n' "$@" > "$ARGUMENTS"
@@ -111,11 +100,11 @@ def arguments(repository):
 def test_a_right_claim_is_green_and_a_wrong_one_red(repository):
     path = repository / "claims dir" / "mine.claims.toml"
     path.parent.mkdir()
-    path.write_text(CLAIM.format(epsilon="0.80"))
+    path.write_text(claim("0.80"))
     done, outputs = steps(repository, real=True)
     assert done.returncode == 0, done.stderr
     assert outputs == {"folder": "privacy-claims", "status": "0"}
-    path.write_text(CLAIM.format(epsilon="0.5"))
+    path.write_text(claim("0.5"))
     done, outputs = steps(repository, real=True)
     assert done.returncode == 1
     assert outputs["status"] == "1"
@@ -259,7 +248,7 @@ def test_hooks_run_commands_that_there_are_on_files_that_they_find(hook, reposit
     assert hook["language"] == "python"
     assert re.search(hook["files"], "folder/my.claims.toml")
     assert not re.search(hook["files"], "pyproject.toml")
-    (repository / "my.claims.toml").write_text(CLAIM.format(epsilon="0.80"))
+    (repository / "my.claims.toml").write_text(claim("0.80"))
     program, name, *options = hook["entry"].split()
     assert program == "rdpkit"
     command = {"claims": claims, "audit": audit}[name]

@@ -23,6 +23,23 @@ EVENTS["epsilon_delta"]["delta"] = 0.0
 EVENTS["thresholded_counts"] |= {"noise": "laplace", "threshold": 80.0}
 
 
+def claim(epsilon, more=""):
+    """A file with a claim, whose id is "mine", about the event of :data:`GAUSSIAN`."""
+    return f"""
+[[claim]]
+id = "mine"
+source = "a paper"
+mechanism = "gaussian"
+adjacency = "add_or_remove_one"
+epsilon = {epsilon}
+delta = 1e-5
+{more}
+[claim.parameters]
+noise_std = 5.0
+record_norm = 1.0
+"""
+
+
 def words(line):
     """What a shell passes on, of a line without quotes."""
     return line.split()

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from rdpkit.adjacency import SPELLINGS
 from rdpkit.cli import main
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, integer, number
+from tests.cli.commands import claim
 from tests.processes import ran
 
 
@@ -132,18 +133,7 @@ def test_a_mistake_before_it_is_no_error(words):
 
 def test_the_claims_of_the_files_that_were_named_are_offered(tmp_path):
     path = tmp_path / "one.toml"
-    path.write_text(
-        """
-        [[claim]]
-        id = "mine"
-        source = "here"
-        mechanism = "gaussian"
-        adjacency = "replace"
-        epsilon = 1
-        delta = 1e-5
-        parameters = {noise_std = 5.0, record_norm = 1.0}
-        """
-    )
+    path.write_text(claim("1"))
     assert completed("audit", str(path), "--explain", "m") == ["mine"]
     path.write_text("no claims")
     assert completed("audit", str(path), "--explain", "m") == []

@@ -19,7 +19,7 @@ from rdpkit import Adjacency, Guarantee, Kind
 from rdpkit.cli import progress
 from rdpkit.cli.output import CommandError, one_line_errors
 from rdpkit.formats.text import as_json, guarantee_rows, in_columns, rounded_up
-from tests.cli.commands import ADD, GAUSSIAN, run
+from tests.cli.commands import ADD, GAUSSIAN, claim, run
 from tests.processes import ran
 
 positive = st.floats(0, exclude_min=True, allow_infinity=False, allow_nan=False)
@@ -229,19 +229,6 @@ def test_a_limit_on_threads_is_set_before_the_command_runs(monkeypatch):
     assert CliRunner().invoke(command, ["--threads", "0"]).exit_code == 2
 
 
-CLAIM = """
-[[claim]]
-id = "a"
-source = "a paper"
-mechanism = "gaussian"
-adjacency = "add_or_remove_one"
-bound = "gaussian"
-epsilon = 0.80
-delta = 1e-5
-[claim.parameters]
-noise_std = 5.0
-record_norm = 1.0
-"""
 LONG_QUESTION = ["epsilon", "gaussian", "--noise-std", "5", "--record-norm", "1", "--delta", "1e-5"]
 
 
@@ -254,7 +241,7 @@ def rdpkit(*arguments, **environment):
 @pytest.fixture
 def claims(tmp_path):
     path = tmp_path / "claims.toml"
-    path.write_text(CLAIM)
+    path.write_text(claim("0.80", 'bound = "gaussian"'))
     return path
 
 
