@@ -10,8 +10,6 @@ Without Chromium, its driver or selenium the tests are skipped; where ``RDPKIT_B
 in ``.ci/run``, they fail instead.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import warnings

@@ -8,6 +8,7 @@ import pytest
 
 import rdpkit
 from rdpkit.events import MECHANISMS
+from tests.events import unit
 from tests.events.examples import example
 
 RELATIONS = ("add_or_remove_one", "replace_one", "zero_out")
@@ -110,14 +111,14 @@ def test_extreme_numbers(mechanism, adjacency):
 @pytest.mark.parametrize("noise", [1e-300, 1e-100, 1e-20, 1e20, 1e100, 1e300])
 @pytest.mark.parametrize("count", [1, 2])
 def test_noise_of_any_size(noise, count):
-    event = rdpkit.Gaussian(noise_std=noise, record_norm=1.0) * count
+    event = unit.gaussian(noise) * count
     for delta in (0.0, 1e-300, 1e-5):
         check_epsilon(event, "add_or_remove_one", delta)
 
 
 @pytest.mark.parametrize("epsilon", [5e-324, 1e-310])
 def test_an_epsilon_of_the_smallest_floats_is_as_good_as_none(epsilon):
-    event = rdpkit.Laplace(noise_scale=2.0, record_norm=1.0) * 9
+    event = unit.laplace(2.0) * 9
     found, none = (
         rdpkit.delta(event, epsilon=one, adjacency="add_or_remove_one").delta
         for one in (epsilon, 0.0)
@@ -127,7 +128,7 @@ def test_an_epsilon_of_the_smallest_floats_is_as_good_as_none(epsilon):
 
 def test_the_renyi_bound_answers_where_curves_do_not():
     """Epsilon is about 1 / (2 z^2), which is a float."""
-    event = rdpkit.Gaussian(noise_std=1e-100, record_norm=1.0)
+    event = unit.gaussian(1e-100)
     found = rdpkit.epsilon(event, delta=1e-5, adjacency="add_or_remove_one").epsilon
     assert found == pytest.approx(5e199, rel=1e-5)
 
@@ -164,7 +165,7 @@ def test_samples_of_discrete_gaussians(adjacency, dimension):
 
 
 def test_an_infinity_says_why():
-    gaussian = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+    gaussian = unit.gaussian(1.0)
     found = rdpkit.epsilon(gaussian, delta=0.0, adjacency="add_or_remove_one")
     assert "no epsilon is known to hold with delta = 0" in found.notes
     stated = rdpkit.EpsilonDelta(epsilon=1.0, delta=1e-3, adjacency="replace_one")
@@ -174,5 +175,5 @@ def test_an_infinity_says_why():
 
 
 def test_probabilities_that_may_be_equal_show_nothing():
-    event = rdpkit.ReportNoisyMax(noise_scale=1e15, sensitivity=1.0, noise="laplace")
+    event = unit.noisy_maximum(1e15, "laplace")
     check_epsilon(event, "replace_one", 1e-300)

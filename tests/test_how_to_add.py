@@ -4,17 +4,16 @@ The files of the package are the code blocks of that page, and nothing else. Its
 those of the page, written as an installer writes them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+
+from tests.processes import ran
 
 PAGE = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(python|toml)\n# ([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -77,16 +76,9 @@ def package(tmp_path_factory) -> Path:
 
 def rdpkit(package: Path, *words: str, status: int = 0) -> str:
     """Standard output of a command that finds the package."""
-    done = subprocess.run(
-        [sys.executable, "-m", "rdpkit", *words],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(package), *sys.path])},
-        cwd=package,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == status, done.stderr
-    return done.stdout
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(package), *sys.path])}
+    done = ran("-m", "rdpkit", *words, status=status, env=environment, cwd=package)
+    return done.stdout if status == 0 else done.stderr
 
 
 def test_the_page_has_every_file(package):
@@ -117,6 +109,7 @@ def test_event_theorem_and_command(package):
         )
     )  # fmt: skip
     assert calibrated["values"]["scale"] == pytest.approx(1.0, abs=5e-5)
+    assert "toy-laplace" in rdpkit(package, "epsilon", "toy-lapla", status=2)
     assert rdpkit(package, "hello") == "hello\n"
 
 

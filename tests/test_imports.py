@@ -1,14 +1,11 @@
 """What ``import rdpkit`` costs: nothing that accounting does not need."""
 
-from __future__ import annotations
-
 import json
-import subprocess
-import sys
 
 import pytest
 
 import rdpkit
+from tests.processes import ran
 
 HEAVY = {
     "torch",
@@ -29,9 +26,7 @@ HEAVY = {
 def loaded(statement: str) -> set[str]:
     """Top-level modules that a fresh interpreter holds after ``statement``."""
     code = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
-    )
+    done = ran("-W", "error", "-c", code)
     assert done.stderr == ""
     return {name.partition(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
 

@@ -6,8 +6,6 @@ Afterwards no process of it is left, no temporary file and no traceback, and wha
 before is still there.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal

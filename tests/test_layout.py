@@ -1,7 +1,5 @@
 """The shape of the code: small rooms, few parameters, one meaning for each name."""
 
-from __future__ import annotations
-
 import ast
 import tomllib
 from collections import Counter, defaultdict

@@ -208,12 +208,3 @@ def test_every_module_has_a_docstring():
     names = [m.name for m in modules if m.name not in skipped]
     assert len(names) > 10
     assert [name for name in names if not importlib.import_module(name).__doc__] == []
-
-
-def test_an_event_has_one_bound_of_each_id_and_each_says_its_source():
-    keys = [(bound.id, bound.event_type) for bound in rdpkit.BOUNDS]
-    assert len(keys) == len(set(keys))
-    for bound in rdpkit.BOUNDS:
-        assert bound.title
-        assert bound.source
-        assert bound.adjacencies

@@ -1,7 +1,5 @@
 """The README's first lines, the packaging and the list of dependencies agree with each other."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -106,8 +106,12 @@ def test_choices(value):
 
 @pytest.mark.parametrize(
     "value",
-    [1, 1.0, [], [1], [2, math.nan], [2, math.inf], "2", ["2"], [[2]], [2, [3]], None, {}, [True]],
-)
+    [
+        1, 1.0, 0.5, -2, 0, math.nan, math.inf, "2", None, 2 + 1j, {}, {2.0}, True, [], [1],
+        [2.0, 1.0], [2, math.nan], [2, math.inf], ["2"], [[2]], [2, [3]], [[2.0, 3.0]], [True],
+        [2.0, None], [[2.0], [3.0, 4.0]], np.ones((2, 2)) * 2,
+    ],
+)  # fmt: skip
 def test_orders(value):
     with pytest.raises(
         ValueError, match=r"Expected orders to be finite Renyi orders > 1, of shape"

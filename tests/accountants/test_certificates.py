@@ -9,22 +9,15 @@ import rdpkit
 from rdpkit.accountants.event_tree import UpperBounds
 from rdpkit.adjacency import Adjacency
 from rdpkit.numerics.balls import float_above, float_below, over_rounded_inputs
+from tests.events import unit
 from tests.oracles.table import load
 
 ADD = Adjacency.ADD_OR_REMOVE_ONE
 REPLACE = Adjacency.REPLACE_ONE
 
-GAUSSIAN = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
-POISSON = rdpkit.Repeated(
-    event=rdpkit.PoissonSampledGaussian(noise_std=1.0, record_norm=1.0, sampling_probability=0.01),
-    count=100,
-)
-FIXED = rdpkit.Repeated(
-    event=rdpkit.FixedSizeSampledGaussian(
-        noise_std=4.0, record_norm=0.5, sample_size=20, population_size=1000, release="sum"
-    ),
-    count=50,
-)
+GAUSSIAN = unit.gaussian(2.0)
+POISSON = unit.poisson(1.0, 0.01) * 100
+FIXED = unit.fixed_size(4.0, 20, 1000, record_norm=0.5) * 50
 PARTS = rdpkit.Parallel(events=(POISSON, GAUSSIAN))
 EVENTS = {
     "gaussian": GAUSSIAN,
@@ -59,7 +52,7 @@ def test_the_upper_end_is_the_number_and_the_floats_are_inside(event, adjacency)
 @pytest.mark.parametrize("conversion", ["mironov2017", "balle2020"])
 @pytest.mark.parametrize(("noise", "delta"), [(0.5, 1e-5), (2.0, 1e-9), (30.0, 1e-2)])
 def test_gaussian_epsilon_at_sixty_digits(noise, delta, conversion):
-    event = rdpkit.Gaussian(noise_std=noise, record_norm=1.0)
+    event = unit.gaussian(noise)
     found = rdpkit.epsilon(
         event, delta=delta, adjacency=ADD, bound="gaussian", conversion=conversion
     )
@@ -76,9 +69,7 @@ def test_gaussian_epsilon_at_sixty_digits(noise, delta, conversion):
 def test_poisson_balls_contain_the_stored_divergence(row):
     """tests/oracles/poisson_gaussian.py, mp.dps = 70."""
     entry = load("poisson_gaussian")[row]
-    event = rdpkit.PoissonSampledGaussian(
-        noise_std=entry["z"], record_norm=1.0, sampling_probability=entry["q"]
-    )
+    event = unit.poisson(entry["z"], entry["q"])
     ball = UpperBounds().ball(event, entry["order"], ADD)
     with ctx.workprec(200):
         assert ball.overlaps(arb(entry["rdp"]) * (1 + arb(0, 1e-29)))

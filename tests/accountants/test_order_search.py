@@ -12,6 +12,7 @@ import rdpkit
 from rdpkit.accountants.order_search import LARGEST_ORDER, SMALLEST_ORDER, minimise, on_grid
 from rdpkit.bounds.base import OrderRange
 from tests.bounds.strategies import log_uniform
+from tests.events import unit
 
 ANY = OrderRange()
 
@@ -36,7 +37,7 @@ def test_gaussian_with_mironovs_conversion(z, delta):
 
 @pytest.mark.parametrize("z", [0.05, 1.0, 30.0])
 def test_through_the_front_door(z):
-    event = rdpkit.Gaussian(noise_std=z, record_norm=1.0)
+    event = unit.gaussian(z)
     found = rdpkit.epsilon(
         event,
         delta=1e-5,

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import rdpkit
+from tests.events import unit
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 
@@ -30,7 +31,7 @@ def test_holds_arrays_that_cannot_change():
 
 
 def test_of_an_event():
-    event = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
+    event = unit.gaussian(2.0)
     found = rdpkit.RdpCurve.of(event, orders=[2, 8], adjacency="replace_one")
     assert_allclose(found.values, [1.0, 4.0], rtol=1e-15)
     assert found.adjacency is rdpkit.Adjacency.REPLACE_ONE
@@ -60,7 +61,7 @@ def test_as_event_and_back():
     again = rdpkit.RdpCurve.of(one.as_event(), orders=one.orders, adjacency=ADD)
     # The chord's formula rounds at its own ends too.
     assert_allclose(again.values, one.values, rtol=5e-16)
-    both = rdpkit.Composed(events=(one.as_event(), rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)))
+    both = rdpkit.Composed(events=(one.as_event(), unit.gaussian(1.0)))
     summed = rdpkit.RdpCurve.of(both, orders=one.orders, adjacency=ADD)
     assert_allclose(summed.values, one.values + one.orders / 2.0, rtol=1e-15)
 

@@ -7,38 +7,25 @@ import rdpkit
 from rdpkit.accountants.divergence_bounds import upper_bound
 from rdpkit.adjacency import Adjacency
 from rdpkit.conversions.largest_rdp import optimal_epsilon
-from tests.events import of_papers
+from tests.events import of_papers, unit
 
 REPLACE = Adjacency.REPLACE_ONE
 GRID = 1.0 + np.geomspace(0.01, 255.0, 1200)
 
 
-def poisson(z, q, count=1):
-    one = rdpkit.PoissonSampledGaussian(noise_std=z, record_norm=1.0, sampling_probability=q)
-    return rdpkit.Repeated(event=one, count=count)
-
-
 def fixed_size(z, gamma):
-    return rdpkit.FixedSizeSampledGaussian(
-        noise_std=2.0 * z,
-        record_norm=1.0,
-        sample_size=max(1, round(gamma * 10_000)),
-        population_size=10_000,
-        release="sum",
-    )
+    return unit.fixed_size(2.0 * z, max(1, round(gamma * 10_000)), 10_000)
 
 
 # Several valleys: a kink where another theorem takes over, a steep rise beyond the bend, and parts
 # of different sizes beside each other.
 EVENTS = {
-    "steep": poisson(0.6, 1e-4, 10),
-    "two bends": rdpkit.Composed(events=(poisson(0.5, 1e-6), poisson(4.0, 0.3, 20))),
-    "weak triangle": rdpkit.NDPDC(
-        class_sizes=(500, 700), group_size=50.0, iterations=100, noise_std=1.0, clip_norm=1.0
-    ),
+    "steep": unit.training(1e-4, 0.6, 10),
+    "two bends": rdpkit.Composed(events=(unit.training(1e-6, 0.5), unit.training(0.3, 4.0, 20))),
+    "weak triangle": of_papers.ndpdc((500, 700), 100, 50.0, noise=1.0),
     "parts that meet": of_papers.dpcda((5000, 900, 6000), 300, 40, noise=0.2, label_noise=0.3),
     "little noise": fixed_size(0.2, 0.001),
-    "much noise": rdpkit.Repeated(event=fixed_size(40.0, 0.01), count=3),
+    "much noise": fixed_size(40.0, 0.01) * 3,
 }
 
 

@@ -13,6 +13,7 @@ import pytest
 
 import rdpkit
 from rdpkit import Adjacency
+from tests.events import unit
 from tests.oracles import semantics
 
 FAST = 100
@@ -56,27 +57,17 @@ def leaf(rng, relation, named):
     monotone = rng.random() < 0.5
     diameter = rng.choice((None, None, 1.0, 0.5))
     makers = [lambda: stated(rng, named)] * 6 + [
-        lambda: rdpkit.Gaussian(noise_std=z, record_norm=1.0, record_diameter=diameter),
-        lambda: rdpkit.Laplace(noise_scale=z, record_norm=1.0, record_diameter=diameter),
+        lambda: unit.gaussian(z, record_diameter=diameter),
+        lambda: unit.laplace(z, record_diameter=diameter),
         lambda: rdpkit.DiscreteLaplace(noise_scale=2 * z, record_norm=rng.randint(1, 3)),
         lambda: rdpkit.DiscreteGaussian(sigma=1.0 + z, record_norm=rng.randint(1, 2)),
         lambda: rdpkit.Exponential(epsilon=z, monotone_scores=monotone),
         lambda: rdpkit.PermuteAndFlip(epsilon=z, monotone_scores=monotone),
-        lambda: rdpkit.ReportNoisyMax(
-            noise_scale=2 / z,
-            sensitivity=1.0,
-            noise=rng.choice(("laplace", "gumbel", "exponential")),
-            monotone_scores=monotone,
+        lambda: unit.noisy_maximum(
+            2 / z, rng.choice(("laplace", "gumbel", "exponential")), monotone_scores=monotone
         ),
-        lambda: rdpkit.AboveThreshold(
-            threshold_noise_scale=2 / z, query_noise_scale=4 / z, sensitivity=1.0
-        ),
-        lambda: rdpkit.PoissonSampledGaussian(
-            noise_std=z,
-            record_norm=1.0,
-            record_diameter=diameter,
-            sampling_probability=rng.choice((0.01, 0.2, 0.7)),
-        ),
+        lambda: unit.sparse_vector(2 / z, 4 / z),
+        lambda: unit.poisson(z, rng.choice((0.01, 0.2, 0.7)), record_diameter=diameter),
         lambda: rdpkit.ZeroConcentrated(
             rho=z * z / 8,
             adjacency=named,
@@ -234,7 +225,7 @@ def stated_as(epsilon, delta):
     return rdpkit.EpsilonDelta(epsilon=epsilon, delta=delta, adjacency=ADDED)
 
 
-GAUSSIAN = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+GAUSSIAN = unit.gaussian(1.0)
 
 
 @pytest.mark.parametrize(

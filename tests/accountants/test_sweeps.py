@@ -14,6 +14,7 @@ from rdpkit.accountants import sweeps
 from rdpkit.extensions import install_line
 from rdpkit.numerics import sampled_gaussian_block as block
 from rdpkit.numerics.sampled_gaussian_series import rdp_enclosure
+from tests.events import unit
 
 ADD = "add_or_remove_one"
 REPLACE = "replace_one"
@@ -41,13 +42,11 @@ def random_configurations(count, seed):
 
 
 def single(columns, row, conversion="balle2020"):
-    event = rdpkit.PoissonSampledGaussian(
-        noise_std=float(columns["noise_multiplier"][row]),
-        record_norm=1.0,
-        sampling_probability=float(columns["sampling_probability"][row]),
+    event = unit.poisson(
+        float(columns["noise_multiplier"][row]), float(columns["sampling_probability"][row])
     )
     return rdpkit.epsilon(
-        rdpkit.Repeated(event=event, count=int(columns["steps"][row])),
+        event * int(columns["steps"][row]),
         delta=float(columns["delta"][row]),
         adjacency=ADD,
         bound="best-rdp",

@@ -17,9 +17,9 @@ from benchmarks.verdicts.formulas import (
     gaussian_noise,
     sampled_gaussian_delta,
 )
-from rdpkit import Gaussian, PoissonSampledGaussian
 from rdpkit import delta as best_delta
 from rdpkit.verification.blackbox.neighbours import LabelledData
+from tests.events import unit
 
 CASES = [*correct.COLLECTION, *broken.COLLECTION]
 # Its generator is seeded when its module is imported, which is the mistake that it makes.
@@ -93,7 +93,7 @@ def test_what_is_true_of_a_broken_mechanism_breaks_its_claim():
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (0.5, 1e-2), (2.0, 1e-3)])
 def test_formulas_agree_with_the_library(epsilon, delta):
     noise = gaussian_noise(epsilon, delta)
-    event = Gaussian(noise_std=noise, record_norm=1.0)
+    event = unit.gaussian(noise)
     found = best_delta(event, epsilon=epsilon, adjacency=ADD)
     assert found.delta == pytest.approx(delta, rel=1e-5)
     assert gaussian_delta(epsilon, noise) <= delta
@@ -101,7 +101,7 @@ def test_formulas_agree_with_the_library(epsilon, delta):
 
 
 def test_delta_of_a_sampled_sum_is_the_librarys():
-    event = PoissonSampledGaussian(noise_std=1.0, record_norm=1.0, sampling_probability=0.1)
+    event = unit.poisson(1.0, 0.1)
     found = best_delta(event, epsilon=0.5, adjacency=ADD)
     assert sampled_gaussian_delta(0.5, 1.0, 0.1) == pytest.approx(found.delta, rel=1e-3)
 

@@ -1,7 +1,5 @@
 """Exact divergences of explicit pairs of neighbours: no sound bound may be below them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hypothesis strategies for the parameters that the bounds take."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

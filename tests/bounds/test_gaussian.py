@@ -34,30 +34,6 @@ def test_sensitivity_under_each_adjacency():
     assert_allclose(replace.values, [1.0], rtol=1e-15)
 
 
-BAD_ORDERS = [
-    1.0,
-    0.5,
-    -2,
-    0,
-    [2.0, 1.0],
-    math.nan,
-    math.inf,
-    [2.0, math.nan],
-    [],
-    [[2.0, 3.0]],
-    np.ones((2, 2)) * 2,
-    "2",
-    ["2"],
-    True,
-    [True],
-    None,
-    [2.0, None],
-    2 + 1j,
-    {2.0},
-    [[2.0], [3.0, 4.0]],
-]
-
-
 SIZES = {"sample_size": 10, "population_size": 100, "adjacency": "replace_one"}
 OF_ORDERS = (
     partial(rdpkit.gaussian_rdp, noise_multiplier=1.0),
@@ -70,7 +46,7 @@ OF_ORDERS = (
 )
 
 
-@pytest.mark.parametrize("orders", BAD_ORDERS, ids=repr)
+@pytest.mark.parametrize("orders", [1.0, [2.0, math.nan], [], [[2.0, 3.0]], "2"], ids=repr)
 @pytest.mark.parametrize("function", OF_ORDERS, ids=lambda one: one.func.__name__)
 def test_bad_orders(function, orders):
     with pytest.raises(ValueError, match="Expected orders to be finite Renyi orders > 1"):

@@ -3,8 +3,6 @@
 Reference values: tests/oracles/gaussian_divergence.py (mp.dps = 60).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import rdpkit
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds import BOUNDS
+from tests.events import unit
 
 ADD = Adjacency.ADD_OR_REMOVE_ONE
 BY_ID = {bound.id: bound for bound in BOUNDS}
@@ -26,13 +27,7 @@ BY_ID = {bound.id: bound for bound in BOUNDS}
 )
 @example(noise=1.0, q=0.4375, size=1767, room=2.0, order=24.0)
 def test_truncated_poisson_in_balls_and_in_floats(noise, q, size, room, order):
-    event = rdpkit.TruncatedPoissonGaussian(
-        noise_std=noise,
-        record_norm=1.0,
-        sampling_probability=q,
-        max_batch_size=max(1, int(room * q * size)),
-        population_size=size,
-    )
+    event = unit.truncated(noise, q, max(1, int(room * q * size)), size)
     bound = BY_ID["truncated-poisson"]
     value = float(bound.values(event, np.array([order]), ADD)[0])
     ball = bound.ball(event, order, ADD)
@@ -49,10 +44,8 @@ def test_truncated_poisson_in_balls_and_in_floats(noise, q, size, room, order):
 
 @pytest.mark.parametrize("adjacency", list(Adjacency))
 def test_an_epoch_in_which_the_batch_is_known_is_a_gaussian(adjacency):
-    allocated = rdpkit.RandomAllocationGaussian(noise_std=3.0, record_norm=1.0, batches=10)
-    shuffled = rdpkit.ShuffledGaussian(
-        noise_std=3.0, record_norm=1.0, batch_size=10, dataset_size=105
-    )
+    allocated = unit.allocated(3.0, 10)
+    shuffled = unit.shuffled(3.0, 10, 105)
     single = 3.0 if adjacency is Adjacency.ZERO_OUT else 1.5
     expected = {
         "allocation-known": 3.0 if adjacency is not Adjacency.REPLACE_ONE else 1.5,
@@ -65,17 +58,8 @@ def test_an_epoch_in_which_the_batch_is_known_is_a_gaussian(adjacency):
 
 
 def test_renyi_bounds_are_above_loss_distributions():
-    for event in (
-        rdpkit.RandomAllocationGaussian(noise_std=2.0, record_norm=1.0, batches=10),
-        rdpkit.TruncatedPoissonGaussian(
-            noise_std=2.0,
-            record_norm=1.0,
-            sampling_probability=0.1,
-            max_batch_size=12,
-            population_size=100,
-        ),
-    ):
-        many = rdpkit.Repeated(event=event, count=20)
+    for event in (unit.allocated(2.0, 10), unit.truncated(2.0, 0.1, 12, 100)):
+        many = event * 20
         best, renyi = (
             rdpkit.epsilon(many, delta=1e-5, adjacency=ADD, bound=name).epsilon
             for name in ("best", "best-rdp")

@@ -1,7 +1,5 @@
 """Calibration for attacks: what is proven never exceeds the target, nor falls far below it."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -11,14 +9,11 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 import rdpkit
+from tests.events import unit
+from tests.events.unit import training
 
 ADD = "add_or_remove_one"
-GAUSSIAN = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
-
-
-def training(q: float, z: float, steps: int) -> rdpkit.Event:
-    step = rdpkit.PoissonSampledGaussian(noise_std=z, record_norm=1.0, sampling_probability=q)
-    return rdpkit.Repeated(event=step, count=steps)
+GAUSSIAN = unit.gaussian(1.0)
 
 
 class TestClosedForms:
@@ -42,7 +37,7 @@ class TestClosedForms:
 
     def test_mu_of_many_gaussians(self):
         found = rdpkit.calibrate_attack(
-            rdpkit.Repeated(event=GAUSSIAN, count=10), adjacency=ADD, parameter="count", target_mu=4
+            GAUSSIAN * 10, adjacency=ADD, parameter="count", target_mu=4
         )
         # mu is the square root of the count, and is rounded up.
         assert found.value == 15

@@ -12,16 +12,11 @@ from rdpkit.calibration.search_variable import (
     value_at,
     with_value,
 )
-from tests.events import of_papers
+from tests.events import of_papers, unit
 
-GAUSSIAN = rdpkit.Gaussian(noise_std=5.0, record_norm=1.0)
-POISSON = rdpkit.PoissonSampledGaussian(noise_std=2.0, record_norm=1.0, sampling_probability=0.1)
-TREE = rdpkit.Composed(
-    events=(
-        GAUSSIAN,
-        rdpkit.Repeated(event=rdpkit.Parallel(events=(POISSON, GAUSSIAN)), count=7),
-    )
-)
+GAUSSIAN = unit.gaussian(5.0)
+POISSON = unit.poisson(2.0, 0.1)
+TREE = rdpkit.Composed(events=(GAUSSIAN, rdpkit.Parallel(events=(POISSON, GAUSSIAN)) * 7))
 CDA = of_papers.dpcda([300, 100, 200], [30, 7, 20], 8, noise=0.2, label_noise=0.1)
 
 
@@ -40,9 +35,7 @@ def test_every_path_of_a_tree():
 
 
 def test_a_sum_and_a_mean_differ():
-    event = rdpkit.FixedSizeSampledGaussian(
-        noise_std=1.0, record_norm=1.0, sample_size=5, population_size=50, release="sum"
-    )
+    event = unit.fixed_size(1.0, 5, 50)
     mean = with_value(event, "release", "mean")
     assert event.free_parameters()["sample_size"].private == -1
     assert mean.free_parameters()["sample_size"].private == 0
@@ -95,7 +88,7 @@ def test_an_event_without_parameters_says_so():
     custom = rdpkit.CustomRdp(orders=[2.0], values=[0.1], adjacency="replace_one")
     with pytest.raises(ValueError, match="A custom_rdp has no parameter that can be calibrated"):
         search_variable(custom, "orders")
-    assert search_variable(rdpkit.Repeated(event=custom, count=2), "count").whole
+    assert search_variable(custom * 2, "count").whole
 
 
 def test_one_number():
@@ -126,13 +119,7 @@ def test_several_keep_the_ratio_of_the_event():
     silent = search_variable(with_value(CDA, "label_noise", 0.0), ("label_noise", "feature_noise"))
     assert silent.values(0.7) == {"label_noise": 0.0, "feature_noise": 0.7}
     counts = search_variable(
-        rdpkit.Composed(
-            events=(
-                rdpkit.Repeated(event=GAUSSIAN, count=10),
-                rdpkit.Repeated(event=POISSON, count=4),
-            )
-        ),
-        "events[*].count",
+        rdpkit.Composed(events=(GAUSSIAN * 10, POISSON * 4)), "events[*].count"
     )
     assert counts.moved[1].weights == (Fraction(2, 5),)
     assert counts.values(7) == {"events[0].count": 7, "events[1].count": 2}

@@ -1,7 +1,5 @@
 """Calibration of every parameter of every mechanism: one-sided, tight, and honest about limits."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math
@@ -15,6 +13,7 @@ from rdpkit import CalibrationError, UnreachableTargetError
 from rdpkit.calibration.search import first_that_meets
 from rdpkit.calibration.search_variable import paths, value_at, with_value
 from rdpkit.events import MECHANISMS
+from tests.events import of_papers, unit
 from tests.events.examples import WITHOUT_RENYI, example
 
 ADD, REPLACE = "add_or_remove_one", "replace_one"
@@ -42,9 +41,7 @@ CHANGES = {
     },
     "class_moments": {"pooled_weight": 0.6, "class_weight": 0.6, "count_weight": 0.1},
     "dpmix": {"releases": 1000, "feature_noise": 0.9, "label_noise": 0.9},
-    "fixed_size_sampled": {
-        "event": rdpkit.Gaussian(noise_std=2.0, record_norm=1.0, record_diameter=1.5)
-    },
+    "fixed_size_sampled": {"event": unit.gaussian(2.0, record_diameter=1.5)},
 }
 BY_REPLACEMENT = {
     *("gaussian", "laplace", "fixed_size_sampled", "dpmix", "class_wise_dpmix", "dpcda"),
@@ -60,27 +57,9 @@ def example_of(name):
 
 EVENTS = {
     **{name: example_of(name) for name in sorted(MECHANISMS.keys() - WITHOUT_ANY)},
-    "fixed-size sum": (
-        rdpkit.FixedSizeSampledGaussian(
-            noise_std=4.0,
-            record_norm=1.0,
-            record_diameter=2.0,
-            sample_size=10,
-            population_size=1000,
-            release="sum",
-        ),
-        REPLACE,
-    ),
+    "fixed-size sum": (unit.fixed_size(4.0, 10, 1000, record_diameter=2.0), REPLACE),
     "repeated": (example(rdpkit.PoissonSampledGaussian) * 1000, ADD),
-    "composed": (
-        rdpkit.Composed(
-            events=(
-                rdpkit.Gaussian(noise_std=20.0, record_norm=1.0),
-                rdpkit.Repeated(event=rdpkit.Gaussian(noise_std=30.0, record_norm=1.0), count=3),
-            )
-        ),
-        ADD,
-    ),
+    "composed": (rdpkit.Composed(events=(unit.gaussian(20.0), unit.gaussian(30.0) * 3)), ADD),
 }
 # Norms under replace-one where the diameter is given, and the reverse; labels within a class.
 WITHOUT_EFFECT = {
@@ -174,10 +153,7 @@ def test_parameters_of_loss_distributions_meet_their_target(name, path):
 @settings(max_examples=6)
 def test_noise_of_training(z, q, count, target, delta):
     """Least noise: 1e-5 less of it misses the target."""
-    training = rdpkit.Repeated(
-        event=rdpkit.PoissonSampledGaussian(noise_std=z, record_norm=1.0, sampling_probability=q),
-        count=count,
-    )
+    training = unit.poisson(z, q) * count
     found = calibrate(
         training, target_epsilon=target, delta=delta, adjacency=ADD, parameter="noise_std"
     )
@@ -242,13 +218,8 @@ def test_asking_again_gives_the_same_answer(name, bound, target):
 @pytest.mark.thorough
 def test_where_the_curve_itself_is_a_minimum():
     """The weak triangle's best split is found by a search, which leaves noise of 1e-11."""
-    event = rdpkit.NDPDC(
-        class_sizes=(136, 154, 151, 135, 143, 143, 151, 153, 138, 133),
-        group_size=20.0,
-        iterations=200,
-        noise_std=1.0,
-        clip_norm=1.0,
-    )
+    sizes = (136, 154, 151, 135, 143, 143, 151, 153, 138, 133)
+    event = of_papers.ndpdc(sizes, 200, 20.0, noise=1.0)
     for target in (10.0, 3.0, 5.0, 7.5):
         found = calibrate(
             event,
@@ -330,7 +301,7 @@ def test_bad_input(changes, message):
     [
         (rdpkit.Laplace(noise_scale=1.0, record_norm=3.0), ADD, "noise_scale", 3.0),
         (rdpkit.Laplace(noise_scale=50.0, record_norm=3.0), REPLACE, "noise_scale", 6.0),
-        (rdpkit.Laplace(noise_scale=8.0, record_norm=1.0) * 2, ADD, "count", 8),
+        (unit.laplace(8.0) * 2, ADD, "count", 8),
         (
             rdpkit.EpsilonDelta(epsilon=0.1, delta=0.0, adjacency=rdpkit.Adjacency.parse(ADD)),
             ADD,
@@ -372,7 +343,7 @@ def test_plain_values_for_json():
 
 
 def test_print_shows_all_digits_of_the_value_and_the_guarantee():
-    event = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+    event = unit.gaussian(1.0)
     found = calibrate(event, target_epsilon=1.0, delta=1e-5, adjacency=ADD, parameter="noise_std")
     name, _, rest = str(found).partition(" = ")
     value, _, guarantee = rest.partition(": ")
@@ -384,15 +355,11 @@ def test_print_shows_all_digits_of_the_value_and_the_guarantee():
 ASK = {"target_epsilon": 1.0, "delta": 1e-5, "adjacency": "add_or_remove_one"}
 
 
-def noise(std):
-    return rdpkit.Gaussian(noise_std=std, record_norm=1.0)
-
-
 def test_the_same_as_the_parameter_itself():
-    found = rdpkit.calibrate(noise, **ASK, between=(0.1, 1e4), tolerance=1e-9)
-    other = rdpkit.calibrate(noise(1.0), **ASK, parameter="noise_std", tolerance=1e-9)
+    found = rdpkit.calibrate(unit.gaussian, **ASK, between=(0.1, 1e4), tolerance=1e-9)
+    other = rdpkit.calibrate(unit.gaussian(1.0), **ASK, parameter="noise_std", tolerance=1e-9)
     assert found.value == pytest.approx(other.value, rel=1e-8)
-    assert found.event == noise(found.value)
+    assert found.event == unit.gaussian(found.value)
     assert found.certified
 
 
@@ -400,7 +367,7 @@ def test_the_same_as_the_parameter_itself():
 @given(st.floats(0.1, 10.0), st.sampled_from([1.0, -1.0]), st.booleans())
 def test_either_direction_and_either_sign_never_exceeds_the_target(target, sign, turned):
     def make(x):
-        return noise(1.0 / abs(x) if turned else abs(x))
+        return unit.gaussian(1.0 / abs(x) if turned else abs(x))
 
     ends = [sign * 1e-3, sign * 1e3]
     found = rdpkit.calibrate(make, **{**ASK, "target_epsilon": target}, between=ends)
@@ -415,7 +382,7 @@ def test_of_integers_only_integers_are_tried():
 
     def many(count):
         tried.append(count)
-        return rdpkit.Repeated(event=noise(10.0), count=count)
+        return unit.gaussian(10.0) * count
 
     found = rdpkit.calibrate(many, **ASK, between=(1, 10_000))
     assert all(type(count) is int for count in tried)
@@ -426,16 +393,16 @@ def test_of_integers_only_integers_are_tried():
 
 def test_a_bound_that_goes_up_and_down_is_safe():
     found = rdpkit.calibrate(
-        lambda x: noise(3.0 + 2.0 * abs(x % 2.0 - 1.0)), **ASK, between=(0.0, 7.0)
+        lambda x: unit.gaussian(3.0 + 2.0 * abs(x % 2.0 - 1.0)), **ASK, between=(0.0, 7.0)
     )
     assert found.guarantee.epsilon <= 1.0
 
 
 def test_ends_that_say_nothing():
     with pytest.raises(UnreachableTargetError, match=r"Neither 0.1 nor 0.2 meets epsilon = 1.0"):
-        rdpkit.calibrate(noise, **ASK, between=(0.1, 0.2))
+        rdpkit.calibrate(unit.gaussian, **ASK, between=(0.1, 0.2))
     with pytest.raises(CalibrationError, match=r"Both 100.0 and 200.0 meet epsilon = 1.0"):
-        rdpkit.calibrate(noise, **ASK, between=(100.0, 200.0))
+        rdpkit.calibrate(unit.gaussian, **ASK, between=(100.0, 200.0))
 
 
 @pytest.mark.parametrize(
@@ -450,14 +417,14 @@ def test_ends_that_say_nothing():
 )
 def test_what_does_not_fit_is_named(arguments, words):
     with pytest.raises(ValueError, match=words):
-        rdpkit.calibrate(noise, **ASK, **arguments)
+        rdpkit.calibrate(unit.gaussian, **ASK, **arguments)
 
 
 def test_what_is_missing_is_named():
     with pytest.raises(TypeError, match="of a function needs the argument 'between'"):
-        rdpkit.calibrate(noise, **ASK)
+        rdpkit.calibrate(unit.gaussian, **ASK)
     with pytest.raises(TypeError, match="of an event needs the argument 'parameter'"):
-        rdpkit.calibrate(noise(1.0), **ASK)
+        rdpkit.calibrate(unit.gaussian(1.0), **ASK)
     with pytest.raises(ValueError, match=r"to be an Event, got 1\.0"):
         rdpkit.calibrate(lambda x: x, **ASK, between=(1.0, 2.0))
 
@@ -504,15 +471,8 @@ def test_few_intervals_are_looked_at_where_the_score_is_smooth():
 )
 def test_against_every_value(adjacency, target):
     """A population of twenty: all sizes asked one by one."""
-    event = rdpkit.Repeated(
-        event=rdpkit.FixedSizeSampledGaussian(
-            noise_std=0.4,
-            record_norm=0.5,
-            sample_size=1,
-            population_size=20,
-            release="mean",
-        ),
-        count=3,
+    event = 3 * rdpkit.FixedSizeSampledGaussian(
+        noise_std=0.4, record_norm=0.5, sample_size=1, population_size=20, release="mean"
     )
     ask = {"delta": 1e-3, "adjacency": adjacency, "bound": "best-rdp"}
     sizes = range(1, 21)

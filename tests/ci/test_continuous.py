@@ -1,7 +1,5 @@
 """The action, the hooks and the GitLab template, as far as they run without their hosts."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -15,10 +13,12 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-import rdpkit
 from rdpkit.interop.certificates import certificate
 from rdpkit.verification.cli.audit import audit
 from rdpkit.verification.cli.claims import claims
+from tests.cli.commands import claim
+from tests.events import unit
+from tests.processes import ran
 
 ROOT = Path(__file__).parents[2]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -28,18 +28,6 @@ GITLAB = yaml.safe_load((ROOT / "ci-templates" / "gitlab.yml").read_text())
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="the steps are for bash")
 
-CLAIM = """
-[[claim]]
-id = "mine"
-source = "README"
-mechanism = "gaussian"
-adjacency = "add_or_remove_one"
-epsilon = {epsilon}
-delta = 1e-5
-[claim.parameters]
-noise_std = 5.0
-record_norm = 1.0
-"""
 # Prints its arguments, one a line, and writes the files that it is asked for.
 FAKE = """#!/usr/bin/env bash
 printf '%s\\n' "$@" > "$ARGUMENTS"
@@ -93,14 +81,9 @@ def steps(repository, *, real=False, names=("Audit privacy claims", "Verdict"), 
         step = STEPS[name]
         (home / "outputs").write_text("")
         own = {key: filled(value) for key, value in step.get("env", {}).items()}
-        done = subprocess.run(
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-            cwd=repository,
-            env={**environment, **own},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        words = ["--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+        given_to = {"cwd": repository, "env": {**environment, **own}}
+        done = ran(*words, program="bash", status=None, **given_to)
         for line in (home / "outputs").read_text().splitlines():
             key, _, text = line.partition("=")
             outputs[key] = text
@@ -117,11 +100,11 @@ def arguments(repository):
 def test_a_right_claim_is_green_and_a_wrong_one_red(repository):
     path = repository / "claims dir" / "mine.claims.toml"
     path.parent.mkdir()
-    path.write_text(CLAIM.format(epsilon="0.80"))
+    path.write_text(claim("0.80"))
     done, outputs = steps(repository, real=True)
     assert done.returncode == 0, done.stderr
     assert outputs == {"folder": "privacy-claims", "status": "0"}
-    path.write_text(CLAIM.format(epsilon="0.5"))
+    path.write_text(claim("0.5"))
     done, outputs = steps(repository, real=True)
     assert done.returncode == 1
     assert outputs["status"] == "1"
@@ -224,7 +207,7 @@ def test_the_action_installs_itself(repository):
 
 def certificates(repository):
     """One certificate that is accepted and one that is not."""
-    event = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+    event = unit.gaussian(1.0)
     text = certificate(event, claimed="4.378", adjacency="add_or_remove_one", delta=1e-5)
     (repository / "true.certificate.json").write_text(text)
     (repository / "changed.certificate.json").write_text(text.replace("4.378", "4.37"))
@@ -251,10 +234,9 @@ def test_the_hook_of_certificates_finds_them(repository):
     (hook,) = [hook for hook in HOOKS if hook["id"] == "rdpkit-certificates"]
     assert re.search(hook["files"], "folder/true.certificate.json")
     for name, status in (("true", 0), ("changed", 2)):
-        command = hook["entry"].replace("python", sys.executable).split()
-        file = repository / f"{name}.certificate.json"
-        done = subprocess.run([*command, str(file)], capture_output=True, text=True, check=False)
-        assert done.returncode == status, done.stdout
+        python, *words = hook["entry"].split()
+        assert python == "python"
+        ran(*words, repository / f"{name}.certificate.json", status=status)
 
 
 @pytest.mark.parametrize(
@@ -266,7 +248,7 @@ def test_hooks_run_commands_that_there_are_on_files_that_they_find(hook, reposit
     assert hook["language"] == "python"
     assert re.search(hook["files"], "folder/my.claims.toml")
     assert not re.search(hook["files"], "pyproject.toml")
-    (repository / "my.claims.toml").write_text(CLAIM.format(epsilon="0.80"))
+    (repository / "my.claims.toml").write_text(claim("0.80"))
     program, name, *options = hook["entry"].split()
     assert program == "rdpkit"
     command = {"claims": claims, "audit": audit}[name]
@@ -301,15 +283,7 @@ def test_the_gitlab_job(repository, variables, options):
     for command in (["git", "init", "-q"], ["git", "add", "."]):
         subprocess.run(command, cwd=repository, check=True, env=environment)
     (script,) = job["script"]
-    done = subprocess.run(
-        ["sh", "-e", "-c", script],
-        cwd=repository,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    ran("-e", "-c", script, program="sh", cwd=repository, env=environment)
     given = arguments(repository)
     assert given[1 : 1 + len(options)] == options
     place = given.index("--")

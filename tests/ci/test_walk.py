@@ -2,11 +2,12 @@
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.processes import ran
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "continuous.md"
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
@@ -26,18 +27,8 @@ def test_the_walk_ends_red(tmp_path):
         "HOME": str(tmp_path),
     }
     done = [
-        subprocess.run(
-            ["bash", "-e", "-c", block],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        for block in BLOCKS
+        ran("-e", "-c", block, program="bash", cwd=tmp_path, env=environment) for block in BLOCKS
     ]
-    codes = [one.returncode for one in done]
-    assert codes == [0] * len(BLOCKS), [one.stderr for one in done]
     new, green, red, mended, rules, tested, changed, baseline, worse = (one.stdout for one in done)
     assert "privacy.claims.toml: epsilon 0.7256 at delta 1e-05" in new
     assert "1 passed" in green

@@ -23,16 +23,40 @@ EVENTS["epsilon_delta"]["delta"] = 0.0
 EVENTS["thresholded_counts"] |= {"noise": "laplace", "threshold": 80.0}
 
 
+def claim(epsilon, more=""):
+    """A file with a claim, whose id is "mine", about the event of :data:`GAUSSIAN`."""
+    return f"""
+[[claim]]
+id = "mine"
+source = "a paper"
+mechanism = "gaussian"
+adjacency = "add_or_remove_one"
+epsilon = {epsilon}
+delta = 1e-5
+{more}
+[claim.parameters]
+noise_std = 5.0
+record_norm = 1.0
+"""
+
+
+def words(line):
+    """What a shell passes on, of a line without quotes."""
+    return line.split()
+
+
 def under(name):
     """Add-or-remove-one as an option, or another relation if the mechanism does not know it."""
     known = [adjacency.value for adjacency in MECHANISMS[name].adjacencies]
     return ADD if ADD[1] in known else ["--adjacency", known[-1]]
 
 
-def run(*arguments, answers=None):
-    words = [str(argument) for argument in arguments]
-    done = CliRunner().invoke(main, words, input=answers, prog_name="rdpkit")
+def run(*arguments, answers=None, status=None):
+    """What a command of the program prints; the status that it has to end with, if one is given."""
+    given = [str(argument) for argument in arguments]
+    done = CliRunner().invoke(main, given, input=answers, prog_name="rdpkit")
     assert done.exception is None or isinstance(done.exception, SystemExit)
+    assert status in (None, done.exit_code), done.output
     return done
 
 
@@ -49,17 +73,16 @@ def answer(*arguments):
     def refuse(constant):
         raise AssertionError(f"not JSON: {constant}")
 
-    done = run(*arguments, "--format", "json")
-    assert done.exit_code == 0, done.output
+    done = run(*arguments, "--format", "json", status=0)
     assert done.stderr == ""
     return json.loads(done.stdout, parse_constant=refuse)
 
 
 def options(name, without=()):
     """A mechanism and its parameters as options, some left out."""
-    words = [name]
+    found = [name]
     for key, value in EVENTS[name].items():
         if key not in without:
             shown = ",".join(map(str, value)) if isinstance(value, list) else value
-            words += ["--" + dashed(option_name(key)), shown]
-    return words
+            found += ["--" + dashed(option_name(key)), shown]
+    return found

@@ -1,8 +1,5 @@
 """Errors of commands in one line, and help that shows the commands in groups."""
 
-import subprocess
-import sys
-
 import click
 import pytest
 from click.testing import CliRunner
@@ -12,6 +9,7 @@ from rdpkit.cli.event_commands import WITH_OPTIONS
 from rdpkit.cli.option_types import dashed
 from rdpkit.extensions import install_line
 from tests.cli.commands import ADD, GAUSSIAN, options, run
+from tests.processes import ran
 
 
 @pytest.mark.parametrize(
@@ -48,8 +46,7 @@ from tests.cli.commands import ADD, GAUSSIAN, options, run
     ],
 )
 def test_bad_input_is_one_line_and_status_2(arguments, message):
-    done = run(*arguments)
-    assert done.exit_code == 2
+    done = run(*arguments, status=2)
     assert done.stdout == ""
     assert done.stderr.startswith("Error: ")
     assert done.stderr.count("\n") == 1
@@ -84,8 +81,7 @@ def test_bad_input_is_one_line_and_status_2(arguments, message):
     ],
 )
 def test_bad_usage_is_status_2(arguments, message):
-    done = run(*arguments)
-    assert done.exit_code == 2
+    done = run(*arguments, status=2)
     assert done.stdout == ""
     assert done.stderr.startswith("Error: ")
     assert message in done.stderr
@@ -109,8 +105,7 @@ def test_bad_usage_is_status_2(arguments, message):
 def test_bad_files_are_one_line_that_names_the_file(tmp_path, content, message):
     path = tmp_path / "event.toml"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    done = run("epsilon", path, "--delta", "1e-5", *ADD)
-    assert done.exit_code == 2
+    done = run("epsilon", path, "--delta", "1e-5", *ADD, status=2)
     assert done.stderr.count("\n") == 1
     assert str(path) in done.stderr
     assert message in done.stderr
@@ -119,8 +114,7 @@ def test_bad_files_are_one_line_that_names_the_file(tmp_path, content, message):
 def test_a_directory_is_no_file(tmp_path):
     path = tmp_path / "event.toml"
     path.mkdir()
-    done = run("epsilon", path, "--delta", "1e-5", *ADD)
-    assert done.exit_code == 2
+    done = run("epsilon", path, "--delta", "1e-5", *ADD, status=2)
     assert done.stderr.count("\n") == 1
 
 
@@ -145,8 +139,7 @@ def test_extreme_parameters_are_answered_or_refused_in_one_line(arguments):
 def test_a_number_of_too_many_digits_names_the_file(tmp_path):
     path = tmp_path / "event.toml"
     path.write_text("mechanism = 'gaussian'\nrecord_norm = 1\nnoise_std = 1" + "0" * 5000)
-    done = run("epsilon", path, "--delta", "1e-5", *ADD)
-    assert done.exit_code == 2
+    done = run("epsilon", path, "--delta", "1e-5", *ADD, status=2)
     assert str(path) in done.stderr
 
 
@@ -204,8 +197,7 @@ def test_a_command_that_cannot_be_imported_says_what_it_needs(monkeypatch):
 
     monkeypatch.setattr("importlib.metadata.EntryPoint.load", load)
     for arguments in (["audit"], ["audit", "--help"], ["audit", "x", "--option"]):
-        done = run(*arguments)
-        assert done.exit_code == 2
+        done = run(*arguments, status=2)
         needed = install_line("verification")
         assert done.stderr == f"Error: rdpkit audit needs jinja2: {needed}\n"
     # Help imports no command, and so it lists those that cannot be imported as well.
@@ -223,16 +215,14 @@ def test_a_command_that_cannot_be_imported_says_what_it_needs(monkeypatch):
     ],
 )
 def test_what_others_call_an_option_is_answered_with_our_name(arguments, hint):
-    done = run(*arguments)
-    assert done.exit_code == 2
+    done = run(*arguments, status=2)
     assert "No such option" in done.stderr
     assert hint in done.stderr
 
 
 @pytest.mark.parametrize("command", [["epsilon"], ["claims", "new"]])
 def test_all_names_that_are_known_stand_on_lines_of_their_own(command):
-    done = run(*command, "gausian")
-    assert done.exit_code == 2
+    done = run(*command, "gausian", status=2)
     first, *rest, last = done.stderr.splitlines()
     assert first.endswith("Did you mean 'gaussian'?")
     assert max(map(len, [first, *rest])) <= 100
@@ -268,5 +258,4 @@ def test_help_imports_no_command():
         "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
         "print([n for n in sys.modules if n.startswith('rdpkit.') and n.count('.') > 1])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
+    assert ran("-c", code).stdout.splitlines()[-1] == "[]"

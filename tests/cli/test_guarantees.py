@@ -14,6 +14,7 @@ from rdpkit import analysis
 from rdpkit.cli.option_types import dashed, option_name
 from rdpkit.events import MECHANISMS, parameters_of
 from tests.cli.commands import ADD, EVENTS, GAUSSIAN, answer, options, run, under
+from tests.events import unit
 
 QUESTIONS = {"epsilon": ["--delta", "1e-5"], "delta": ["--epsilon", "1"]}
 TABLE = '{mechanism = "gaussian", noise_std = 5.0, record_norm = 1.0}'
@@ -64,8 +65,7 @@ def test_options_and_files_say_the_same(tmp_path, monkeypatch, name, question):
     assert by_options["adjacency"] == under(name)[1]
     assert by_options["kind"] == "upper"
     assert by_options.keys() >= {"bound", "epsilon", "delta", "assumptions", "notes"}
-    text = run(question, *options(name), *QUESTIONS[question], *under(name))
-    assert text.exit_code == 0
+    text = run(question, *options(name), *QUESTIONS[question], *under(name), status=0)
     assert by_options["bound"] in text.output
     for assumption in by_options["assumptions"]:
         assert assumption in text.output
@@ -87,16 +87,14 @@ def test_compare_begins_with_what_is_published_and_has_the_best_bound(monkeypatc
         assert uppers[0]["epsilon"] == best["epsilon"] == "inf"
     else:
         assert uppers[0]["epsilon"] == pytest.approx(best["epsilon"], rel=1e-3)
-    done = run("epsilon", *question, "--bound", "all")
-    assert done.exit_code == 0
+    done = run("epsilon", *question, "--bound", "all", status=0)
     assert "\x1b" not in done.output
 
 
 def test_a_table_of_all_bounds_rounds_to_the_safe_side_and_judges_a_claim():
     question = ["epsilon", *options("ldpdc"), "--delta", "1e-5", *ADD, "--bound", "all"]
     exact = {bound["bound"]: bound for bound in answer(*question)["bounds"]}
-    done = run(*question, "--claimed-epsilon", "0.001", "--format", "csv")
-    assert done.exit_code == 1
+    done = run(*question, "--claimed-epsilon", "0.001", "--format", "csv", status=1)
     assert done.stderr.startswith("claim      refuted: epsilon = 0.001 ")
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [row["bound"] for row in rows] == list(exact)
@@ -137,8 +135,7 @@ def test_events_made_of_events_come_from_files(tmp_path, name):
 
 @pytest.mark.parametrize("name", ["composed", "repeated", "parallel"])
 def test_events_made_of_events_have_no_options(name):
-    done = run("epsilon", name, "--delta", "1e-5", *ADD)
-    assert done.exit_code == 2
+    done = run("epsilon", name, "--delta", "1e-5", *ADD, status=2)
     assert "describe it in a TOML file" in done.stderr
 
 
@@ -165,15 +162,13 @@ def test_an_infinite_epsilon_is_a_word():
 
 @pytest.mark.parametrize("command", [[], ["epsilon"], ["delta"]])
 def test_help(command):
-    done = run(*command, "--help")
-    assert done.exit_code == 0
+    done = run(*command, "--help", status=0)
     assert done.stdout.startswith("Usage: ")
 
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_the_help_of_a_mechanism_names_every_parameter(name):
-    done = run("epsilon", name, "--help")
-    assert done.exit_code == 0
+    done = run("epsilon", name, "--help", status=0)
     for parameter in parameters_of(MECHANISMS[name]):
         assert "--" + dashed(option_name(parameter.name)) in done.output
 
@@ -227,8 +222,7 @@ def test_the_example_in_the_help_is_a_command_that_is_understood(command, name):
     assert (program, words[:2]) == ("rdpkit", [command, name.replace("_", "-")])
     # The option that comes last counts: a value that is refused shows that all others were read.
     refused = {"delta": "--epsilon", "sweep": "--delta"}.get(command, "--delta")
-    done = run(*words, refused, "-1")
-    assert done.exit_code == 2
+    done = run(*words, refused, "-1", status=2)
     assert "-1" in done.stderr
     assert "No such option" not in done.stderr
 
@@ -253,8 +247,7 @@ def test_count_is_understood_by_every_question():
 
 
 def test_a_count_is_at_least_one():
-    done = run("epsilon", *GAUSSIAN, "--count", "0", "--delta", "1e-5", *ADD)
-    assert done.exit_code == 2
+    done = run("epsilon", *GAUSSIAN, "--count", "0", "--delta", "1e-5", *ADD, status=2)
     assert "Expected count to be an integer >= 1, got 0." in done.stderr
 
 
@@ -275,15 +268,13 @@ QUESTION = ["epsilon", *GAUSSIAN, "--delta", "1e-5", *ADD, "--claimed-epsilon"]
 
 
 def test_a_sound_claim_is_status_0():
-    done = run(*QUESTION, "0.73")
-    assert done.exit_code == 0
+    done = run(*QUESTION, "0.73", status=0)
     assert "claim      sound: epsilon = 0.73 at delta = 1e-05 (add-or-remove-one; " in done.stdout
     assert answer(*QUESTION, "0.73")["claim"]["soundness"] == "sound"
 
 
 def test_a_refuted_claim_is_status_1_with_its_reasons(tmp_path):
-    done = run(*QUESTION, "0.7")
-    assert done.exit_code == 1
+    done = run(*QUESTION, "0.7", status=1)
     assert done.stderr == ""
     assert "claim      refuted: epsilon = 0.7 " in done.stdout
     assert "because    D : 1 record" in done.stdout
@@ -305,8 +296,7 @@ def test_a_verdict_is_wrapped_and_stands_apart(monkeypatch):
 
 @pytest.mark.parametrize("value", ["x", "-1", "nan"])
 def test_a_claim_is_a_number(value):
-    done = run(*QUESTION, value)
-    assert done.exit_code == 2
+    done = run(*QUESTION, value, status=2)
     assert "Expected --claimed-epsilon to be a number >= 0" in done.stderr
 
 
@@ -334,12 +324,7 @@ def test_every_kind_of_event_has_an_answer(name):
 
 @pytest.mark.thorough
 def test_the_command_says_what_the_library_says():
-    event = rdpkit.Repeated(
-        event=rdpkit.PoissonSampledGaussian(
-            noise_std=2.0, record_norm=1.0, sampling_probability=0.01
-        ),
-        count=500,
-    )
+    event = unit.poisson(2.0, 0.01) * 500
     adjacency = "add_or_remove_one"
     found = answer("tradeoff", *POISSON, "--count", 500, *ADD, "--fpr", "0.01,1/4")
     assert found.pop("gdp") == rdpkit.gdp(event, adjacency=adjacency).as_dict()
@@ -399,20 +384,17 @@ def test_the_end_of_a_name_says_what_is_written(tmp_path, ending, begins):
 
 
 def test_bad_input(tmp_path):
-    done = run("tradeoff", *GAUSSIAN, *ADD, "--plot", tmp_path / "curve.eps")
-    assert done.exit_code == 2
+    done = run("tradeoff", *GAUSSIAN, *ADD, "--plot", tmp_path / "curve.eps", status=2)
     assert "Expected --plot to end in .svg, .png or .pdf" in done.output
-    done = run("tradeoff", *GAUSSIAN, *ADD, "--fpr", "2")
-    assert done.exit_code == 2
+    done = run("tradeoff", *GAUSSIAN, *ADD, "--fpr", "2", status=2)
     assert "Expected fpr in [0, 1], got 2.0." in done.output
-    done = run("tradeoff", *GAUSSIAN, *ADD, "--smallest-delta", "0")
-    assert done.exit_code == 2
+    done = run("tradeoff", *GAUSSIAN, *ADD, "--smallest-delta", "0", status=2)
     assert "Expected smallest_delta in (0, 1), got 0.0." in done.output
 
 
 class TestCalibrate:
     def test_targets_of_attacks(self):
-        event = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+        event = unit.gaussian(1.0)
         found = answer(
             *("calibrate", "gaussian", "--record-norm", "1", "--parameter", "noise_std"),
             *("--target-tpr", "0.05", "--at-fpr", "0.01", *ADD),
@@ -433,8 +415,7 @@ class TestCalibrate:
         words = ["calibrate", "gaussian", "--record-norm", "1", "--parameter", "noise_std", *ADD]
         assert "Missing option '--target-epsilon'" in run(*words).output
         assert "Missing option '--delta'" in run(*words, "--target-epsilon", "1").output
-        both = run(*words, "--target-mu", "1", "--delta", "1e-5")
-        assert both.exit_code == 2
+        both = run(*words, "--target-mu", "1", "--delta", "1e-5", status=2)
         assert "Expected --target-mu without --delta" in both.output
         bound = run(*words, "--target-mu", "1", "--bound", "pld-upper")
         assert "Expected --target-mu without --bound." in bound.output

@@ -8,7 +8,8 @@ import pytest
 
 import rdpkit
 from rdpkit.events import MECHANISMS, event_from_parameters
-from tests.cli.commands import ADD, EVENTS, answer, options, run, under
+from tests.cli.commands import ADD, EVENTS, answer, options, run, under, words
+from tests.events import unit
 from tests.events.examples import WITHOUT_RENYI
 
 TARGET = ["--target-epsilon", "1", "--delta", "1e-5"]
@@ -48,12 +49,7 @@ def test_what_is_calibrated_may_be_left_out(name):
 
 @pytest.mark.thorough
 def test_what_it_prints_is_what_the_library_finds():
-    training = rdpkit.Repeated(
-        event=rdpkit.PoissonSampledGaussian(
-            noise_std=1.0, record_norm=1.0, sampling_probability=0.01
-        ),
-        count=100,
-    )
+    training = unit.poisson(1.0, 0.01) * 100
     expected = rdpkit.calibrate(
         training,
         target_epsilon=1.0,
@@ -65,8 +61,7 @@ def test_what_it_prints_is_what_the_library_finds():
     found = answer("calibrate", *arguments)
     assert found["values"] == {"event.noise_std": expected.value}
     assert found["misses"] == dict(expected.misses)
-    text = run("calibrate", *arguments)
-    assert text.exit_code == 0
+    text = run("calibrate", *arguments, status=0)
     # All digits: a rounded noise might miss the target.
     assert f"event.noise_std {expected.value!r}\n" in text.output
     assert "certified       yes" in text.output
@@ -92,8 +87,7 @@ def test_several_and_ratios():
     both = [*options("dpmix"), "--parameter", "feature_noise", "--parameter", "label_noise"]
     kept = answer("calibrate", *both, *ask)["values"]
     assert kept["label_noise"] == kept["feature_noise"]
-    missing = run("calibrate", *mix, "--parameter", "feature_noise,label_noise", *ask)
-    assert missing.exit_code == 2
+    missing = run("calibrate", *mix, "--parameter", "feature_noise,label_noise", *ask, status=2)
     assert "Missing option '--feature-noise'" in missing.stderr
 
 
@@ -121,15 +115,14 @@ def test_files(tmp_path, inner, parameter, path):
 @pytest.mark.thorough
 def test_a_target_out_of_reach_is_status_1_and_one_line():
     arguments = ["gaussian", "--record-norm", "1", "--parameter", "noise_std", "--conversion"]
-    done = run(
-        "calibrate", *arguments, "mironov2017", "--target-epsilon", "1e-5", *TARGET[2:], *ADD
-    )
-    assert done.exit_code == 1
+    asked = ["mironov2017", "--target-epsilon", "1e-5", *TARGET[2:], *ADD]
+    done = run("calibrate", *arguments, *asked, status=1)
     assert done.stdout == ""
     assert done.stderr.startswith("Error: target_epsilon 1e-05 cannot be reached by raising")
     assert done.stderr.count("\n") == 1
-    effect = run("calibrate", *options("dpcda"), "--parameter", "label_noise", *TARGET, *ADD)
-    assert effect.exit_code == 1
+    effect = run(
+        "calibrate", *options("dpcda"), "--parameter", "label_noise", *TARGET, *ADD, status=1
+    )
     assert "does not depend on label_noise" in effect.stderr
 
 
@@ -151,8 +144,7 @@ def test_a_target_out_of_reach_is_status_1_and_one_line():
     ],
 )
 def test_bad_input_is_status_2(arguments, message):
-    done = run("calibrate", *arguments, *TARGET, *ADD)
-    assert done.exit_code == 2
+    done = run("calibrate", *arguments, *TARGET, *ADD, status=2)
     assert done.stdout == ""
     assert message in done.stderr
 
@@ -161,8 +153,7 @@ def test_bad_input_is_status_2(arguments, message):
 def test_nothing_has_a_default_that_should_not(missing):
     words = [*POISSON, "--parameter", "noise_std", *TARGET, *ADD]
     place = words.index(missing)
-    done = run("calibrate", *words[:place], *words[place + 2 :])
-    assert done.exit_code == 2
+    done = run("calibrate", *words[:place], *words[place + 2 :], status=2)
     assert f"Missing option '{missing}'" in done.stderr
 
 
@@ -171,8 +162,7 @@ def test_the_parameter_that_is_left_out_is_found(tmp_path):
     named = run(
         "calibrate", "gaussian", "--record-norm", "1", "--parameter", "noise_std", *question
     )
-    inferred = run("calibrate", "gaussian", "--record-norm", "1", *question)
-    assert inferred.exit_code == 0
+    inferred = run("calibrate", "gaussian", "--record-norm", "1", *question, status=0)
     assert inferred.stdout == named.stdout
     file = tmp_path / "event.toml"
     file.write_text(
@@ -191,8 +181,7 @@ def test_the_parameter_that_is_left_out_is_found(tmp_path):
     ],
 )
 def test_what_to_find_is_no_guess(given, message):
-    done = run("calibrate", "gaussian", *given, *TARGET, *ADD)
-    assert done.exit_code == 2
+    done = run("calibrate", "gaussian", *given, *TARGET, *ADD, status=2)
     assert message in done.stderr
 
 
@@ -205,8 +194,7 @@ def test_files_that_describe_nothing(tmp_path):
         ("= 1", "not a TOML file"),
     ]:
         file.write_text(content)
-        done = run("calibrate", file, "--parameter", "noise_std", *TARGET, *ADD)
-        assert done.exit_code == 2
+        done = run("calibrate", file, "--parameter", "noise_std", *TARGET, *ADD, status=2)
         assert message in done.stderr
         assert done.stderr.count("\n") == 1
 
@@ -230,8 +218,7 @@ def test_three_formats_say_the_same():
     rows = list(csv.DictReader(io.StringIO(run("plan", *arguments, "--format", "csv").stdout)))
     assert [int(row["order_of_mixture"]) for row in rows] == [4, 16, 64]
     assert [float(row["noise"]) for row in rows] == [c["noise"] for c in found["choices"]]
-    text = run("plan", *arguments)
-    assert text.exit_code == 0
+    text = run("plan", *arguments, status=0)
     assert text.stderr == ""
     assert "order of mixture 16\n" in text.stdout
     assert f"noise            {found['best']['noise']!r}\n" in text.stdout
@@ -250,29 +237,20 @@ def test_releases_are_listed_instead_of_given():
         assert [c[key] for c in one["choices"]] == pytest.approx(
             [c[key] for c in listed["choices"][3:]], rel=1e-6
         )
-    done = run("plan", *arguments)
-    assert done.exit_code == 2
+    done = run("plan", *arguments, status=2)
     assert "Missing option '--releases' or '--samples-per-class'" in done.stderr
 
 
 @pytest.mark.thorough
 def test_soft_labels(tmp_path):
-    arguments = [
-        "--population-size",
-        "1000",
-        "--feature-dimension",
-        "50",
-        "--label-dimension",
-        "10",
-    ]
+    arguments = words("--population-size 1000 --feature-dimension 50 --label-dimension 10")
     ask = [*ORDERS, *TARGET, *ADD, *QUICK]
     done = answer(
         *("plan", "dpmix", *arguments, "--releases", "20", "--label-shares", "0.2,0.5", *ask)
     )
     assert done["best"]["label_share"] == 0.5
     assert len(done["choices"]) == 6
-    missing = run("plan", "dpmix", *arguments, *ask)
-    assert missing.exit_code == 2
+    missing = run("plan", "dpmix", *arguments, *ask, status=2)
     assert "Missing option '--releases'" in missing.stderr
     text = run("plan", "dpmix", *arguments, "--releases", "20", *ask)
     assert "label share" in text.stdout
@@ -297,8 +275,7 @@ def test_other_mechanisms(name):
 
 def test_out_of_reach_is_status_1():
     arguments = [*CDA, "--samples-per-class", "5", "--preprocessing", "exact-z-score"]
-    done = run("plan", *arguments, "--orders-of-mixture", "4", *TARGET, *ADD)
-    assert done.exit_code == 1
+    done = run("plan", *arguments, "--orders-of-mixture", "4", *TARGET, *ADD, status=1)
     assert done.stdout == ""
     assert done.stderr.startswith("Error: No choice meets the target. ")
     assert done.stderr.count("\n") == 1
@@ -316,8 +293,7 @@ def test_out_of_reach_is_status_1():
     ],
 )
 def test_bad_input_of_a_plan_is_status_2(arguments, message):
-    done = run("plan", *arguments, *TARGET, *ADD)
-    assert done.exit_code == 2
+    done = run("plan", *arguments, *TARGET, *ADD, status=2)
     assert done.stdout == ""
     assert message in done.stderr
 
@@ -325,6 +301,5 @@ def test_bad_input_of_a_plan_is_status_2(arguments, message):
 def test_a_file_of_another_kind_is_refused(tmp_path):
     file = tmp_path / "event.toml"
     file.write_text('mechanism = "gaussian"\nnoise_std = 1.0\nrecord_norm = 1.0\n')
-    done = run("plan", file, "--releases", "5", *TARGET, *ADD)
-    assert done.exit_code == 2
+    done = run("plan", file, "--releases", "5", *TARGET, *ADD, status=2)
     assert "which can be planned, got 'gaussian'" in done.stderr

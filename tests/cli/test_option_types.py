@@ -4,7 +4,6 @@ import math
 import os
 import shutil
 import subprocess
-import sys
 
 import click
 import pytest
@@ -15,6 +14,8 @@ from hypothesis import strategies as st
 from rdpkit.adjacency import SPELLINGS
 from rdpkit.cli import main
 from rdpkit.cli.option_types import ADJACENCY, INTEGER, NUMBER, NameType, integer, number
+from tests.cli.commands import claim
+from tests.processes import ran
 
 
 @given(st.integers(-(10**15), 10**15), st.integers(1, 10**15))
@@ -132,18 +133,7 @@ def test_a_mistake_before_it_is_no_error(words):
 
 def test_the_claims_of_the_files_that_were_named_are_offered(tmp_path):
     path = tmp_path / "one.toml"
-    path.write_text(
-        """
-        [[claim]]
-        id = "mine"
-        source = "here"
-        mechanism = "gaussian"
-        adjacency = "replace"
-        epsilon = 1
-        delta = 1e-5
-        parameters = {noise_std = 5.0, record_norm = 1.0}
-        """
-    )
+    path.write_text(claim("1"))
     assert completed("audit", str(path), "--explain", "m") == ["mine"]
     path.write_text("no claims")
     assert completed("audit", str(path), "--explain", "m") == []
@@ -158,16 +148,15 @@ def test_files_of_experiments_are_offered(tmp_path):
     assert completed("evaluate", f"{tmp_path}/none/x") == []
 
 
+def answered(**environment):
+    """What the program answers to a shell that asks by its environment."""
+    program = "from rdpkit.cli import main; main(prog_name='rdpkit')"
+    return ran("-c", program, env={**os.environ, **environment})
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_of_every_shell_names_the_program(shell, tmp_path):
-    program = "from rdpkit.cli import main; main(prog_name='rdpkit')"
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, VARIABLE: f"{shell}_source"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = answered(**{VARIABLE: f"{shell}_source"})
     assert VARIABLE in done.stdout
     path = tmp_path / "script"
     path.write_text(done.stdout)
@@ -177,14 +166,7 @@ def test_the_script_of_every_shell_names_the_program(shell, tmp_path):
 
 
 def test_a_shell_is_answered_by_the_program_itself():
-    program = "from rdpkit.cli import main; main(prog_name='rdpkit')"
     asked = {VARIABLE: "bash_complete", "COMP_WORDS": "rdpkit epsi", "COMP_CWORD": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, **asked},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = answered(**asked)
     assert done.stdout == "plain,epsilon\n"
     assert done.stderr == ""

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,15 +13,10 @@ import rdpkit
 from rdpkit.cli import sweep_rows as axes
 from rdpkit.formats import columns as tables
 from tests.cli import commands
-from tests.cli.commands import ADD, GAUSSIAN, answer
-from tests.events import of_papers
+from tests.cli.commands import ADD, GAUSSIAN, answer, words
+from tests.events import of_papers, unit
 
-POISSON = [
-    "sweep",
-    "poisson_sampled_gaussian",
-    "--record-norm=1",
-    "--adjacency=add_or_remove_one",
-]
+POISSON = words("sweep poisson_sampled_gaussian --record-norm=1 --adjacency=add_or_remove_one")
 NESTED = """
 mechanism = "repeated"
 count = 100
@@ -38,27 +34,16 @@ sampling_probability = 0.001
 """
 
 
-def run(*arguments, status=0):
-    result = commands.run(*arguments)
-    assert result.exit_code == status, result.output
-    return result
+run = partial(commands.run, status=0)
 
 
-def rows_of(result):
-    return json.loads(result.stdout)["rows"]
+def rows_of(*words):
+    return json.loads(run(*words, "--format=json").stdout)["rows"]
 
 
 def test_a_grid_is_the_product_of_its_axes():
-    found = rows_of(
-        run(
-            *POISSON,
-            "--noise-std=1,2",
-            "--sampling-probability=0.001:0.1:3:log",
-            "--count=10,1000",
-            "--delta=1e-5",
-            "--format=json",
-        )
-    )
+    axes = words("--noise-std=1,2 --sampling-probability=0.001:0.1:3:log --count=10,1000")
+    found = rows_of(*POISSON, *axes, "--delta=1e-5")
     assert len(found) == 12
     assert [row["count"] for row in found[:3]] == [10, 1000, 10]
     expected = rdpkit.sweep_epsilon(
@@ -81,7 +66,7 @@ def test_files_hold_every_digit(tmp_path, suffix):
     result = run(*arguments, "-o", path)
     assert result.stdout == f"5 rows in {path}\n"
     found = tables.read(path)
-    expected = rows_of(run(*arguments, "--format=json"))
+    expected = rows_of(*arguments)
     assert found["epsilon"] == [row["epsilon"] for row in expected]
     assert list(found) == list(expected[0])
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
@@ -127,7 +112,7 @@ def test_a_table_may_hold_delta_and_options_the_rest(tmp_path):
     pytest.importorskip("pyarrow")
     path = tmp_path / "in.parquet"
     tables.write(path, {"delta": [1e-5, 1e-3], "noise_std": [1.0, 1.0]})
-    found = rows_of(run(*POISSON, "--table", path, "--sampling-probability=0.1", "--format=json"))
+    found = rows_of(*POISSON, "--table", path, "--sampling-probability=0.1")
     assert [row["delta"] for row in found] == [1e-5, 1e-3]
     assert found[0]["epsilon"] > found[1]["epsilon"]
 
@@ -144,27 +129,15 @@ def test_a_table_may_hold_delta_and_options_the_rest(tmp_path):
 def test_other_mechanisms_in_one_go(mechanism, adjacency, bound):
     extra = ["--sample-size=10", "--population-size=1000", "--release=sum"]
     found = rows_of(
-        run(
-            "sweep",
-            mechanism,
-            "--noise-std=4",
-            "--record-norm=1",
-            *(extra if mechanism.startswith("fixed") else []),
-            f"--adjacency={adjacency}",
-            "--count=100",
-            "--delta=1e-5",
-            "--format=json",
-        )
+        *("sweep", mechanism, f"--adjacency={adjacency}"),
+        *(extra if mechanism.startswith("fixed") else []),
+        *words("--noise-std=4 --record-norm=1 --count=100 --delta=1e-5"),
     )
     kind = {"gaussian": rdpkit.Gaussian}.get(mechanism, rdpkit.FixedSizeSampledGaussian)
     sizes = {"sample_size": 10, "population_size": 1000, "release": "sum"}
     event = kind(noise_std=4.0, record_norm=1.0, **(sizes if kind is not rdpkit.Gaussian else {}))
     alone = rdpkit.epsilon(
-        rdpkit.Repeated(event=event, count=100),
-        delta=1e-5,
-        adjacency=adjacency,
-        bound=bound,
-        conversion="balle2020",
+        event * 100, delta=1e-5, adjacency=adjacency, bound=bound, conversion="balle2020"
     )
     assert found[0]["bound"] == bound
     assert_allclose(found[0]["epsilon"], alone.epsilon, rtol=1e-4)
@@ -172,21 +145,12 @@ def test_other_mechanisms_in_one_go(mechanism, adjacency, bound):
 
 @pytest.mark.thorough
 def test_mechanisms_row_by_row_and_in_processes():
-    arguments = [
-        "sweep",
-        "dpcda",
-        "--class-sizes=1000,1000",
-        "--samples-per-class=100",
-        "--order-of-mixture=10,20",
-        "--clip-norm=1",
-        "--feature-noise=0.5",
-        "--label-noise=0.5",
-        "--adjacency=replace_one",
-        "--delta=1e-5",
-        "--format=json",
-    ]
-    found = rows_of(run(*arguments, "--jobs=1"))
-    assert rows_of(run(*arguments, "--jobs=2")) == found
+    arguments = words(
+        "sweep dpcda --class-sizes=1000,1000 --samples-per-class=100 --order-of-mixture=10,20 "
+        "--clip-norm=1 --feature-noise=0.5 --label-noise=0.5 --adjacency=replace_one --delta=1e-5"
+    )
+    found = rows_of(*arguments, "--jobs=1")
+    assert rows_of(*arguments, "--jobs=2") == found
     event = of_papers.dpcda((1000, 1000), 100, 20, noise=0.5, label_noise=0.5)
     alone = rdpkit.epsilon(event, delta=1e-5, adjacency="replace_one", bound="best-rdp")
     assert found[1]["epsilon"] == alone.epsilon
@@ -195,14 +159,7 @@ def test_mechanisms_row_by_row_and_in_processes():
 
 def test_a_named_bound_is_asked_row_by_row():
     found = rows_of(
-        run(
-            *POISSON,
-            "--noise-std=5",
-            "--sampling-probability=0.01",
-            "--delta=1e-5",
-            "--bound=best",
-            "--format=json",
-        )
+        *POISSON, "--noise-std=5", "--sampling-probability=0.01", "--delta=1e-5", "--bound=best"
     )
     assert found[0]["bound"] == "pld-upper"
 
@@ -210,29 +167,10 @@ def test_a_named_bound_is_asked_row_by_row():
 def test_numbers_inside_a_file_are_varied(tmp_path):
     path = tmp_path / "event.toml"
     path.write_text(NESTED)
-    found = rows_of(
-        run(
-            "sweep",
-            path,
-            "--vary=event.events[0].noise_std=10,20",
-            "--vary=count=1:100:2",
-            "--delta=1e-5",
-            "--adjacency=add_or_remove_one",
-            "--format=json",
-        )
-    )
+    axes = words("--vary=event.events[0].noise_std=10,20 --vary=count=1:100:2")
+    found = rows_of("sweep", path, *axes, "--delta=1e-5", *ADD)
     assert [row["event.events[0].noise_std"] for row in found] == [10, 10, 20, 20]
-    by_hand = rdpkit.Repeated(
-        count=100,
-        event=rdpkit.Composed(
-            events=(
-                rdpkit.Gaussian(noise_std=20.0, record_norm=1.0),
-                rdpkit.PoissonSampledGaussian(
-                    noise_std=1.0, record_norm=1.0, sampling_probability=0.001
-                ),
-            )
-        ),
-    )
+    by_hand = 100 * rdpkit.Composed(events=(unit.gaussian(20.0), unit.poisson(1.0, 0.001)))
     alone = rdpkit.epsilon(by_hand, delta=1e-5, adjacency="add_or_remove_one", bound="best-rdp")
     assert_allclose(found[3]["epsilon"], alone.epsilon, rtol=1e-9)
 
@@ -296,15 +234,8 @@ def test_paths_that_lead_nowhere(tmp_path, vary):
 
 
 def test_an_output_that_cannot_be_written_leaves_nothing(tmp_path):
-    result = run(
-        *POISSON,
-        "--noise-std=1",
-        "--sampling-probability=0.1",
-        "--delta=0.1",
-        "-o",
-        tmp_path / "missing" / "out.csv",
-        status=2,
-    )
+    numbers = words("--noise-std=1 --sampling-probability=0.1 --delta=0.1")
+    result = run(*POISSON, *numbers, "-o", tmp_path / "missing" / "out.csv", status=2)
     assert "missing" in result.stderr
     assert list(tmp_path.iterdir()) == []
 

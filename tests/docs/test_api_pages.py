@@ -1,7 +1,5 @@
 """Every public name is described on exactly one page of the Python interface."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

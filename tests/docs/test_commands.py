@@ -7,8 +7,6 @@ the command, and the status must be 1, or the one that the page shows: a mistake
 is status 2, is never meant unless the page says so. Below a block a page may show what it prints.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import re

@@ -1,7 +1,5 @@
 """The examples that the help shows are run, in a folder where a budget has been begun."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

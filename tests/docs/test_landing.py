@@ -1,7 +1,5 @@
 """What the landing page and the README say of the refuted claim is what an audit finds."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys

@@ -1,7 +1,5 @@
 """One event of every kind, from the examples of its docstring."""
 
-from __future__ import annotations
-
 import doctest
 import inspect
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Events of papers in one line each, with the parameters in which tests seldom differ left out."""
 
-from __future__ import annotations
-
 import rdpkit
 
 
@@ -52,4 +50,15 @@ def ldpdc(sizes, samples, group, *, noise, dimension, value_bound=1.0):
         noise_std=noise,
         dimension=dimension,
         value_bound=value_bound,
+    )
+
+
+def ndpdc(sizes, iterations, group, *, noise, clip_norm=1.0):
+    """Sums over Poisson samples of ``group`` clipped gradients on average, of each class."""
+    return rdpkit.NDPDC(
+        class_sizes=sizes,
+        iterations=iterations,
+        group_size=group,
+        noise_std=noise,
+        clip_norm=clip_norm,
     )

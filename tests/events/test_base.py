@@ -10,6 +10,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import strategies as st
 
 import rdpkit
 from rdpkit import Composed, Gaussian, PoissonSampledGaussian, Repeated
@@ -215,3 +217,42 @@ def test_fold_has_the_parts_in_order_and_goes_deep():
     both = Composed(events=[Gaussian(noise_std=s, record_norm=1.0) for s in (1.0, 2.0, 1.0)])
     assert both.fold(lambda one, parts: parts or one.noise_std) == (1.0, 2.0, 1.0)
     assert [path for path, _ in both.parts()] == ["events[0]", "events[1]", "events[2]"]
+
+
+def changed(parameter, value):
+    """Values of the kind of a parameter; not all of them fit beside the other parameters."""
+    match parameter.kind:
+        case "number":
+            return st.floats(0.0, 1e6) if value is None else st.floats(0.3, 3.0).map(value.__mul__)
+        case "integer":
+            return st.integers(1, 10**6) if value is None else st.integers(0, 9).map(value.__add__)
+        case "flag":
+            return st.booleans()
+        case "choice":
+            return st.sampled_from(parameter.choices)
+        case "event":
+            return st.sampled_from([example(rdpkit.Laplace), example(rdpkit.Gaussian) * 3])
+        case "events":
+            return st.lists(st.sampled_from([example(rdpkit.Laplace), value[0]]), min_size=1)
+    if isinstance(value, tuple) and parameter.kind == "numbers":
+        return st.floats(0.5, 1.0).map(lambda factor: [factor * one for one in value])
+    lists = [st.lists(st.integers(1, 10**5), min_size=2, max_size=2)]
+    return st.one_of(lists + [st.integers(1, 10**5)] * parameter.one_for_all)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("mechanism", sorted(MECHANISMS))
+@settings(max_examples=50, suppress_health_check=[HealthCheck.filter_too_much])
+@given(data=st.data())
+def test_an_event_is_rebuilt_from_its_own_parameters(mechanism, data):
+    kind = MECHANISMS[mechanism]
+    values = {one.name: getattr(example(kind), one.name) for one in parameters_of(kind)}
+    for one in data.draw(st.sets(st.sampled_from(parameters_of(kind)), max_size=3)):
+        values[one.name] = data.draw(changed(one, values[one.name]))
+    try:
+        event = kind(**values)
+    except ValueError:
+        reject()
+    again = rdpkit.event_from_parameters(mechanism, plain(event))
+    assert again == event
+    assert hash(again) == hash(event)

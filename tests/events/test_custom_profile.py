@@ -50,6 +50,6 @@ def test_from_a_file_inside_of_other_events():
         "repeated", {"event": {**part, "adjacency": "replace_one"}, "count": 3}
     )
     point = CustomProfile(epsilons=(1.0,), deltas=(1e-6,), adjacency="replace_one")
-    assert event == rdpkit.Repeated(event=point, count=3)
+    assert event == point * 3
     with pytest.raises(ValueError, match=r"In event: .*needs the parameter 'adjacency'"):
         rdpkit.event_from_parameters("repeated", {"event": part, "count": 3})

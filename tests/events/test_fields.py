@@ -1,7 +1,5 @@
 """What follows from the declaration of a field: check, docstring, options and calibration."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar, Literal
 

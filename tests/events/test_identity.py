@@ -1,7 +1,5 @@
 """Events that hold the same events again and again, and what makes two events equal."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import gc

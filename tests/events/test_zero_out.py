@@ -10,16 +10,12 @@ from scipy.stats import norm
 import rdpkit
 from rdpkit import Adjacency
 from rdpkit.events.data_sets import SPECIAL
+from tests.events import of_papers, unit
 
 ZERO, ADD = Adjacency.ZERO_OUT, Adjacency.ADD_OR_REMOVE_ONE
-POISSON = rdpkit.PoissonSampledGaussian(noise_std=1.0, record_norm=1.0, sampling_probability=0.01)
-FIXED = rdpkit.FixedSizeSampledGaussian(
-    noise_std=1.0, record_norm=1.0, sample_size=10, population_size=1000, release="sum"
-)
-DPCDA = rdpkit.DPCDA(
-    class_sizes=[900, 1000], samples_per_class=30, order_of_mixture=10, clip_norm=1.0,
-    feature_noise=0.3, label_noise=0.0,
-)  # fmt: skip
+POISSON = unit.poisson(1.0, 0.01)
+FIXED = unit.fixed_size(1.0, 10, 1000)
+DPCDA = of_papers.dpcda([900, 1000], 30, 10, noise=0.3)
 
 
 @pytest.mark.parametrize("spelling", ["zero_out", "zero-out", Adjacency.ZERO_OUT])
@@ -42,10 +38,7 @@ def hockey_stick(first, second, std, ratio):
 def test_the_bound_is_attained_where_three_points_are_apart_as_far_as_allowed(diameter):
     """One release, D and D' with the member at the far end: the curve is not just an upper one."""
     std, size = 0.8, 1
-    event = rdpkit.FixedSizeSampledGaussian(
-        noise_std=std, record_norm=1.0, record_diameter=diameter, sample_size=size,
-        population_size=3, release="sum",
-    )  # fmt: skip
+    event = unit.fixed_size(std, size, 3, record_diameter=diameter)  # fmt: skip
     member = 1.0 - max(diameter, 1.0)
     bound = rdpkit.delta(event, epsilon=0.7, adjacency=ZERO, bound="pld-upper").delta
     found = hockey_stick([member, member, 1.0], [member, member, 0.0], std, math.exp(0.7))
@@ -75,7 +68,7 @@ def test_a_curve_holds_under_its_own_relation_alone():
     assert rdpkit.epsilon(inside, delta=1e-5, adjacency=ZERO).epsilon == math.inf
 
 
-SYNTHESIS = rdpkit.GaussianSynthesis(records=1000, outputs=10, dimension=3, min_eigenvalue=0.1)
+SYNTHESIS = unit.synthesis(1000, 10, 3, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -88,10 +81,10 @@ SYNTHESIS = rdpkit.GaussianSynthesis(records=1000, outputs=10, dimension=3, min_
         lambda event: rdpkit.worst_pair(event, delta=1e-5, adjacency=ZERO),
         lambda event: rdpkit.RdpCurve.of(event, orders=[2.0], adjacency=ZERO),
         lambda event: rdpkit.calibrate(
-            rdpkit.Repeated(event=event, count=3), target_epsilon=1.0, delta=1e-5, adjacency=ZERO,
-            parameter="count",
+            event * 3, target_epsilon=1.0, delta=1e-5, adjacency=ZERO,
+            parameter="count"
         ),
-    ],
+    ]
 )  # fmt: skip
 def test_an_event_that_does_not_know_it_says_what_it_knows(ask):
     wanted = "'add_or_remove_one' or 'replace_one', under which GaussianSynthesis is described, got"
@@ -112,8 +105,7 @@ def test_the_data_sets_hold_the_special_record():
 
 
 def test_dpmix_attains_its_lower_bound_where_all_records_are_equal():
-    event = rdpkit.DPMix(population_size=60, releases=10, order_of_mixture=6, feature_dimension=16,
-                         label_dimension=3, feature_noise=1.0, label_noise=1.0)  # fmt: skip
+    event = of_papers.dpmix(60, 10, 6, noise=1.0, shape=(16, 3))
     pair = rdpkit.worst_pair(event, adjacency=ZERO, delta=1e-5)
     assert SPECIAL in pair.first.groups
     assert {group.position for group in pair.second.groups} == {4.0}

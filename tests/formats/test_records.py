@@ -1,7 +1,5 @@
 """Tables read by a description of their keys: strict, with one error a mistake, and a schema."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass

@@ -14,6 +14,7 @@ with warnings.catch_warnings():
 import rdpkit
 from rdpkit.events import CustomProfile
 from rdpkit.interop import RdpkitAccountant
+from tests.events import unit
 
 # dp-accounting ships its tests with the package.
 contract = pytest.importorskip(
@@ -40,12 +41,7 @@ class TestTheirContract(contract.PrivacyAccountantTest):
 def test_it_answers_what_rdpkit_answers():
     accountant = RdpkitAccountant(ADD)
     assert accountant.compose(STEP, 1000) is accountant
-    event = rdpkit.Repeated(
-        event=rdpkit.PoissonSampledGaussian(
-            noise_std=1.1, record_norm=1.0, sampling_probability=0.01
-        ),
-        count=1000,
-    )
+    event = unit.poisson(1.1, 0.01) * 1000
     question = {"adjacency": "add_or_remove_one"}
     assert accountant.event == event
     assert accountant.get_epsilon(1e-5) == rdpkit.epsilon(event, delta=1e-5, **question).epsilon

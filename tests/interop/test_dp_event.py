@@ -23,6 +23,7 @@ from rdpkit.events import CustomProfile
 from rdpkit.interop import UnconvertibleEventError, from_dp_event, to_dp_event
 from rdpkit.interop.events_from_dp_accounting import _from_table
 from tests.bounds.strategies import log_uniform
+from tests.events import of_papers, unit
 
 ADD, REPLACE = rdpkit.Adjacency.ADD_OR_REMOVE_ONE, rdpkit.Adjacency.REPLACE_ONE
 NORM, SWAP = "record_norm", "swap_distance"
@@ -136,7 +137,7 @@ class TestRoundTrips:
             assert getattr(again, name, None) == getattr(event, name, None)
 
     def test_a_smaller_diameter_is_lost_on_the_safe_side(self):
-        event = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0, record_diameter=0.5)
+        event = unit.gaussian(2.0, record_diameter=0.5)
         by_norm = {"adjacency": REPLACE, "noise_relative_to": NORM}
         by_swap = {"adjacency": REPLACE, "noise_relative_to": SWAP}
         assert to_dp_event(event, **by_norm) == G(2.0)
@@ -146,15 +147,7 @@ class TestRoundTrips:
         assert epsilon(from_dp_event(G(2.0), **by_norm), REPLACE) > 2.0 * exact
 
     def test_mechanisms_of_papers_by_what_they_expand_to(self):
-        mix = rdpkit.DPMix(
-            population_size=1000,
-            releases=10,
-            order_of_mixture=8,
-            feature_dimension=4,
-            label_dimension=2,
-            feature_noise=0.5,
-            label_noise=0.5,
-        )
+        mix = of_papers.dpmix(1000, 10, 8, noise=0.5, shape=(4, 2))
         found = to_dp_event(mix, adjacency=REPLACE, noise_relative_to=SWAP)
         again = from_dp_event(found, adjacency=REPLACE, noise_relative_to=SWAP)
         assert found.count == 10
@@ -162,9 +155,7 @@ class TestRoundTrips:
 
     @pytest.mark.thorough
     def test_disjoint_parts_that_are_alike_are_one(self):
-        condense = rdpkit.NDPDC(
-            class_sizes=[6000] * 10, group_size=50, iterations=100, noise_std=1.0, clip_norm=1.0
-        )
+        condense = of_papers.ndpdc([6000] * 10, 100, 50, noise=1.0)
         found = to_dp_event(condense, adjacency=ADD)
         assert found == dpa.SelfComposedDpEvent(dpa.PoissonSampledDpEvent(50 / 6000, G(1.0)), 100)
         assert_allclose(epsilon(from_dp_event(found, adjacency=ADD)), epsilon(condense), rtol=1e-9)
@@ -176,7 +167,7 @@ class TestMeaningOfNoise:
     def test_under_add_or_remove_one_all_agree(self):
         by_rdp, by_pld = peers(G(5.0))
         event = from_dp_event(G(5.0), adjacency=ADD)
-        assert event == rdpkit.Gaussian(noise_std=5.0, record_norm=1.0)
+        assert event == unit.gaussian(5.0)
         # dp-accounting's fixed orders cost 3e-4; its grid of 1e-4 as much.
         assert_allclose(epsilon(event, bound="best-rdp"), by_rdp, rtol=1e-3)
         assert_allclose(epsilon(event, bound="pld-upper"), by_pld, rtol=1e-3)
@@ -205,7 +196,7 @@ class TestMeaningOfNoise:
             from_dp_event(dp_event, adjacency=REPLACE)
 
     def test_and_when_going_there(self):
-        event = rdpkit.Gaussian(noise_std=5.0, record_norm=1.0)
+        event = unit.gaussian(5.0)
         with pytest.raises(UnconvertibleEventError, match="two readings") as caught:
             to_dp_event(event, adjacency=REPLACE)
         assert caught.value.event is event
@@ -307,7 +298,7 @@ class TestEveryEvent:
             to_dp_event(event, adjacency=ADD)
 
     def test_alike_parts_are_two_where_a_record_may_move(self):
-        part = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+        part = unit.gaussian(1.0)
         options = {"adjacency": REPLACE, "noise_relative_to": NORM}
         with pytest.raises(UnconvertibleEventError, match="disjoint parts"):
             to_dp_event(rdpkit.Parallel(events=(part, part)), **options)
@@ -373,9 +364,7 @@ class TestMeaningOfEvents:
 
     def test_a_sample_of_a_sample(self):
         twice = dpa.PoissonSampledDpEvent(0.5, dpa.PoissonSampledDpEvent(0.25, G(2.0)))
-        assert from_dp_event(twice, adjacency=ADD) == rdpkit.PoissonSampledGaussian(
-            noise_std=2.0, record_norm=1.0, sampling_probability=0.125
-        )
+        assert from_dp_event(twice, adjacency=ADD) == unit.poisson(2.0, 0.125)
 
     def test_several_gaussians_from_one_sample(self):
         """1/z^2 = 1/1 + 3/4; dp-accounting does the same."""
@@ -553,12 +542,7 @@ def test_numpy_numbers_are_numbers():
         dpa.PoissonSampledDpEvent(np.float32(0.25), G(np.float64(2.0))), np.int64(3)
     )
     event = from_dp_event(dp_event, adjacency=ADD)
-    assert event == rdpkit.Repeated(
-        event=rdpkit.PoissonSampledGaussian(
-            noise_std=2.0, record_norm=1.0, sampling_probability=0.25
-        ),
-        count=3,
-    )
+    assert event == unit.poisson(2.0, 0.25) * 3
 
 
 class TestBothWays:

@@ -4,17 +4,16 @@ The libraries themselves are asked where they are installed (autodp 0.2.3.1, prv
 Everything else is held against stand-ins that have their names and attributes.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import pytest
 
 import rdpkit
 from rdpkit.interop import UnconvertibleEventError, from_mechanisms
+from tests.events import unit
 
 ADD = "add_or_remove_one"
-POISSON = rdpkit.PoissonSampledGaussian(noise_std=1.1, record_norm=1.0, sampling_probability=0.01)
+POISSON = unit.poisson(1.1, 0.01)
 
 
 def fake(library, name, /, **attributes):
@@ -38,15 +37,15 @@ def autodp_mechanism(kind, called="", /, **params):
             autodp_mechanism(
                 "NoisySGD_Mechanism", sigma=1.1, prob=0.01, niter=50, PoissonSampling=True
             ),
-            rdpkit.Repeated(event=POISSON, count=50),
+            POISSON * 50,
         ),
         (
             autodp_mechanism("SubsampleGaussianMechanism", sigma=1.1, prob=0.01, coeff=50),
-            rdpkit.Repeated(event=POISSON, count=50),
+            POISSON * 50,
         ),
         (
             autodp_mechanism("ExactGaussianMechanism", sigma=2.0),
-            rdpkit.Gaussian(noise_std=2.0, record_norm=1.0, record_diameter=1.0),
+            unit.gaussian(2.0, record_diameter=1.0),
         ),
         (
             fake("prv_accountant", "LaplaceMechanism", mu=0.5),

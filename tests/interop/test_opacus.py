@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import rdpkit
+from tests.events import unit
 
 pytest.importorskip("opacus", reason="Opacus is not installed")
 
@@ -75,15 +76,7 @@ def train(model, optimizer, loader, epochs=1, after=None):
 
 def ours(*steps):
     """Epsilon of (noise, rate, count) by rdpkit itself."""
-    events = tuple(
-        rdpkit.Repeated(
-            event=rdpkit.PoissonSampledGaussian(
-                noise_std=noise, record_norm=1.0, sampling_probability=rate
-            ),
-            count=count,
-        )
-        for noise, rate, count in steps
-    )
+    events = tuple(unit.poisson(noise, rate) * count for noise, rate, count in steps)
     event = events[0] if len(events) == 1 else rdpkit.Composed(events=events)
     return rdpkit.epsilon(event, delta=DELTA, adjacency="add_or_remove_one").epsilon
 

@@ -1,15 +1,11 @@
 """Certificates: both engines agree, and no certificate of a false claim is accepted."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import itertools
 import json
 import math
 import random
-import subprocess
-import sys
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -22,30 +18,23 @@ import rdpkit
 from rdpkit import kernel as checking
 from rdpkit.analysis import lower_bound
 from rdpkit.interop.certificates import NoCertificateError, certificate
+from tests.events import unit
+from tests.oracles import profile_sampling
+from tests.processes import ran
 
 KERNEL = Path(checking.__file__).parent
 ADD, REPLACE = "add_or_remove_one", "replace_one"
 
 
-def poisson(q: float, z: float) -> rdpkit.Event:
-    return rdpkit.PoissonSampledGaussian(noise_std=z, record_norm=1.0, sampling_probability=q)
-
-
-def gaussian(z: float) -> rdpkit.Event:
-    return rdpkit.Gaussian(noise_std=z, record_norm=1.0)
-
-
 ONCE = {"count": 1, "rate": "1"}
 SHUFFLED = {"kind": "shuffled-gaussian", **ONCE, "noise": "1", "distance": "2"}
 STATED = rdpkit.EpsilonDelta(epsilon=0.1, delta=1e-8, adjacency=ADD)
-LAPLACE = rdpkit.Laplace(noise_scale=8.0, record_norm=1.0)
-SUBSET = rdpkit.FixedSizeSampledGaussian(
-    noise_std=0.5, record_norm=0.5, sample_size=60, population_size=6000, release="sum"
-)
+LAPLACE = unit.laplace(8.0)
+SUBSET = unit.fixed_size(0.5, 60, 6000, record_norm=0.5)
 SETTINGS = {
-    "gaussian": (gaussian(2.0), REPLACE, 1e-6),
-    "two-gaussians": (gaussian(2.0) + gaussian(3.0) * 3, ADD, 1e-6),
-    "poisson-once": (poisson(0.1, 0.8), ADD, 1e-5),
+    "gaussian": (unit.gaussian(2.0), REPLACE, 1e-6),
+    "two-gaussians": (unit.gaussian(2.0) + unit.gaussian(3.0) * 3, ADD, 1e-6),
+    "poisson-once": (unit.poisson(0.8, 0.1), ADD, 1e-5),
     "laplace-50": (LAPLACE * 50, ADD, 1e-6),
     "stated-40": (STATED * 40, ADD, 1e-5),
     "response-30": (
@@ -54,31 +43,55 @@ SETTINGS = {
         1e-4,
     ),
     "discrete": (rdpkit.DiscreteLaplace(noise_scale=9.0, record_norm=2) * 20, ADD, 1e-5),
-    "mixed": (STATED * 3 + LAPLACE + gaussian(4.0), ADD, 1e-6),
+    "mixed": (STATED * 3 + LAPLACE + unit.gaussian(4.0), ADD, 1e-6),
 }
 THOROUGH = {
-    "poisson-300": (poisson(0.02, 0.9) * 300, ADD, 1e-5),
-    "poisson-replaced": (poisson(0.02, 0.9) * 100, REPLACE, 1e-6),
+    "poisson-300": (unit.poisson(0.9, 0.02) * 300, ADD, 1e-5),
+    "poisson-replaced": (unit.poisson(0.9, 0.02) * 100, REPLACE, 1e-6),
     "subsets": (SUBSET * 200, REPLACE, 1e-5),
-    "tiny-delta": (poisson(0.05, 1.5) * 20, ADD, 1e-30),
+    "tiny-delta": (unit.poisson(1.5, 0.05) * 20, ADD, 1e-30),
     "sampled-laplace": (
-        rdpkit.PoissonSampled(
-            event=rdpkit.Laplace(noise_scale=1.0, record_norm=1.0), sampling_probability=0.1
-        )
-        * 30,
+        rdpkit.PoissonSampled(event=unit.laplace(1.0), sampling_probability=0.1) * 30,
         ADD,
         1e-5,
     ),
     "phases": (
-        sum((poisson(0.01, 1.0 + i / 10) * 100 for i in range(3)), poisson(0.02, 1.0)),
+        sum((unit.poisson(1.0 + i / 10, 0.01) * 100 for i in range(3)), unit.poisson(1.0, 0.02)),
         ADD,
         1e-5,
     ),
 }
 
 
-def agrees(event: rdpkit.Event, adjacency: str, delta: float) -> None:
+def marked(mark: str, *values: object) -> list[object]:
+    return [pytest.param(value, marks=getattr(pytest.mark, mark)) for value in values]
+
+
+def proven(event: rdpkit.Event, claimed: str, too_low: str, adjacency: str, **asked) -> None:
+    """A certificate of the first claim is accepted, and there is none of the second."""
+    certificate(event, claimed=claimed, adjacency=adjacency, **asked)
+    with pytest.raises(NoCertificateError):
+        certificate(event, claimed=too_low, adjacency=adjacency, **asked)
+
+
+def way(*nodes: list[int], times: int = 1, **others: object) -> dict[str, object]:
+    """Hints about a grid with these nodes, for each of some parts that are alike."""
+    starts = {"starts": others.pop("starts")} if "starts" in others else {}
+    part = {"halvings": others.pop("halvings", []), "nodes": list(nodes or ([0, 1, 1],)), **starts}
+    return {"digits": 30, "cut": 30, "step": "1", "parts": [part] * times, **others}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("gaussian", "two-gaussians"),
+        *marked("thorough", "poisson-once", "stated-40", "response-30", "discrete"),
+        *marked("slow", "poisson-300", "poisson-replaced", "sampled-laplace"),
+    ],
+)
+def test_both_engines_agree(name):
     """The checker certifies a little more than the best bound, and refutes what is attained."""
+    event, adjacency, delta = {**SETTINGS, **THOROUGH}[name]
     above = rdpkit.epsilon(event, delta=delta, adjacency=adjacency).epsilon
     below = lower_bound(event, delta=delta, adjacency=adjacency)[0].epsilon
     common = {"adjacency": adjacency, "delta": delta}
@@ -90,74 +103,38 @@ def agrees(event: rdpkit.Event, adjacency: str, delta: float) -> None:
             certificate(event, claimed=f"{claimed:.9f}", refuted=refuted, **common)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["gaussian", "two-gaussians", pytest.param("poisson-once", marks=pytest.mark.thorough)],
-)
-def test_both_engines_agree(name):
-    agrees(*SETTINGS[name])
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", ["stated-40", "response-30", "discrete"])
-def test_both_engines_agree_on_compositions(name):
-    agrees(*SETTINGS[name])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["poisson-300", "poisson-replaced", "sampled-laplace"])
-def test_both_engines_agree_on_samples(name):
-    agrees(*THOROUGH[name])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["laplace-50", "mixed", "subsets", "tiny-delta", "phases"])
 def test_certified_upper_bounds(name):
     event, adjacency, delta = {**SETTINGS, **THOROUGH}[name]
     above = rdpkit.epsilon(event, delta=delta, adjacency=adjacency).epsilon
     below = lower_bound(event, delta=delta, adjacency=adjacency)[0].epsilon
-    certificate(event, claimed=f"{1.002 * above:.6f}", adjacency=adjacency, delta=delta)
-    with pytest.raises(NoCertificateError):
-        certificate(event, claimed=f"{0.999 * below:.6f}", adjacency=adjacency, delta=delta)
+    proven(event, f"{1.002 * above:.6f}", f"{0.999 * below:.6f}", adjacency, delta=delta)
 
 
 @pytest.mark.thorough
 def test_divergences_of_synthesis_and_concentrated_releases():
-    synthesis = rdpkit.GaussianSynthesis(
-        records=10**5, outputs=10**5, dimension=6, min_eigenvalue=0.01
-    )
+    synthesis = unit.synthesis(10**5, 10**5, 6, 0.01)
     for adjacency, exact in ((ADD, 58.960864), (REPLACE, 59.616618)):
-        certificate(synthesis, claimed=f"{exact:.6f}", adjacency=adjacency, order=4.0)
-        with pytest.raises(NoCertificateError):
-            certificate(synthesis, claimed=f"{exact - 2e-6:.6f}", adjacency=adjacency, order=4.0)
-    concentrated = rdpkit.ZeroConcentrated(rho=0.1, adjacency=ADD) + gaussian(4.0)
+        proven(synthesis, f"{exact:.6f}", f"{exact - 2e-6:.6f}", adjacency, order=4.0)
+    concentrated = rdpkit.ZeroConcentrated(rho=0.1, adjacency=ADD) + unit.gaussian(4.0)
     best = rdpkit.epsilon(concentrated, delta=1e-6, adjacency=ADD, bound="best-rdp").epsilon
-    certificate(concentrated, claimed=f"{1.001 * best:.6f}", adjacency=ADD, delta=1e-6)
-    with pytest.raises(NoCertificateError):
-        certificate(concentrated, claimed=f"{0.99 * best:.6f}", adjacency=ADD, delta=1e-6)
+    proven(concentrated, f"{1.001 * best:.6f}", f"{0.99 * best:.6f}", ADD, delta=1e-6)
 
 
 def test_pure_guarantees_add_up_exactly():
     pure = rdpkit.EpsilonDelta(epsilon=0.25, delta=0.0, adjacency=ADD)
-    certificate(pure * 4 + LAPLACE * 8, claimed="2", adjacency=ADD, delta=0.0)
-    with pytest.raises(NoCertificateError):
-        certificate(pure * 4 + LAPLACE * 8, claimed="1.999999999999999", adjacency=ADD, delta=0.0)
+    proven(pure * 4 + LAPLACE * 8, "2", "1.999999999999999", ADD, delta=0.0)
 
 
 def test_selections_and_thirds_are_exact():
-    threshold = rdpkit.AboveThreshold(
-        threshold_noise_scale=6.0, query_noise_scale=12.0, sensitivity=1.0
-    )
-    third = rdpkit.Laplace(noise_scale=1.0 / 3.0, record_norm=1.0)
-    noisy = rdpkit.ReportNoisyMax(noise_scale=2.0, sensitivity=1.0, noise="exponential")
-    event = threshold + rdpkit.Laplace(noise_scale=3.0, record_norm=1.0) * 2 + third + noisy
-    certificate(event, claimed="5", adjacency=ADD, delta=0.0)
-    with pytest.raises(NoCertificateError):
-        certificate(event, claimed="4.999999999999999", adjacency=ADD, delta=0.0)
+    selections = unit.sparse_vector(6.0, 12.0) + unit.noisy_maximum(2.0, "exponential")
+    event = selections + unit.laplace(3.0) * 2 + unit.laplace(1.0 / 3.0)
+    proven(event, "5", "4.999999999999999", ADD, delta=0.0)
 
 
 def test_rho_of_gaussians_is_proven_and_refuted():
-    event = gaussian(2.0) * 3 + gaussian(1.0)
+    event = unit.gaussian(2.0) * 3 + unit.gaussian(1.0)
     zeroed = rdpkit.ZeroConcentrated(rho=0.1, adjacency=ADD)
     certificate(event, claimed="0.875", adjacency=ADD)
     certificate(event + zeroed, claimed="0.975", adjacency=ADD)
@@ -167,7 +144,7 @@ def test_rho_of_gaussians_is_proven_and_refuted():
         (event, "0.875", True),
         # What is only stated may be less private than it is.
         (event + zeroed, "0.9", True),
-        (poisson(0.1, 1.0), "100", False),
+        (unit.poisson(1.0, 0.1), "100", False),
     ):
         with pytest.raises(NoCertificateError):
             certificate(wrong, claimed=claimed, adjacency=ADD, refuted=refuted)
@@ -175,20 +152,16 @@ def test_rho_of_gaussians_is_proven_and_refuted():
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE, "zero_out"])
 def test_epochs_of_shuffled_batches_as_if_batches_were_known(relation):
-    event = rdpkit.ShuffledGaussian(
-        noise_std=0.7, record_norm=1.0, batch_size=2, dataset_size=4 if relation == ADD else 5
-    )
-    known = gaussian(0.7 if relation == "zero_out" else 0.35)
+    event = unit.shuffled(0.7, 2, 4 if relation == ADD else 5)
+    known = unit.gaussian(0.7 if relation == "zero_out" else 0.35)
     certain = rdpkit.epsilon(known * 3, delta=1e-3, adjacency=ADD).epsilon
-    certificate(event * 3, claimed=f"{certain + 1e-3:.4f}", adjacency=relation, delta=1e-3)
-    with pytest.raises(NoCertificateError):
-        certificate(event * 3, claimed=f"{certain - 1e-3:.4f}", adjacency=relation, delta=1e-3)
+    proven(event * 3, f"{certain + 1e-3:.4f}", f"{certain - 1e-3:.4f}", relation, delta=1e-3)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("relation", [ADD, REPLACE, "zero_out"])
 def test_claims_about_shuffled_batches_are_refuted(relation):
-    event = rdpkit.ShuffledGaussian(noise_std=0.7, record_norm=1.0, batch_size=2, dataset_size=5)
+    event = unit.shuffled(0.7, 2, 5)
     for several, claimed in ((event, "1"), (event * 3, "7" if relation == "zero_out" else "14")):
         below = lower_bound(several, delta=1e-3, adjacency=relation)[0].epsilon
         assert below > float(claimed)
@@ -209,10 +182,9 @@ def test_one_event_of_shuffled_batches_attains_what_it_says(relation, backwards)
     p, q = (largest_of_batches(3, 9 / 11, mean, 1.5) for mean in means)
     p, q = (1 - q, 1 - p) if backwards else (p, q)
     exact = p - mpmath.exp("0.1") * q
-    part = {"halvings": [], "nodes": [[0, 1, 1]], "starts": [-15000 if backwards else 15000]}
-    way = {"digits": 30, "cut": 30, "step": "1", "parts": [part]}
     claim = {"says": "exceeded", "relation": relation, "release": release, "epsilon": "0.1"}
-    hints = {"ways": [None, way] if backwards else [way, None]}
+    ways = [way(starts=[-15000 if backwards else 15000]), None]
+    hints = {"ways": ways[::-1] if backwards else ways}
     checking.check({**claim, "delta": f"{float(exact * (1 - 1e-9)):.15f}"}, hints)
     with pytest.raises(checking.REFUSED, match="not shown"):
         checking.check({**claim, "delta": f"{float(exact * (1 + 1e-9)):.15f}"}, hints)
@@ -226,17 +198,14 @@ def test_of_shuffled_batches_only_events_that_are_said_are_known(says):
         "release": [[{**SHUFFLED, "batch": 2, "of": 5}]],
     }
     claim |= {"epsilon": "50" if says == "at most" else "0", "delta": "0.001"}
-    part = {"halvings": [], "nodes": [[0, 1, 1]]}
-    way = {"digits": 30, "cut": 30, "step": "1", "parts": [part]}
-    for hint in ({}, way, *({**way, "parts": [{**part, "starts": [x]}]} for x in (None, "1", []))):
+    for hint in ({}, way(), *(way(starts=[x]) for x in (None, "1", []))):
         with pytest.raises(checking.REFUSED):
             checking.check(claim, {"ways": [hint, hint]})
 
 
 def test_shuffled_batches_of_which_one_disappears_are_refused():
     claim = {"says": "exceeded", "relation": "add-or-remove-one", "epsilon": "0", "delta": "1e-9"}
-    part = {"halvings": [], "nodes": [[0, 1, 1]], "starts": [10000]}
-    hints = {"ways": [{"digits": 30, "cut": 30, "step": "1", "parts": [part]}, None]}
+    hints = {"ways": [way(starts=[10000]), None]}
     checking.check({**claim, "release": [[{**SHUFFLED, "batch": 2, "of": 5}]]}, hints)
     even = {**claim, "release": [[{**SHUFFLED, "batch": 2, "of": 4}]]}
     with pytest.raises(checking.REFUSED, match="a batch is missing"):
@@ -245,12 +214,10 @@ def test_shuffled_batches_of_which_one_disappears_are_refused():
 
 
 def test_parts_between_which_a_record_moves():
-    parts = (gaussian(2.0), gaussian(3.0), gaussian(3.0))
+    parts = (unit.gaussian(2.0), unit.gaussian(3.0), unit.gaussian(3.0))
     event = rdpkit.Parallel(events=parts, fixed_partition=True)
     best = rdpkit.epsilon(event, delta=1e-6, adjacency=REPLACE).epsilon
-    certificate(event, claimed=f"{1.0001 * best:.6f}", adjacency=REPLACE, delta=1e-6)
-    with pytest.raises(NoCertificateError):
-        certificate(event, claimed=f"{0.9999 * best:.6f}", adjacency=REPLACE, delta=1e-6)
+    proven(event, f"{1.0001 * best:.6f}", f"{0.9999 * best:.6f}", REPLACE, delta=1e-6)
     laplace = rdpkit.Parallel(events=(LAPLACE, LAPLACE), fixed_partition=True)
     with pytest.raises(NoCertificateError, match="records that move"):
         certificate(laplace, claimed="1", adjacency=REPLACE, delta=0.0)
@@ -273,9 +240,7 @@ def sealed(found: dict[str, object]) -> bytes:
 
 def exact_delta(mu: float, epsilon: float) -> mpmath.mpf:
     with mpmath.workdps(60):
-        s = mpmath.mpf(mu)
-        tail = lambda x: mpmath.erfc(x / mpmath.sqrt(2)) / 2  # noqa: E731
-        return tail(epsilon / s - s / 2) - mpmath.exp(epsilon) * tail(epsilon / s + s / 2)
+        return profile_sampling.delta(mpmath.mpf(epsilon), 1 / mpmath.mpf(mu))
 
 
 STRANGE = [
@@ -289,11 +254,7 @@ def places(found: object, path: tuple[object, ...] = ()) -> list[tuple[object, .
     """Paths to everything in a document."""
     inner: list[tuple[object, ...]] = [path] if path else []
     keys = (
-        found.keys()
-        if isinstance(found, dict)
-        else range(len(found))
-        if isinstance(found, list)
-        else ()
+        range(len(found)) if isinstance(found, list) else found if isinstance(found, dict) else ()
     )
     for key in keys:
         inner += places(found[key], (*path, key))  # type: ignore[index]
@@ -321,21 +282,17 @@ def mutated(found: dict[str, object], rng: random.Random) -> dict[str, object]:
     return changed
 
 
-def mutate(number: int, seed: int) -> None:
+@pytest.mark.parametrize("many", [*marked("thorough", (400, 1)), *marked("slow", (10000, 2))])
+def test_no_mutation_of_a_false_certificate_is_accepted(many):
     """Mutations of claims that are barely false; whatever is accepted has to be true."""
+    number, seed = many
     rng = random.Random(seed)
-    event, delta = gaussian(1.0), 1e-5
+    event, delta = unit.gaussian(1.0), 1e-5
     true = json.loads(certificate(event, claimed="4.3772", adjacency=ADD, delta=delta))
     assert exact_delta(1.0, 4.3772) <= delta < exact_delta(1.0, 4.377)
     grids = json.loads(certificate(STATED * 12, claimed="1", adjacency=ADD, delta=1e-4))
-    order = json.loads(
-        certificate(
-            rdpkit.ZeroConcentrated(rho=0.1, adjacency=ADD),
-            claimed="2.2",
-            adjacency=ADD,
-            delta=1e-4,
-        )
-    )
+    zeroed = rdpkit.ZeroConcentrated(rho=0.1, adjacency=ADD)
+    order = json.loads(certificate(zeroed, claimed="2.2", adjacency=ADD, delta=1e-4))
     true["claim"]["epsilon"] = "4.377"
     grids["claim"]["epsilon"] = "0.2"
     order["claim"]["epsilon"] = "1"
@@ -451,18 +408,8 @@ def of_stated(n: int, e: float, d: float, q: float, epsilon: float) -> float:
     return found
 
 
-@pytest.mark.thorough
-def test_no_mutation_of_a_false_certificate_is_accepted():
-    mutate(400, 1)
-
-
-@pytest.mark.slow
-def test_no_mutation_of_many_is_accepted():
-    mutate(10000, 2)
-
-
 def test_bytes_that_are_changed_are_noticed():
-    content = certificate(gaussian(1.0), claimed="4.378", adjacency=ADD, delta=1e-5).encode()
+    content = certificate(unit.gaussian(1.0), claimed="4.378", adjacency=ADD, delta=1e-5).encode()
     claim = json.loads(content)["claim"]
     assert checked(content)
     rng = random.Random(3)
@@ -496,13 +443,12 @@ def test_the_checker_runs_from_a_copied_folder(tmp_path):
 
     shutil.copytree(KERNEL, tmp_path / "copied")
     file = tmp_path / "c.json"
-    content = certificate(gaussian(1.0), claimed="4.378", adjacency=ADD, delta=1e-5)
+    content = certificate(unit.gaussian(1.0), claimed="4.378", adjacency=ADD, delta=1e-5)
     false = json.loads(content)
     false["claim"]["epsilon"] = "4.37"
     one_file = tmp_path / "one.py"
     script = Path(__file__).parents[2] / "scripts" / "one-file-kernel"
-    text = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    one_file.write_text(text.stdout, encoding="utf-8")
+    one_file.write_text(ran(script).stdout, encoding="utf-8")
     for program in (tmp_path / "copied", one_file):
         for written, status in (
             (content.encode(), 0),
@@ -510,9 +456,7 @@ def test_the_checker_runs_from_a_copied_folder(tmp_path):
             (json.dumps(false).encode(), 2),
         ):
             file.write_bytes(written)
-            command = [sys.executable, "-I", "-S", str(program), str(file)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            assert done.returncode == status, done.stdout + done.stderr
+            done = ran("-I", "-S", program, file, status=status)
             assert ("accepted" in done.stdout.splitlines()) is (status == 0)
 
 
@@ -527,11 +471,11 @@ def test_places_that_do_not_ascend_are_refused():
     }
     for nodes in ([[-3, 3, 1], [0, 1, 1]], [[2, 3, 1], [0, 1, 1]], [[0, 1, 1], [0, 1, 1]], []):
         starts = [0] * sum(len(range(*one)) for one in nodes)
-        part = {"halvings": [], "nodes": nodes, "starts": starts}
-        way = {"digits": 30, "cut": 30, "step": "0.5", "parts": [part]}
+        hint = way(starts=starts, step="0.5")
+        hint["parts"][0]["nodes"] = nodes
         for says in ("exceeded", "at most"):
             with pytest.raises(checking.REFUSED):
-                checking.check({**claim, "says": says, "epsilon": "0"}, {"ways": [way]})
+                checking.check({**claim, "says": says, "epsilon": "0"}, {"ways": [hint]})
 
 
 FALSE = {
@@ -546,18 +490,16 @@ FALSE = {
 def test_a_grid_of_one_digit_proves_nothing(name):
     epsilon, delta, count, stated, halvings, nodes, step = FALSE[name]
     one = {"kind": "stated", "count": count, "rate": "1", "epsilon": stated, "delta": "0"}
-    release = [[one]]
-    claim = {"says": "at most", "relation": "add-or-remove-one", "release": release}
+    claim = {"says": "at most", "relation": "add-or-remove-one", "release": [[one]]}
     claim |= {"epsilon": epsilon, "delta": delta}
-    part = {"halvings": halvings, "nodes": nodes}
     for digits in (1, 2, 3, 4):
-        way = {"digits": digits, "cut": 1, "step": step, "parts": [part]}
+        hint = way(*nodes, halvings=halvings, digits=digits, cut=1, step=step)
         with pytest.raises(checking.REFUSED):
-            checking.check(claim, {"ways": [way]})
+            checking.check(claim, {"ways": [hint]})
 
 
 def test_what_is_nested_deeper_than_any_release_is_refused():
-    found = json.loads(certificate(gaussian(1.0), claimed="4.378", adjacency=ADD, delta=1e-5))
+    found = json.loads(certificate(unit.gaussian(1.0), claimed="4.378", adjacency=ADD, delta=1e-5))
     for depth, readable in ((98, True), (99, False), (990, False), (30_000, False)):
         found["about"] = {"x": "nested"}
         nested = ("[" * depth + "]" * depth).encode()
@@ -568,8 +510,7 @@ def test_opposite_records_are_half_of_their_distance_away_from_nothing():
     # delta of P against Q with P = N(0 or 1/2, 1) and Q = N(0 or -1/2, 1) is .19 at epsilon 0.
     one = {"kind": "gaussian", "count": 1, "rate": "0.5", "noise": "1", "distance": "1"}
     claim = {"says": "exceeded", "relation": "replace-one", "epsilon": "0"}
-    part = {"halvings": [], "nodes": [[0, 1, 1]], "starts": [5000]}
-    hints = {"ways": [{"digits": 30, "cut": 30, "step": "1", "parts": [part]}]}
+    hints = {"ways": [way(starts=[5000])]}
     checking.check({**claim, "release": [[one]], "delta": "0.191"}, hints)
     with pytest.raises(checking.REFUSED, match="not shown"):
         checking.check({**claim, "release": [[one]], "delta": "0.192"}, hints)
@@ -578,8 +519,7 @@ def test_opposite_records_are_half_of_their_distance_away_from_nothing():
 def test_what_is_computed_of_one_data_set_agrees_on_its_size():
     one = {"kind": "fixed-size-gaussian", **ONCE, "noise": "1", "distance": "2", "sampled": 5}
     claim = {"says": "exceeded", "relation": "replace-one", "epsilon": "0", "delta": "0.1"}
-    part = {"halvings": [], "nodes": [[0, 1, 1]], "starts": [10000]}
-    both = {"digits": 30, "cut": 30, "step": "1", "parts": [part, part]}
+    both = way(starts=[10000], times=2)
     alike = [[{**one, "of": 10}, {**one, "noise": "1.1", "of": 10}]]
     checking.check({**claim, "release": alike}, {"ways": [both, None]})
     unlike = [[{**one, "of": 10}, {**one, "noise": "1.1", "of": 11}]]
@@ -618,7 +558,7 @@ def test_parts_of_a_mixture_are_pairs_of_numbers(parts, tmp_path, capsys):
 
 @pytest.mark.parametrize("text", ["\ud800", "1\naccepted\n\x1b[31m\x07"])
 def test_a_refusal_is_one_line_of_ascii(text, tmp_path, capsys):
-    found = json.loads(certificate(gaussian(1.0), claimed="9", adjacency=ADD, delta=0.1))
+    found = json.loads(certificate(unit.gaussian(1.0), claimed="9", adjacency=ADD, delta=0.1))
     found["claim"]["release"][0][0]["noise"] = text
     assert checking.main([str(written(tmp_path, found))]) == 2
     shown = capsys.readouterr().out
@@ -627,18 +567,19 @@ def test_a_refusal_is_one_line_of_ascii(text, tmp_path, capsys):
 
 
 def test_names_that_are_numbers_are_refused():
-    found = json.loads(certificate(gaussian(1.0), claimed="9", adjacency=ADD, delta=0.1))
+    found = json.loads(certificate(unit.gaussian(1.0), claimed="9", adjacency=ADD, delta=0.1))
     with pytest.raises(ValueError, match="a number as a name"):
         checking.read(json.dumps({**found, "about": {"b": "x", "1": "y"}}).encode())
 
 
 def test_what_grids_of_many_places_cost_is_counted():
-    found = json.loads(certificate(gaussian(1.0) + LAPLACE, claimed="9", adjacency=ADD, delta=0.1))
-    for way in found["hints"]["ways"]:
-        for part in way["parts"]:
-            part["nodes"] = [[0, 1, 1], [399_000, 399_001, 1]]
-            part["halvings"] = []
-        way["step"] = "0.0001"
+    found = json.loads(
+        certificate(unit.gaussian(1.0) + LAPLACE, claimed="9", adjacency=ADD, delta=0.1)
+    )
+    for hint in found["hints"]["ways"]:
+        for part in hint["parts"]:
+            part |= {"nodes": [[0, 1, 1], [399_000, 399_001, 1]], "halvings": []}
+        hint["step"] = "0.0001"
     with contextlib.suppress(ValueError):
         checking.check(found["claim"], found["hints"])
     assert checking.MOST_WORK - checking.LEFT[0] > 1_000_000

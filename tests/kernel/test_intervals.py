@@ -1,7 +1,5 @@
 """Enclosures in integers against mpmath with more digits."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import mpmath

@@ -1,10 +1,7 @@
 """The functions that Coq proves things about are those of ``masses.py``."""
 
-from __future__ import annotations
-
 import random
 import shutil
-import subprocess
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,6 +10,7 @@ import pytest
 from rdpkit.kernel import intervals, masses
 from rdpkit.kernel.intervals import of
 from rdpkit.kernel.masses import Masses
+from tests.processes import ran
 
 LEMMAS = Path(__file__).parents[2] / "docs" / "theory" / "lemmas"
 # What both files need, in this order.
@@ -118,11 +116,4 @@ def test_coq_and_python_compute_the_same(tmp_path, monkeypatch):
     for name in FILES:
         shutil.copy(LEMMAS / f"{name}.v", tmp_path)
     for name in (*FILES, "examples"):
-        done = subprocess.run(
-            ["coqc", "-q", "-Q", ".", "Lemmas", f"{name}.v"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        ran("-q", "-Q", ".", "Lemmas", f"{name}.v", program="coqc", cwd=tmp_path)

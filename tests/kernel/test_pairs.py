@@ -1,7 +1,5 @@
 """Curves and events of pairs against mpmath, for samples and with members exchanged as well."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """The checker is small, and needs nothing but Python's standard library."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

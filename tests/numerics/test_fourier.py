@@ -5,8 +5,6 @@ import ctypes.util
 import math
 import os
 import platform
-import subprocess
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from hypothesis import strategies as st
 
 from rdpkit.numerics import fourier
 from rdpkit.numerics.fourier import DOUBLE, Factor, compose, geometric, spectrum_of, transform
+from tests.processes import ran
 
 FORMATS = [DOUBLE, *([fourier.extended()] if fourier.extended() else [])]
 
@@ -216,10 +215,6 @@ def test_extended_digits_can_be_left_out(monkeypatch, value):
     "tests", ["tests/accountants/losses/test_losses.py", "tests/test_analysis.py"]
 )
 def test_machines_without_extended_digits(tests):
-    root = Path(__file__).parents[2]
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-m", "", tests]
     environ = {**os.environ, "RDPKIT_NO_EXTENDED": "1"}
-    done = subprocess.run(
-        command, cwd=root, env=environ, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout[-3000:]
+    words = ["-m", "pytest", "-q", "-n", "0", "-m", "", tests]
+    ran(*words, cwd=Path(__file__).parents[2], env=environ)

@@ -8,6 +8,7 @@ from mpmath import mp, mpf
 from numpy.testing import assert_allclose
 
 from rdpkit.numerics.gaussian_profile import log_delta
+from tests.oracles import profile_sampling
 
 NOISE = [0.05, 0.3, 1.0, 5.0, 100.0]
 
@@ -15,10 +16,7 @@ NOISE = [0.05, 0.3, 1.0, 5.0, 100.0]
 def exact_log_delta(eps, z):
     """At 60 digits; far in the tail erfc alone keeps them."""
     with mp.workdps(60):
-        e, big_z, root = mpf(eps), mpf(z), mp.sqrt(2)
-        t = e * big_z - 1 / (2 * big_z)
-        value = (mp.erfc(t / root) - mp.exp(e) * mp.erfc((t + 1 / big_z) / root)) / 2
-        return float(mp.log(value))
+        return float(mp.log(profile_sampling.delta(mpf(eps), mpf(z))))
 
 
 @pytest.mark.parametrize("z", NOISE)

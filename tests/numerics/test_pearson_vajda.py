@@ -3,8 +3,6 @@
 Reference values: tests/oracles/fixed_size.py (mp.dps = 900).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -3,8 +3,6 @@
 Reference values: tests/oracles/poisson_gaussian.py (mp.dps = 70).
 """
 
-from __future__ import annotations
-
 import pytest
 from flint import arb, ctx
 from hypothesis import given, settings

@@ -5,8 +5,6 @@ The balls are around the stored digits, which come from another integral
 tests/bounds/sampled/test_profile_sampling.py, too.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

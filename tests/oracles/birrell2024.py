@@ -14,8 +14,6 @@ The working precision there is 50 digits.
 Run as a module to rewrite values/birrell2024.json: ``python -m tests.oracles.birrell2024``.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 
@@ -163,8 +161,7 @@ def divergence(geometry: str, sample: int, population: int, z: float, order: flo
         return mp.log1p(found[1]) / (a - 1)
 
 
-def main() -> None:
-    """Rewrite the table."""
+if __name__ == "__main__":
     entries = []
     for (sample, population), z, order in BOUNDS:
         found = [digits(rdp(sample, population, z, order, m)) for m in LENGTHS]
@@ -181,7 +178,3 @@ def main() -> None:
         dps=DPS,
         entries=entries,
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -6,8 +6,6 @@ prints the coefficients of ``mechanisms/parts/compiled/box_muller.py``, found wi
 bound of the distance of each polynomial, as it is stored, from its function.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import comb
@@ -131,13 +129,8 @@ def exact_pair(first: int, second: int) -> tuple[arb, arb]:
         return radius * cosine, radius * sine
 
 
-def main() -> None:
-    """Print what was found, and how far it is from the functions."""
+if __name__ == "__main__":
     mp.mp.dps = DIGITS
     for name, coefficients in searched().items():
         print(name, coefficients)
         print("  distance at most", distance(name, coefficients).str(6, radius=False))
-
-
-if __name__ == "__main__":
-    main()

@@ -8,8 +8,6 @@ Parameters are the binary floats that the entries' decimals round to. Run as a m
 values/fixed_size.json: ``python -m tests.oracles.fixed_size``.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 
@@ -81,8 +79,7 @@ def rdp(sample: int, population: int, z: float, order: float, theorem: str):
         return value / (mpf(order) - 1)
 
 
-def main() -> None:
-    """Rewrite the table."""
+if __name__ == "__main__":
     entries = [{"m": m, "z": z, "moment": digits(moment(m, z))} for m, z in MOMENTS]
     for (sample, population), z, order in POINTS:
         entry = {"sample": sample, "population": population, "z": z, "order": order}
@@ -95,7 +92,3 @@ def main() -> None:
         dps=DPS,
         entries=entries,
     )
-
-
-if __name__ == "__main__":
-    main()

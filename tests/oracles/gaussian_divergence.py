@@ -9,8 +9,6 @@ Run as a module to rewrite values/gaussian_divergence.json: ``python -m
 tests.oracles.gaussian_divergence``.
 """
 
-from __future__ import annotations
-
 from mpmath import mp, mpf
 
 from tests.oracles.table import digits, write
@@ -99,15 +97,10 @@ def entry(order: float, mean_p, cov_p, mean_q, cov_q) -> dict:
     return {"order": order, **arguments, "divergence": digits(value)}
 
 
-def main() -> None:
-    """Rewrite the table."""
+if __name__ == "__main__":
     write(
         "gaussian_divergence",
         quantity="D_order(N(mean_p, cov_p) || N(mean_q, cov_q)) in nats",
         dps=DPS,
         entries=[entry(*point) for point in POINTS],
     )
-
-
-if __name__ == "__main__":
-    main()

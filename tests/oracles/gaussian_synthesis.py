@@ -9,8 +9,6 @@ Run as a module to rewrite values/gaussian_synthesis.json: ``python -m
 tests.oracles.gaussian_synthesis``.
 """
 
-from __future__ import annotations
-
 import functools
 
 from mpmath import log, mp, mpf
@@ -103,15 +101,10 @@ def entry(n: int, d: int, sigma: float, order: float) -> dict:
         return found
 
 
-def main() -> None:
-    """Rewrite the table."""
+if __name__ == "__main__":
     write(
         "gaussian_synthesis",
         quantity="Theorem 3.1 and Corollary 3.2 for one output, in nats; null outside of the range",
         dps=DPS,
         entries=[entry(*point) for point in POINTS],
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -9,8 +9,6 @@ Run as a module to rewrite values/optimal_conversion.json: ``python -m
 tests.oracles.optimal_conversion``.
 """
 
-from __future__ import annotations
-
 from mpmath import mp, mpf
 
 from tests.oracles.table import digits, write
@@ -117,8 +115,7 @@ def delta(order: float, rdp: float, epsilon: float):
         return largest(value, mpf(-100), mpf(60))
 
 
-def main() -> None:
-    """Rewrite the table."""
+if __name__ == "__main__":
     entries = [
         {"order": a, "rdp": r, "delta": d, "epsilon": digits(epsilon(a, r, d))}
         for a, r, d in EPSILONS
@@ -132,7 +129,3 @@ def main() -> None:
         dps=DPS,
         entries=entries,
     )
-
-
-if __name__ == "__main__":
-    main()

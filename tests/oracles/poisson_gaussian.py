@@ -10,8 +10,6 @@ Parameters are the binary floats that the entries' decimals round to. Run as a m
 values/poisson_gaussian.json: ``python -m tests.oracles.poisson_gaussian``.
 """
 
-from __future__ import annotations
-
 import itertools
 
 from mpmath import mp, mpf
@@ -74,8 +72,7 @@ def rdp(q: float, z: float, order: float):
         return mp.log1p(excess) / (a - 1)
 
 
-def main() -> None:
-    """Rewrite the table."""
+if __name__ == "__main__":
     entries = [{"q": q, "z": z, "order": a, "rdp": digits(rdp(q, z, a))} for q, z, a in POINTS]
     write(
         "poisson_gaussian",
@@ -83,7 +80,3 @@ def main() -> None:
         dps=DPS,
         entries=entries,
     )
-
-
-if __name__ == "__main__":
-    main()

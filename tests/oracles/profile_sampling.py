@@ -11,8 +11,6 @@ Parameters are the binary floats that the entries' decimals round to. Run as a m
 values/profile_sampling.json: ``python -m tests.oracles.profile_sampling``.
 """
 
-from __future__ import annotations
-
 import itertools
 
 from mpmath import mp, mpf
@@ -72,8 +70,7 @@ def rdp(gamma: float, z: float, order: float):
         return mp.log1p(found[0]) / (a - 1)
 
 
-def main() -> None:
-    """Rewrite the table."""
+if __name__ == "__main__":
     entries = [
         {"gamma": gamma, "z": z, "order": a, "rdp": digits(rdp(gamma, z, a))}
         for gamma, z, a in POINTS
@@ -84,7 +81,3 @@ def main() -> None:
         dps=DPS,
         entries=entries,
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -4,8 +4,6 @@ The part of ``docs/explanation/register.md`` between two marks is written; a slo
 with a new audit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -131,13 +129,8 @@ def between_the_marks(text: str) -> str:
     return text.partition(BEGIN)[2].partition(END)[0].strip()
 
 
-def main() -> None:
-    """Audit the register, and write what was found into the page."""
+if __name__ == "__main__":
     before, _, rest = PAGE.read_text().partition(BEGIN)
     after = rest.partition(END)[2]
     findings = audit_files(*register_files(), jobs=-1)
     PAGE.write_text(f"{before}{BEGIN}\n\n{made(findings)}\n{END}{after}")
-
-
-if __name__ == "__main__":
-    main()

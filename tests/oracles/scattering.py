@@ -25,8 +25,7 @@ def image(height: int, width: int) -> np.ndarray:
     return ((37 * y * y + 101 * x + 13 * x * y) % 251) / 250 * (y > x // 3)
 
 
-def main() -> None:
-    """Write every 31st number of each case."""
+if __name__ == "__main__":
     from kymatio.numpy import Scattering2D
 
     lines = []
@@ -54,7 +53,3 @@ def main() -> None:
         }
     )
     VALUES.write_text(head[:-1] + ', "entries": [\n  ' + ",\n  ".join(lines) + "\n]}\n")
-
-
-if __name__ == "__main__":
-    main()

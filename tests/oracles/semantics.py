@@ -11,8 +11,6 @@ Only the parameters of events are read. Exponentials, and probabilities after a 
 fractions of 256 bits, so that what is computed here is compared with a tolerance of 1e-40.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -16,8 +16,6 @@ Run as a module to rewrite values/synthesis_direct.json: ``python -m
 tests.oracles.synthesis_direct``.
 """
 
-from __future__ import annotations
-
 from mpmath import inf, log, mp, mpf, sqrt
 
 from tests.oracles.table import digits, write
@@ -91,8 +89,7 @@ def entry(n: int, d: int, sigma: float, order: float) -> dict:
         return found
 
 
-def main() -> None:
-    """Rewrite the table."""
+if __name__ == "__main__":
     write(
         "synthesis_direct",
         quantity="direct bounds for one output, in nats, add-or-remove-one for n and n + 1 records;"
@@ -100,7 +97,3 @@ def main() -> None:
         dps=DPS,
         entries=[entry(*point) for point in POINTS],
     )
-
-
-if __name__ == "__main__":
-    main()

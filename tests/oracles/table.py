@@ -1,7 +1,5 @@
 """How the oracles store what they computed: one JSON table each, with decimal strings."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The oracles, run again on a few entries each, still give the stored digits."""
 
-from __future__ import annotations
-
 import pytest
 from mpmath import mp, mpf
 

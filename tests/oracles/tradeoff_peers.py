@@ -15,8 +15,7 @@ SETTINGS = [(0.01, 1.0, 100), (0.01, 1.0, 1000), (0.04, 1.5, 2249), (256 / 60000
 GRIDS = (1e-3, 1e-4, 1e-5)
 
 
-def main() -> None:
-    """Print the table."""
+if __name__ == "__main__":
     from dp_accounting.pld.privacy_loss_distribution import from_gaussian_mechanism
     from gdpnum import PLDConverter
 
@@ -32,7 +31,3 @@ def main() -> None:
                 f"{q} {z} {steps} {grid} {found.get_beta(RATES)}",
                 f"mu {mu:.6f} regret {regret:.6f} sum {total:.6f}",
             )
-
-
-if __name__ == "__main__":
-    main()

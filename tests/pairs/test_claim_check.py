@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 import rdpkit
 from rdpkit import Soundness, check
 from rdpkit.pairs.claim_check import claimed_number, is_proven, is_refuted
+from tests.events import unit
 
-GAUSSIAN = rdpkit.Gaussian(noise_std=5.0, record_norm=1.0)
-DPSGD = 14063 * rdpkit.PoissonSampledGaussian(
-    noise_std=1.0, record_norm=1.0, sampling_probability=256 / 60000
-)
+GAUSSIAN = unit.gaussian(5.0)
+DPSGD = 14063 * unit.poisson(1.0, 256 / 60000)
 QUESTION = {"delta": 1e-5, "adjacency": "add_or_remove_one"}
 
 
@@ -72,11 +71,9 @@ def test_the_central_limit_theorem_is_no_proof():
     """Bu, Dong, Long and Su 2020 (arXiv 1911.11607): mu of the MNIST model by their Corollary 4."""
     steps, q, z = 15 * 234, 256 / 60000, 1.3
     mu = q * math.sqrt(steps * (math.exp(z**-2) - 1.0))
-    by_the_theorem = rdpkit.Gaussian(noise_std=1.0 / mu, record_norm=1.0)
+    by_the_theorem = unit.gaussian(1.0 / mu)
     printed = rdpkit.epsilon(by_the_theorem, **QUESTION).epsilon
-    event = steps * rdpkit.PoissonSampledGaussian(
-        noise_std=z, record_norm=1.0, sampling_probability=q
-    )
+    event = steps * unit.poisson(z, q)
     assert check(event, epsilon=printed, **QUESTION).soundness is Soundness.REFUTED
 
 
@@ -98,12 +95,8 @@ def test_an_infinite_claim_is_true_and_a_last_digit_is_explained():
 def test_pure_privacy_is_a_claim_too():
     assert check(GAUSSIAN, epsilon=9, delta=0, adjacency="replace").soundness is Soundness.REFUTED
     # The number that the theorem states is proven, and not only a rounding above it.
-    once = rdpkit.AboveThreshold(
-        threshold_noise_scale=20.0, query_noise_scale=40.0, sensitivity=1.0
-    )
-    third = rdpkit.AboveThreshold(
-        threshold_noise_scale=6.0, query_noise_scale=12.0, sensitivity=1.0
-    )
+    once = unit.sparse_vector(20.0, 40.0)
+    third = unit.sparse_vector(6.0, 12.0)
     for event, claimed in ((once, "0.1"), (3 * third, "1")):
         found = check(event, epsilon=claimed, delta=0, adjacency="replace")
         assert found.soundness is Soundness.SOUND

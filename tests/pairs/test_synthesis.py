@@ -1,7 +1,5 @@
 """Data sets that attain the direct bounds on mean-and-covariance synthesis, or nearly."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
@@ -11,8 +9,8 @@ import pytest
 from rdpkit import gaussian_renyi_divergence, gaussian_synthesis_rdp
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.synthesis import BOUNDS
-from rdpkit.events import GaussianSynthesis
 from rdpkit.pairs.synthesis import WeightedRows, attained_pair
+from tests.events import unit
 
 BOTH = [Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE]
 SETTINGS = [
@@ -29,7 +27,7 @@ SETTINGS = [
 
 
 def event_of(n, d, sigma):
-    return GaussianSynthesis(records=n, outputs=1, dimension=d, min_eigenvalue=sigma)
+    return unit.synthesis(n, 1, d, sigma)
 
 
 def difference(one: WeightedRows, two: WeightedRows) -> dict:

@@ -11,7 +11,7 @@ import pytest
 import rdpkit
 from rdpkit.events import MECHANISMS
 from rdpkit.planning import OBJECTIVES
-from tests.events import of_papers
+from tests.events import of_papers, unit
 
 ADD, REPLACE = "add_or_remove_one", "replace_one"
 CDA = of_papers.dpcda([900, 1000], 50, 1, noise=1.0, label_noise=0.3, clip_norm=2.0)
@@ -23,9 +23,7 @@ EVENTS = {
         [900, 1000], 50, 1, noise=1.0, label_noise=1.0, shape=(30, 10)
     ),
     "ldpdc": of_papers.ldpdc([900, 1000], 50, 1, noise=1.0, dimension=30, value_bound=3.0),
-    "ndpdc": rdpkit.NDPDC(
-        class_sizes=[900, 1000], group_size=1, iterations=50, noise_std=1.0, clip_norm=1.0
-    ),
+    "ndpdc": of_papers.ndpdc([900, 1000], 50, 1, noise=1.0),
 }
 TARGET = {"target_epsilon": 1.0, "delta": 1e-5}
 # Certified loss distributions take fifteen times as long, and are asked for where they matter.
@@ -194,7 +192,7 @@ def test_progress_is_told():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"event": rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)}, "Expected event to be DPMix"),
+        ({"event": unit.gaussian(1.0)}, "Expected event to be DPMix"),
         ({"objective": "noise"}, "Expected objective to be one of 'variation', 'mean'"),
         ({"orders_of_mixture": [0]}, r"Expected orders_of_mixture\[0\] to be an integer >= 1"),
         ({"orders_of_mixture": [901]}, r"Expected orders_of_mixture to be integers in \[1, 900\]"),

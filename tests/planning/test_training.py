@@ -7,6 +7,7 @@ import pytest
 import rdpkit
 from rdpkit.accountants import loss_distributions
 from rdpkit.planning.training import usual_delta
+from tests.events import unit
 
 
 @pytest.mark.parametrize(
@@ -40,12 +41,7 @@ def test_the_lines_for_opacus_say_what_that_loader_does():
     lines = rdpkit.training_report(event, delta=1e-5, adjacency="add_or_remove_one").lines
     # A loader of 1000 examples in batches of 64 has 16 of them.
     assert "48 steps at probability 1/16" in lines["opacus"]
-    exactly = rdpkit.Repeated(
-        event=rdpkit.PoissonSampledGaussian(
-            noise_std=1.0, record_norm=1.0, sampling_probability=1 / 16
-        ),
-        count=48,
-    )
+    exactly = unit.poisson(1.0, 1 / 16) * 48
     found = rdpkit.epsilon(exactly, delta=1e-5, adjacency="add_or_remove_one").epsilon
     printed = float(lines["opacus"].rpartition("<= ")[2].partition(" ")[0])
     assert found <= printed <= found * 1.001

@@ -1,7 +1,5 @@
 """rho of zCDP: at every order, against closed forms and against divergences at random orders."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -10,6 +8,8 @@ from hypothesis import strategies as st
 
 import rdpkit
 from rdpkit.analysis import upper_rdp
+from tests.events import unit
+from tests.events.unit import training
 
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
@@ -19,14 +19,9 @@ def pure(epsilon: float) -> rdpkit.Event:
     return rdpkit.CustomProfile(epsilons=[epsilon], deltas=[0.0], adjacency=REPLACE)
 
 
-def poisson(q: float, z: float, steps: int) -> rdpkit.Event:
-    step = rdpkit.PoissonSampledGaussian(noise_std=z, record_norm=1.0, sampling_probability=q)
-    return rdpkit.Repeated(event=step, count=steps)
-
-
 @pytest.mark.parametrize("z", [1e-3, 1.0, 1e6])
 def test_gaussian(z):
-    event = rdpkit.Gaussian(noise_std=z, record_norm=1.0)
+    event = unit.gaussian(z)
     found = rdpkit.zcdp(event, adjacency=ADD)
     assert found.lower <= 0.5 / z**2 <= found.rho
     assert found.rho == pytest.approx(0.5 / z**2, rel=1e-13)
@@ -34,10 +29,10 @@ def test_gaussian(z):
 
 
 def test_sampling_is_worth_nothing_at_large_orders():
-    found = rdpkit.zcdp(poisson(1e-3, 2.0, 100), adjacency=ADD)
+    found = rdpkit.zcdp(training(1e-3, 2.0, 100), adjacency=ADD)
     assert found.lower == pytest.approx(12.5, rel=1e-12)
     assert found.rho == pytest.approx(12.5, rel=1e-12)
-    other = rdpkit.zcdp(poisson(1e-3, 2.0, 100), adjacency=REPLACE)
+    other = rdpkit.zcdp(training(1e-3, 2.0, 100), adjacency=REPLACE)
     assert (other.lower, other.rho) == (pytest.approx(12.5), pytest.approx(50.0))
 
 
@@ -57,7 +52,7 @@ def test_stated_zcdp_and_sums():
     both = rdpkit.Composed(
         events=[
             rdpkit.ZeroConcentrated(rho=0.1, adjacency=REPLACE),
-            rdpkit.Gaussian(noise_std=2.0, record_norm=1.0),
+            unit.gaussian(2.0),
         ]
     )
     assert rdpkit.zcdp(both, adjacency=REPLACE).rho == pytest.approx(0.6)
@@ -70,7 +65,7 @@ def test_stated_zcdp_and_sums():
         rdpkit.CustomRdp(orders=[2.0, 1e6], values=[0.1, 5e4], adjacency=REPLACE),
         rdpkit.Composed(
             events=[
-                rdpkit.Gaussian(noise_std=1.0, record_norm=1.0),
+                unit.gaussian(1.0),
                 rdpkit.CustomProfile(epsilons=[1.0], deltas=[1e-9], adjacency=REPLACE),
             ]
         ),
@@ -93,21 +88,16 @@ def test_what_is_unknown_at_large_orders_has_no_rho(event):
 )
 def test_every_order_is_below(epsilon, count, z, log_order):
     order = 1.0 + math.exp(log_order)
-    many = rdpkit.Repeated(event=pure(epsilon), count=count)
-    for event in (
-        many,
-        rdpkit.Composed(events=[many, rdpkit.Gaussian(noise_std=z, record_norm=1.0)]),
-    ):
+    many = pure(epsilon) * count
+    for event in (many, rdpkit.Composed(events=[many, unit.gaussian(z)])):
         rho = rdpkit.zcdp(event, adjacency=REPLACE).rho
         assert upper_rdp(event, order=order, adjacency=REPLACE)[0] <= rho * order * (1 + 1e-9)
 
 
 def test_a_lower_bound_from_a_pair():
     """zCDP with a smaller rho would contradict what a pair attains."""
-    step = rdpkit.FixedSizeSampledGaussian(
-        noise_std=1.0, record_norm=1.0, sample_size=10, population_size=100, release="sum"
-    )
-    found = rdpkit.zcdp(rdpkit.Repeated(event=step, count=10), adjacency=REPLACE)
+    step = unit.fixed_size(1.0, 10, 100)
+    found = rdpkit.zcdp(step * 10, adjacency=REPLACE)
     assert 0.0 < found.lower <= found.rho
 
 

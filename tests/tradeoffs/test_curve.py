@@ -1,7 +1,5 @@
 """Trade-off curves: certified from both sides, against closed forms and slow oracles."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 
@@ -14,13 +12,10 @@ from scipy.stats import norm
 
 import rdpkit
 from rdpkit.accountants.profiles import Profile
+from tests.events import unit
+from tests.events.unit import training
 
 RATES = (1e-9, 1e-5, 1e-3, 0.01, 0.1, 0.3, 0.5, 0.8, 0.99)
-
-
-def poisson(q: float, z: float, steps: int = 1) -> rdpkit.Event:
-    step = rdpkit.PoissonSampledGaussian(noise_std=z, record_norm=1.0, sampling_probability=q)
-    return rdpkit.Repeated(event=step, count=steps)
 
 
 def contains(found: rdpkit.Enclosure, value: float, slack: float = 1e-13) -> bool:
@@ -31,7 +26,7 @@ def contains(found: rdpkit.Enclosure, value: float, slack: float = 1e-13) -> boo
 class TestAgainstClosedForms:
     @pytest.mark.parametrize("mu", [1e-3, 0.5, 1.0, 6.0])
     def test_gaussian(self, mu):
-        event = rdpkit.Gaussian(noise_std=1.0 / mu, record_norm=1.0)
+        event = unit.gaussian(1.0 / mu)
         curve = rdpkit.tradeoff(event, adjacency="add_or_remove_one")
         assert contains(curve.advantage, 2 * norm.cdf(mu / 2) - 1)
         assert curve.advantage.upper - curve.advantage.lower < 1e-12
@@ -41,7 +36,7 @@ class TestAgainstClosedForms:
             assert curve.tpr(rate).upper - curve.tpr(rate).lower < 1e-12
 
     def test_gaussians_that_compose(self):
-        parts = [rdpkit.Gaussian(noise_std=z, record_norm=1.0) for z in (1.0, 2.0, 2.0)]
+        parts = [unit.gaussian(z) for z in (1.0, 2.0, 2.0)]
         curve = rdpkit.tradeoff(rdpkit.Composed(events=parts), adjacency="add_or_remove_one")
         assert curve.gaussian is not None
         assert contains(curve.tpr(0.05), norm.sf(norm.isf(0.05) - math.sqrt(1.5)))
@@ -63,7 +58,7 @@ class TestAgainstClosedForms:
     @pytest.mark.parametrize(("q", "z"), [(0.01, 1.0), (0.3, 0.5), (0.9, 3.0)])
     def test_one_sampled_gaussian(self, q, z):
         """The tests "x > c" and "x < c" of the mixture against the Gaussian, in both orders."""
-        curve = rdpkit.tradeoff(poisson(q, z), adjacency="add_or_remove_one")
+        curve = rdpkit.tradeoff(training(q, z), adjacency="add_or_remove_one")
         places = np.linspace(-6.0, 6.0 + 1.0 / z, 200)
         null = norm.sf(places)
         mixture = (1 - q) * null + q * norm.sf(places - 1.0 / z)
@@ -79,7 +74,7 @@ class TestAgainstClosedForms:
 
     @pytest.mark.thorough
     def test_advantage_is_delta_at_zero(self):
-        event = poisson(0.01, 1.0, 1000)
+        event = training(0.01, 1.0, 1000)
         curve = rdpkit.tradeoff(event, adjacency="add_or_remove_one")
         upper = rdpkit.delta(event, epsilon=0.0, adjacency="add_or_remove_one").delta
         lower = rdpkit.lower_bound(event, epsilon=0.0, adjacency="add_or_remove_one")[0].delta
@@ -91,7 +86,7 @@ class TestAgainstClosedForms:
 class TestShape:
     @pytest.mark.thorough
     def test_ends(self):
-        curve = rdpkit.tradeoff(poisson(0.01, 1.0, 100), adjacency="add_or_remove_one")
+        curve = rdpkit.tradeoff(training(0.01, 1.0, 100), adjacency="add_or_remove_one")
         assert curve.tpr(0.0).upper <= 1.1e-10
         assert curve.tpr(1.0).upper == 1.0
         assert curve.fnr(1.0).lower == 0.0
@@ -99,7 +94,7 @@ class TestShape:
 
     @pytest.mark.thorough
     def test_fnr_is_what_tpr_leaves(self):
-        curve = rdpkit.tradeoff(poisson(0.05, 1.0, 100), adjacency="replace_one")
+        curve = rdpkit.tradeoff(training(0.05, 1.0, 100), adjacency="replace_one")
         for rate in RATES:
             tpr, fnr = curve.tpr(rate), curve.fnr(rate)
             assert fnr.lower == pytest.approx(1 - tpr.upper, abs=1e-15)
@@ -107,7 +102,7 @@ class TestShape:
 
     @pytest.mark.thorough
     def test_symmetric_and_convex(self):
-        curve = rdpkit.tradeoff(poisson(0.05, 1.0, 100), adjacency="add_or_remove_one")
+        curve = rdpkit.tradeoff(training(0.05, 1.0, 100), adjacency="add_or_remove_one")
         rates = np.linspace(0.0, 1.0, 41)
         misses = np.array([curve.fnr(rate).lower for rate in rates])
         assert (np.diff(misses) <= 0).all()
@@ -138,7 +133,7 @@ class TestShape:
         assert rdpkit.gdp(event, adjacency="replace_one").mu == math.inf
 
     def test_arguments(self):
-        event = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+        event = unit.gaussian(1.0)
         curve = rdpkit.tradeoff(event, adjacency="replace_one")
         with pytest.raises(ValueError, match="Expected fpr in"):
             curve.tpr(1.5)
@@ -150,7 +145,7 @@ class TestShape:
             rdpkit.tradeoff(1.0, adjacency="replace_one")
 
     def test_as_dict(self):
-        event = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+        event = unit.gaussian(1.0)
         found = rdpkit.tradeoff(event, adjacency="add_or_remove_one").as_dict([0.1])
         assert found["curve"][0]["fpr"] == 0.1
         assert (
@@ -178,7 +173,7 @@ def chord(profile: Profile, epsilon: float) -> float:
     adjacency=st.sampled_from(["add_or_remove_one", "replace_one"]),
 )
 def test_the_profile_agrees_with_single_questions(q, z, steps, share, adjacency):
-    event = poisson(q, z, steps)
+    event = training(q, z, steps)
     curve = rdpkit.tradeoff(event, adjacency=adjacency)
     epsilon = share * curve.profile.epsilons[-1]
     above = rdpkit.delta(event, epsilon=epsilon, adjacency=adjacency).delta
@@ -197,7 +192,7 @@ def test_the_profile_agrees_with_single_questions(q, z, steps, share, adjacency)
 class TestExtremes:
     @pytest.mark.thorough
     def test_a_delta_of_1e_100(self):
-        event = poisson(0.01, 1.0, 1000)
+        event = training(0.01, 1.0, 1000)
         curve = rdpkit.tradeoff(event, adjacency="add_or_remove_one", smallest_delta=1e-100)
         assert curve.profile.deltas[-1] <= 1e-100
         assert curve.tpr(1e-60).upper < 1e-45
@@ -209,7 +204,7 @@ class TestPlot:
     @pytest.mark.parametrize("logarithmic", [False, True])
     def test_lines(self, logarithmic):
         with mpl.rc_context({"backend": "agg"}):
-            curve = rdpkit.tradeoff(poisson(0.05, 1.0, 100), adjacency="add_or_remove_one")
+            curve = rdpkit.tradeoff(training(0.05, 1.0, 100), adjacency="add_or_remove_one")
             axes = curve.plot(logarithmic=logarithmic)
             labels = [line.get_label() for line in axes.get_lines()]
             assert labels[:2] == ["an attack attains", "proven for every attack"]
@@ -221,8 +216,6 @@ class TestPlot:
 
 
 def test_a_curve_shows_itself_in_one_line():
-    curve = rdpkit.tradeoff(
-        rdpkit.Gaussian(noise_std=2.0, record_norm=1.0), adjacency="add_or_remove_one"
-    )
+    curve = rdpkit.tradeoff(unit.gaussian(2.0), adjacency="add_or_remove_one")
     assert str(curve).startswith("advantage <= 0.1975, true positive rate <= 0.03")
     assert "add-or-remove-one; certified" in str(curve)

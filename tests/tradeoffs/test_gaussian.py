@@ -1,7 +1,5 @@
 """mu-GDP: enclosures of mu and of its regret."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -13,11 +11,8 @@ from scipy.stats import norm
 import rdpkit
 from rdpkit.accountants.profiles import AttainedProfile, Profile
 from rdpkit.tradeoffs.gaussian import regret, smallest_mu
-
-
-def poisson(q: float, z: float, steps: int = 1) -> rdpkit.Event:
-    step = rdpkit.PoissonSampledGaussian(noise_std=z, record_norm=1.0, sampling_probability=q)
-    return rdpkit.Repeated(event=step, count=steps)
+from tests.events import unit
+from tests.events.unit import training
 
 
 def gaussian_delta(epsilon, mu):
@@ -29,7 +24,7 @@ def gaussian_delta(epsilon, mu):
 class TestGaussians:
     @pytest.mark.parametrize("z", [1e-60, 0.5, 3.0, 1e90])
     def test_a_gaussian_is_its_own_curve(self, z):
-        event = rdpkit.Gaussian(noise_std=z, record_norm=1.0)
+        event = unit.gaussian(z)
         found = rdpkit.gdp(event, adjacency="add_or_remove_one")
         assert found.lower <= 1 / z <= found.mu
         assert found.mu == pytest.approx(1 / z, rel=1e-13)
@@ -37,13 +32,11 @@ class TestGaussians:
         assert found.regret.lower == 0.0
 
     def test_squares_add_up(self):
-        event = rdpkit.Composed(
-            events=[rdpkit.Gaussian(noise_std=z, record_norm=1.0) for z in (1.0, 2.0)]
-        )
+        event = rdpkit.Composed(events=[unit.gaussian(z) for z in (1.0, 2.0)])
         assert float(rdpkit.gdp(event, adjacency="replace_one")) == pytest.approx(math.sqrt(5.0))
 
     def test_nothing_released(self):
-        event = poisson(0.0, 1.0, 10)
+        event = training(0.0, 1.0, 10)
         found = rdpkit.gdp(event, adjacency="add_or_remove_one")
         assert found.mu == found.everywhere == 0.0
 
@@ -54,7 +47,7 @@ class TestSampled:
         ("q", "z", "steps"), [(0.01, 1.0, 1000), (0.04, 1.5, 2249), (256 / 60000, 1.0, 10_000)]
     )
     def test_it_holds_at_every_delta_of_the_range(self, q, z, steps):
-        event = poisson(q, z, steps)
+        event = training(q, z, steps)
         found = rdpkit.gdp(event, adjacency="add_or_remove_one")
         assert found.lower <= found.mu <= found.lower * 1.002
         assert found.regret.upper - found.regret.lower < 5e-4
@@ -65,7 +58,7 @@ class TestSampled:
 
     @pytest.mark.thorough
     def test_a_wider_range_of_deltas_needs_a_larger_mu(self):
-        event = poisson(0.01, 1.0, 100)
+        event = training(0.01, 1.0, 100)
         mus = [
             rdpkit.gdp(event, adjacency="add_or_remove_one", smallest_delta=d)
             for d in (1e-4, 1e-8, 1e-30)
@@ -76,7 +69,7 @@ class TestSampled:
         assert mus[2].everywhere == pytest.approx(10.0)
 
     def test_events_that_leak_next_to_nothing(self):
-        found = rdpkit.gdp(poisson(1e-9, 1.0), adjacency="add_or_remove_one")
+        found = rdpkit.gdp(training(1e-9, 1.0), adjacency="add_or_remove_one")
         assert found.smallest_delta < 1e-18
         assert 1e-8 < found.lower / 10 < found.mu < 1.3e-7
 
@@ -156,15 +149,13 @@ class TestParts:
 
 @pytest.mark.thorough
 def test_as_dict():
-    found = rdpkit.gdp(poisson(0.01, 1.0, 100), adjacency="add_or_remove_one").as_dict()
+    found = rdpkit.gdp(training(0.01, 1.0, 100), adjacency="add_or_remove_one").as_dict()
     assert found["enclosure"][1] == found["mu"]
     assert found["adjacency"] == "add_or_remove_one"
 
 
 def test_one_line_says_it_all_and_two_names_take_it_apart():
-    found = rdpkit.gdp(
-        rdpkit.Gaussian(noise_std=2.0, record_norm=1.0), adjacency="add_or_remove_one"
-    )
+    found = rdpkit.gdp(unit.gaussian(2.0), adjacency="add_or_remove_one")
     mu, regret = found
     assert (mu, regret) == (found.mu, found.regret)
     # Upper ends are rounded up and lower ends down.

@@ -13,6 +13,7 @@ import rdpkit
 from rdpkit.accountants.losses.kinds import kind_of
 from rdpkit.events.losses import Step
 from tests.bounds.strategies import log_uniform
+from tests.events import unit
 
 REPLACE = "replace_one"
 
@@ -75,12 +76,7 @@ def test_the_collinear_pair_attains_it(spread):
 @pytest.mark.parametrize(("z", "most", "least"), [(1.0, 11.97, 11.94), (2.0, 4.915, 4.89)])
 def test_numbers_of_training_under_replace_one(z, most, least):
     """17.17 and 5.70 were printed here: looser by 44 and 16 per cent."""
-    event = rdpkit.Repeated(
-        event=rdpkit.PoissonSampledGaussian(
-            noise_std=z, record_norm=1.0, sampling_probability=0.01
-        ),
-        count=10_000,
-    )
+    event = unit.poisson(z, 0.01) * 10_000
     above = rdpkit.epsilon(event, delta=1e-6, adjacency=REPLACE)
     below = rdpkit.epsilon(event, delta=1e-6, adjacency=REPLACE, bound="pair-lower")
     assert least <= below.epsilon <= above.epsilon <= most

@@ -17,6 +17,7 @@ from rdpkit.accountants.losses.steps import FiniteSum, ProfileStep
 from rdpkit.bounds.stated import envelope
 from rdpkit.events import pairs
 from rdpkit.events.losses import ProfilePoints, Step
+from tests.events import unit
 
 BITS = 600
 STATED = pairs.StatedPair(epsilon=0.7, delta=0.01)
@@ -152,10 +153,6 @@ def test_no_delta_remains_beyond_the_largest_loss(delta, q):
 
 
 def test_samples_of_losses_beyond_floats_have_the_bound_without_samples():
-    event = rdpkit.FixedSizeSampled(
-        event=rdpkit.Laplace(noise_scale=1e-160, record_norm=1.0),
-        sample_size=5,
-        population_size=100,
-    )
+    event = rdpkit.FixedSizeSampled(event=unit.laplace(1e-160), sample_size=5, population_size=100)
     found = rdpkit.epsilon(event, delta=1e-5, adjacency="zero_out")
     assert found.epsilon == pytest.approx(1e160)

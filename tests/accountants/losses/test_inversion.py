@@ -14,6 +14,7 @@ from rdpkit.accountants import loss_distributions as losses
 from rdpkit.accountants.losses.grid import Grid, Tilted
 from rdpkit.accountants.losses.inversion import DELTA, TAIL, Inversion, Line, transformed
 from rdpkit.events.losses import Step
+from tests.events import unit
 
 LINE = Line(deviation=0.05, frequency=0.2, count=900)
 
@@ -123,7 +124,7 @@ def test_thin_samples_have_close_bounds(q, z, count, delta):
     ],
 )
 def test_a_few_releases_at_a_tiny_delta_are_sharp_from_below(q, z, count, delta):
-    event = rdpkit.PoissonSampledGaussian(noise_std=z, record_norm=1.0, sampling_probability=q)
+    event = unit.poisson(z, q)
     lower = rdpkit.lower_bound(event * count, delta=delta, adjacency="add_or_remove_one")[0]
     upper = rdpkit.epsilon(event * count, delta=delta, adjacency="add_or_remove_one")
     assert lower.epsilon <= upper.epsilon <= lower.epsilon * (1.0 + 1e-3)

@@ -16,7 +16,7 @@ from rdpkit.accountants.losses.layout import arrange
 from rdpkit.analysis import check_sandwich
 from rdpkit.events.losses import NoLossDistributionError, Step
 from tests.bounds.strategies import log_uniform
-from tests.events import of_papers
+from tests.events import of_papers, unit
 from tests.oracles import loss_distributions as oracle
 from tests.oracles.table import load
 
@@ -178,12 +178,7 @@ def test_work_beyond_the_limits_is_not_begun():
         losses.epsilon_above(hard, delta=1e-10)
     with rdpkit.limits(memory=1e5), pytest.raises(NoLossDistributionError, match="bytes"):
         losses.epsilon_below(hard, delta=1e-10)
-    event = rdpkit.Repeated(
-        event=rdpkit.PoissonSampledGaussian(
-            noise_std=0.7, record_norm=1.0, sampling_probability=1e-4
-        ),
-        count=10**6,
-    )
+    event = unit.poisson(0.7, 1e-4) * 10**6
     with rdpkit.limits(seconds=0.01):
         found = rdpkit.epsilon(event, delta=1e-10, adjacency=ADD)
     assert found.bound == "mironov2019"
@@ -219,21 +214,19 @@ def test_delta_zero_is_pure_privacy():
     assert_allclose(below, -7.0 * math.log1p(-0.1), rtol=1e-12)
     laplace = rdpkit.CustomProfile(epsilons=(1.0,), deltas=(0.0,), adjacency=ADD)
     half = rdpkit.CustomProfile(epsilons=(0.5,), deltas=(0.0,), adjacency=ADD)
-    event = rdpkit.Composed(
-        events=(rdpkit.Repeated(event=laplace, count=3), rdpkit.Repeated(event=half, count=2))
-    )
+    event = rdpkit.Composed(events=(laplace * 3, half * 2))
     for delta in (0.0, 1e-300, 1e-9):
         assert rdpkit.epsilon(event, delta=delta, adjacency=ADD).epsilon <= 4.0
     assert rdpkit.epsilon(event, delta=0.0, adjacency=ADD).epsilon == 4.0
     assert rdpkit.delta(event, epsilon=4.0, adjacency=ADD).delta == 0.0
-    gaussian = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+    gaussian = unit.gaussian(1.0)
     assert rdpkit.epsilon(gaussian, delta=0.0, adjacency=ADD).epsilon == math.inf
 
 
 def test_gaussians_are_their_closed_form_rounded_up():
     """A hundred million of them at once: one Gaussian, to the last digits."""
-    many = rdpkit.Repeated(event=rdpkit.Gaussian(noise_std=2e5, record_norm=1.0), count=10**8)
-    one = rdpkit.Gaussian(noise_std=20.0, record_norm=1.0)
+    many = unit.gaussian(2e5) * 10**8
+    one = unit.gaussian(20.0)
     found, same = (rdpkit.epsilon(e, delta=1e-5, adjacency=ADD).epsilon for e in (many, one))
     assert_allclose(found, same, rtol=1e-13)
     exact = oracle.closed("removed", 20.0, 1.0, 1e-5)
@@ -255,7 +248,7 @@ def test_the_theorem_of_dpcda_is_refuted():
 
 
 def test_a_lower_bound_above_an_upper_bound_raises():
-    event = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+    event = unit.gaussian(1.0)
     upper = rdpkit.epsilon(event, delta=1e-5, adjacency=ADD, bound="best-rdp")
     lower = rdpkit.epsilon(event, delta=1e-5, adjacency=ADD, bound="pair-lower")
     check_sandwich([upper], [lower])
@@ -264,7 +257,7 @@ def test_a_lower_bound_above_an_upper_bound_raises():
 
 
 def step_event(q):
-    return rdpkit.PoissonSampledGaussian(noise_std=2.0, record_norm=1.0, sampling_probability=q)
+    return unit.poisson(2.0, q)
 
 
 @pytest.mark.thorough

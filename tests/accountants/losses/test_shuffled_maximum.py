@@ -1,7 +1,5 @@
 """The largest of shuffled sums: the published events and the ratio."""
 
-from __future__ import annotations
-
 import math
 
 import mpmath as mp

@@ -2,8 +2,6 @@
 
 import contextlib
 import math
-import subprocess
-import sys
 
 import pytest
 
@@ -11,22 +9,18 @@ import rdpkit
 from rdpkit.accountants.losses.steps import alternatives, attained_alternatives
 from rdpkit.events.composition import composed_of
 from rdpkit.events.losses import NoLossDistributionError
+from tests.events import unit
+from tests.processes import ran
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
 ZERO = rdpkit.Adjacency.ZERO_OUT
+GAUSSIAN = unit.gaussian()
+PROFILE = rdpkit.CustomProfile(epsilons=[0.1], deltas=[1e-3], adjacency=ADD)
 
 
 def stated(epsilon, delta, adjacency=ADD):
     return rdpkit.EpsilonDelta(epsilon=epsilon, delta=delta, adjacency=adjacency)
-
-
-def gaussian(noise=1.0):
-    return rdpkit.Gaussian(noise_std=noise, record_norm=1.0)
-
-
-def sampled(z=1.0, q=0.1):
-    return rdpkit.PoissonSampledGaussian(noise_std=z, record_norm=1.0, sampling_probability=q)
 
 
 MISTAKES = {
@@ -55,14 +49,9 @@ def test_a_type_checker_tells_the_two_sides_apart(tmp_path):
     path = tmp_path / "mixed_up.py"
     path.write_text("\n".join(lines) + "\n")
     # The packages are laid out as they are installed only there; one of them is enough here.
-    found = subprocess.run(
-        [sys.executable, "-m", "mypy", "--ignore-missing-imports", "--follow-imports=silent", path],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={"MYPYPATH": str(rdpkit.__path__[0].removesuffix("rdpkit")), "PATH": ""},
-        check=False,
-    )
+    words = ["-m", "mypy", "--ignore-missing-imports", "--follow-imports=silent", path]
+    environment = {"MYPYPATH": str(rdpkit.__path__[0].removesuffix("rdpkit")), "PATH": ""}
+    found = ran(*words, status=None, cwd=tmp_path, env=environment)
     for number, (line, error) in enumerate(MISTAKES.items(), len(lines) - len(MISTAKES) + 1):
         told = [text for text in found.stdout.splitlines() if f"mixed_up.py:{number}:" in text]
         assert bool(told) == bool(error), (line, found.stdout, found.stderr)
@@ -72,26 +61,17 @@ def test_a_type_checker_tells_the_two_sides_apart(tmp_path):
 @pytest.mark.parametrize(
     ("event", "delta", "adjacency"),
     [
-        (rdpkit.Parallel(events=(stated(0.1, 1e-3), gaussian())), 1e-5, ADD),
+        (rdpkit.Parallel(events=(stated(0.1, 1e-3), GAUSSIAN)), 1e-5, ADD),
+        (rdpkit.Parallel(events=(PROFILE, GAUSSIAN)), 1e-5, ADD),
         (
             rdpkit.Parallel(
-                events=(
-                    rdpkit.CustomProfile(epsilons=[0.1], deltas=[1e-3], adjacency=ADD),
-                    gaussian(),
-                )
-            ),
-            1e-5,
-            ADD,
-        ),
-        (
-            rdpkit.Parallel(
-                events=(stated(0.1, 1e-3, REPLACE), gaussian()), record_keeps_its_part=True
+                events=(stated(0.1, 1e-3, REPLACE), GAUSSIAN), record_keeps_its_part=True
             ),
             1e-5,
             REPLACE,
         ),
-        (rdpkit.Parallel(events=(stated(0.1, 1e-7), sampled())) * 20, 1e-6, ADD),
-        (rdpkit.Parallel(events=(gaussian(), stated(1e-3, 1e-3))) + gaussian(), 1e-5, ADD),
+        (rdpkit.Parallel(events=(stated(0.1, 1e-7), unit.poisson())) * 20, 1e-6, ADD),
+        (rdpkit.Parallel(events=(GAUSSIAN, stated(1e-3, 1e-3))) + GAUSSIAN, 1e-5, ADD),
     ],
 )
 def test_a_part_that_may_fail_more_often_than_delta_has_no_epsilon(event, delta, adjacency):
@@ -107,10 +87,8 @@ def test_a_part_that_may_fail_more_often_than_delta_has_no_epsilon(event, delta,
 @pytest.mark.thorough
 def test_the_same_parts_spent_twice_may_be_parts_of_other_partitions():
     parts = (
-        rdpkit.Laplace(noise_scale=1.0, record_norm=1.0),
-        rdpkit.PoissonSampled(
-            event=rdpkit.Laplace(noise_scale=1 / 14.46, record_norm=1.0), sampling_probability=1e-5
-        ),
+        unit.laplace(1.0),
+        rdpkit.PoissonSampled(event=unit.laplace(1 / 14.46), sampling_probability=1e-5),
     )
     event = rdpkit.Parallel(events=parts)
     budget = rdpkit.PrivacyFilter(
@@ -127,7 +105,7 @@ def test_the_same_parts_spent_twice_may_be_parts_of_other_partitions():
 
 
 def test_any_choice_of_parts_is_an_alternative():
-    parts = (sampled(1.0, 0.1), sampled(2.0, 0.2))
+    parts = (unit.poisson(1.0, 0.1), unit.poisson(2.0, 0.2))
     event = rdpkit.Parallel(events=parts, fixed_partition=True)
     fresh = rdpkit.Repeated(event=event, count=3, same_partition=False)
     written_out = rdpkit.Composed(events=(event,) * 3)
@@ -148,7 +126,7 @@ def test_a_rule_for_groups_is_attained_only_where_that_is_known():
 @pytest.mark.parametrize("size", [2, 40, pytest.param(300, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("delta", [1e-5, 1e-292])
 def test_large_groups_of_samples_are_enclosed(size, delta):
-    group = rdpkit.Group(event=sampled(0.5, 1e-3), size=size)
+    group = rdpkit.Group(event=unit.poisson(0.5, 1e-3), size=size)
     lower = rdpkit.lower_bound(group, delta=delta, adjacency=ADD)[0].epsilon
     upper = rdpkit.epsilon(group, delta=delta, adjacency=ADD, bound="pld-upper").epsilon
     assert lower <= upper <= lower * (1.0 + 1e-3)
@@ -156,15 +134,13 @@ def test_large_groups_of_samples_are_enclosed(size, delta):
 
 
 def test_under_zero_out_the_special_record_is_in_the_second_data_set_of_every_event():
-    fixed = rdpkit.FixedSizeSampledGaussian(
-        noise_std=1.0, record_norm=1.0, sample_size=10, population_size=100, release="sum"
-    )
-    both = sampled() + fixed
+    fixed = unit.fixed_size(1.0, 10, 100)
+    both = unit.poisson() + fixed
     for bound in ("pld-upper", "pair-lower"):
         found = rdpkit.epsilon(both, delta=1e-5, adjacency=ZERO, bound=bound).epsilon
         alone = [
             rdpkit.epsilon(one, delta=1e-5, adjacency=ZERO, bound=bound).epsilon
-            for one in (sampled(), fixed)
+            for one in (unit.poisson(), fixed)
         ]
         assert max(alone) < found < sum(alone)
     assert fixed.neighbours(ZERO, ()).second.groups[-1].label == -1
@@ -172,7 +148,7 @@ def test_under_zero_out_the_special_record_is_in_the_second_data_set_of_every_ev
 
 @pytest.mark.parametrize("count", [10**10, 10**12, 10**13, 10**15])
 def test_the_default_is_never_above_the_bound_from_divergences(count):
-    event = sampled(1.0, 1e-6) * count
+    event = unit.poisson(1.0, 1e-6) * count
     best = rdpkit.epsilon(event, delta=1e-5, adjacency=ADD)
     by_orders = rdpkit.epsilon(event, delta=1e-5, adjacency=ADD, bound="best-rdp")
     assert best <= by_orders
@@ -201,8 +177,8 @@ def test_a_partition_may_be_chosen_after_earlier_outputs_unless_it_is_fixed():
             exact = sum(share * max(of) for share, of in branches)
         assert exact <= found <= exact * (1.0 + 1e-3)
     # Several releases from one part have no such curve; divergences bound every choice.
-    twice = rdpkit.Parallel(events=(parts[0] * 2, gaussian()))
-    found = rdpkit.epsilon(gaussian() + twice, delta=1e-5, adjacency=ADD)
+    twice = rdpkit.Parallel(events=(parts[0] * 2, GAUSSIAN))
+    found = rdpkit.epsilon(GAUSSIAN + twice, delta=1e-5, adjacency=ADD)
     assert "fixed_partition" in " ".join(found.notes)
     assert found.order is not None
 
@@ -219,9 +195,7 @@ def test_delta_may_equal_what_is_infinite():
 @pytest.mark.parametrize("noise", [1e-300, 1e-160])
 @pytest.mark.parametrize("delta", [0.0, 1e-300, 1e-5])
 def test_noise_too_small_for_floats_is_an_error_in_words(noise, delta):
-    event = rdpkit.PoissonSampled(
-        event=rdpkit.Laplace(noise_scale=noise, record_norm=1.0), sampling_probability=0.1
-    )
+    event = rdpkit.PoissonSampled(event=unit.laplace(noise), sampling_probability=0.1)
     for ask in (rdpkit.epsilon, rdpkit.lower_bound):
         with contextlib.suppress(ValueError):
             assert ask(event, delta=delta, adjacency=ADD)

@@ -1,5 +1,7 @@
 """What one changed record may amount to: which alternatives, which are dominated, which limits."""
 
+from functools import partial
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,30 +16,18 @@ from rdpkit.accountants.losses.steps import (
 )
 from rdpkit.events.losses import NoLossDistributionError, Step
 from tests.bounds.strategies import log_uniform
-from tests.events import of_papers
+from tests.events import of_papers, unit
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
 
 
-def gaussian(z=2.0, **more):
-    return rdpkit.Gaussian(noise_std=z, record_norm=1.0, **more)
-
-
-def poisson(z=2.0, q=0.1, **more):
-    return rdpkit.PoissonSampledGaussian(
-        noise_std=z, record_norm=1.0, sampling_probability=q, **more
-    )
+GAUSSIAN = unit.gaussian(2.0)
+poisson = partial(unit.poisson, noise=2.0)
 
 
 def fixed(sample=5, population=50, z=2.0):
-    return rdpkit.FixedSizeSampledGaussian(
-        noise_std=z,
-        record_norm=0.5,
-        sample_size=sample,
-        population_size=population,
-        release="sum",
-    )
+    return unit.fixed_size(z, sample, population, record_norm=0.5)
 
 
 def step(kind, z, q, other=0.0):
@@ -52,8 +42,8 @@ def releases(event, adjacency, *, attained=False):
 @pytest.mark.parametrize(
     ("event", "adjacency", "upper", "attained"),
     [
-        (gaussian(), ADD, step("replaced", 2.0, 1.0), step("replaced", 2.0, 1.0)),
-        (gaussian(), REPLACE, step("replaced", 1.0, 1.0), step("replaced", 1.0, 1.0)),
+        (GAUSSIAN, ADD, step("replaced", 2.0, 1.0), step("replaced", 2.0, 1.0)),
+        (GAUSSIAN, REPLACE, step("replaced", 1.0, 1.0), step("replaced", 1.0, 1.0)),
         (poisson(), ADD, step("removed", 2.0, 0.1), step("removed", 2.0, 0.1)),
         (poisson(), REPLACE, step("replaced", 2.0, 0.1, -1.0), step("replaced", 2.0, 0.1, -1.0)),
         (
@@ -84,17 +74,13 @@ def test_reversing_twice_changes_nothing():
         one = step(kind, 2.0, 0.1)
         assert one.reversed() == step(other, 2.0, 0.1)
         assert one.reversed().reversed() == one
-    (found,) = alternatives(rdpkit.Composed(events=(fixed(), gaussian())), ADD)
+    (found,) = alternatives(rdpkit.Composed(events=(fixed(), GAUSSIAN)), ADD)
     assert found.reversed().reversed() == found
 
 
 def test_counts_multiply_and_add_up():
     event = rdpkit.Composed(
-        events=(
-            rdpkit.Repeated(event=rdpkit.Repeated(event=poisson(), count=3), count=5),
-            poisson(),
-            gaussian(),
-        )
+        events=(rdpkit.Repeated(event=poisson() * 3, count=5), poisson(), GAUSSIAN)
     )
     ((first, second),) = releases(event, ADD)
     assert {first, second} == {
@@ -117,7 +103,7 @@ def test_only_the_worst_part_is_kept():
 
 
 def test_parts_that_do_not_dominate_each_other_are_all_kept():
-    event = rdpkit.Parallel(events=(poisson(z=1.0, q=0.1), poisson(z=3.0, q=0.9)))
+    event = rdpkit.Parallel(events=(poisson(noise=1.0, q=0.1), poisson(noise=3.0, q=0.9)))
     assert [found.touched for found in alternatives(event, ADD)] == [(0,), (1,)]
 
 
@@ -163,12 +149,12 @@ def test_a_part_is_dropped_only_if_two_other_parts_dominate_it():
     """Two alternatives of one part cannot both be ends: no record leaves and joins it at once."""
     inner = rdpkit.Parallel(
         events=(
-            poisson(z=2.0, q=0.5, record_diameter=1.0),
-            poisson(z=3.0, q=0.9, record_diameter=1.0),
+            poisson(noise=2.0, q=0.5, record_diameter=1.0),
+            poisson(noise=3.0, q=0.9, record_diameter=1.0),
         ),
         record_keeps_its_part=True,
     )
-    other = poisson(z=3.0, q=0.5, record_diameter=1.0)
+    other = poisson(noise=3.0, q=0.5, record_diameter=1.0)
     event = rdpkit.Parallel(events=(inner, other))
     attained = ((step("removed", 3.0, 0.9), 1), (step("added", 3.0, 0.5), 1))
     options = {"delta": 1e-3}
@@ -186,9 +172,9 @@ def test_a_sample_of_the_whole_population():
 
 def test_compositions_multiply_the_possibilities():
     pair = rdpkit.Parallel(
-        events=(poisson(z=1.0, q=0.1), poisson(z=3.0, q=0.9)), fixed_partition=True
+        events=(poisson(noise=1.0, q=0.1), poisson(noise=3.0, q=0.9)), fixed_partition=True
     )
-    event = rdpkit.Composed(events=(pair, pair, gaussian()))
+    event = rdpkit.Composed(events=(pair, pair, GAUSSIAN))
     found = alternatives(event, ADD)
     assert len(found) == 3
     with pytest.raises(NoLossDistributionError, match="128 ways"):
@@ -197,7 +183,7 @@ def test_compositions_multiply_the_possibilities():
 
 def test_what_has_no_loss_distribution():
     custom = rdpkit.CustomRdp(orders=(2.0, 4.0), values=(0.1, 0.2), adjacency=ADD)
-    for event in (custom, rdpkit.Composed(events=(gaussian(), custom))):
+    for event in (custom, rdpkit.Composed(events=(GAUSSIAN, custom))):
         with pytest.raises(NoLossDistributionError, match="custom_rdp"):
             alternatives(event, ADD)
         # The Renyi bound answers instead.
@@ -213,7 +199,7 @@ STEPS = st.tuples(log_uniform(0.5, 5.0), log_uniform(0.01, 0.9))
 @given(st.lists(STEPS, min_size=2, max_size=4), st.sampled_from([ADD, REPLACE]))
 def test_nothing_that_was_dropped_leaks_more(parts, adjacency):
     """The largest over what is kept is the largest over every part, and every pair of parts."""
-    events = tuple(poisson(z, q) for z, q in parts)
+    events = tuple(unit.poisson(z, q) for z, q in parts)
     options = {"delta": 1e-4}
     kept = alternatives(rdpkit.Parallel(events=events), adjacency)
     largest = max(

@@ -9,8 +9,8 @@ from flint import arb, ctx
 import rdpkit
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.sampled import birrell2024
-from rdpkit.events import FixedSizeSampledGaussian
 from rdpkit.numerics import pearson_vajda
+from tests.events import unit
 from tests.oracles import birrell2024 as oracle
 from tests.oracles.table import digits, load
 
@@ -25,14 +25,7 @@ def value(order, z, sample, population):
 
 
 def event(z, sample, population):
-    return FixedSizeSampledGaussian(
-        noise_std=z,
-        record_norm=1.0,
-        record_diameter=1.0,
-        sample_size=sample,
-        population_size=population,
-        release="sum",
-    )
+    return unit.fixed_size(z, sample, population, record_diameter=1.0)
 
 
 def name(entry):

@@ -23,23 +23,16 @@ def rdp(orders, z, q, **options):
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=NAMES)
-def test_default_method(entry):
-    """1e-12, as its docstring promises: the rounding of log-gamma at 256, relative to 1."""
-    found = rdp([entry["order"]], entry["z"], entry["q"])
-    assert_allclose(found, float(entry["rdp"]), rtol=1e-12)
+def test_methods(entry):
+    """1e-12, as the docstring promises: the rounding of log-gamma at 256, relative to 1.
 
-
-@pytest.mark.parametrize("entry", ENTRIES, ids=NAMES)
-def test_series(entry):
-    """The middle of a ball of 70 bits, rounded once to a float."""
-    found = rdp([entry["order"]], entry["z"], entry["q"], method="series")
-    assert_allclose(found, float(entry["rdp"]), rtol=3e-16)
-
-
-@pytest.mark.parametrize("entry", [e for e in ENTRIES if e["order"] == int(e["order"])])
-def test_finite_sum(entry):
-    found = rdp([entry["order"]], entry["z"], entry["q"], method="finite-sum")
-    assert_allclose(found, float(entry["rdp"]), rtol=1e-12)
+    The series is the middle of a ball of 70 bits, rounded once to a float.
+    """
+    arguments, exact = ([entry["order"]], entry["z"], entry["q"]), float(entry["rdp"])
+    assert_allclose(rdp(*arguments), exact, rtol=1e-12)
+    assert_allclose(rdp(*arguments, method="series"), exact, rtol=3e-16)
+    if entry["order"] == int(entry["order"]):
+        assert_allclose(rdp(*arguments, method="finite-sum"), exact, rtol=1e-12)
 
 
 @pytest.mark.parametrize("q", [1e-7, 1e-3, 0.1, 0.5, 0.999, 1.0])

@@ -12,6 +12,7 @@ import rdpkit
 from rdpkit.accountants.event_tree import UpperBounds
 from rdpkit.numerics.balls import float_above, float_below
 from tests.bounds.strategies import log_uniform
+from tests.events import unit
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 CHANCES = st.lists(log_uniform(1e-3, 1.0), min_size=3, max_size=3)
@@ -92,21 +93,17 @@ def test_where_a_record_is_replaced_a_sample_is_bounded_as_the_whole(adjacency):
 @pytest.mark.parametrize("delta", [1e-5, 1e-100])
 @pytest.mark.parametrize("count", [1, 10**9])
 def test_far_past_the_range_of_use(delta, count):
-    event = rdpkit.Repeated(event=sampled(1e-4, 1e-5), count=count)
+    event = sampled(1e-4, 1e-5) * count
     found = rdpkit.epsilon(event, delta=delta, adjacency=ADD)
     assert 0.0 < found.epsilon < math.inf
     assert found.enclosure is not None
-    gaussian = rdpkit.PoissonSampledGaussian(
-        noise_std=math.sqrt(0.5 / 1e-4), record_norm=1.0, sampling_probability=1e-5
-    )
-    by_rdp = rdpkit.epsilon(
-        rdpkit.Repeated(event=gaussian, count=count), delta=delta, adjacency=ADD, bound="best-rdp"
-    )
+    gaussian = unit.poisson(math.sqrt(0.5 / 1e-4), 1e-5)
+    by_rdp = rdpkit.epsilon(gaussian * count, delta=delta, adjacency=ADD, bound="best-rdp")
     assert by_rdp.epsilon <= found.epsilon * (1.0 + 1e-9)
 
 
 def test_calibrated_to_a_target():
-    event = rdpkit.Repeated(event=sampled(0.5, 0.01), count=1000)
+    event = sampled(0.5, 0.01) * 1000
     found = rdpkit.calibrate(
         event, target_epsilon=1.0, delta=1e-5, adjacency=ADD, parameter="event.event.rho"
     )

@@ -17,7 +17,7 @@ from rdpkit.bounds.sampled import profile_sampling
 from rdpkit.numerics.sampled_profile import rdp_ball
 from tests.bounds.pairs import exact_divergence
 from tests.bounds.strategies import NOISE, ORDERS, PROBABILITIES
-from tests.events import of_papers
+from tests.events import of_papers, unit
 from tests.oracles import profile_sampling as oracle
 from tests.oracles.table import digits, load
 
@@ -109,7 +109,7 @@ def test_extreme_parameters_give_finite_numbers(z, gamma):
 
 
 def test_nothing_is_claimed_where_nothing_is_drawn():
-    event = rdpkit.PoissonSampledGaussian(noise_std=1.0, record_norm=1.0, sampling_probability=0.0)
+    event = unit.poisson(1.0, 0.0)
     found = profile_sampling.POISSON.values(event, np.array([2.0]), Adjacency.REPLACE_ONE)
     assert found[0] == math.inf
 
@@ -155,9 +155,7 @@ def test_dpdc_reference_points():
     linear = of_papers.ldpdc([5421], 50, 50, noise=28.0, dimension=784)
     options = {"delta": 1e-5, "adjacency": "add_or_remove_one", "bound": "pld-upper"}
     assert rdpkit.epsilon(linear, **options).epsilon == pytest.approx(0.5366, abs=6e-4)
-    nonlinear = rdpkit.NDPDC(
-        class_sizes=[68261, 94509], group_size=50, iterations=10000, noise_std=1.0, clip_norm=1.0
-    )
+    nonlinear = of_papers.ndpdc([68261, 94509], 10000, 50, noise=1.0)
     assert rdpkit.epsilon(nonlinear, **options).epsilon == pytest.approx(0.339, abs=1e-3)
 
 

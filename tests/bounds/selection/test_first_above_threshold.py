@@ -11,6 +11,7 @@ import rdpkit
 from rdpkit.accountants.event_tree import UpperBounds
 from tests.bounds.selection.test_papernot2022 import CHANCES, ORDERS, curve_of, divergence
 from tests.bounds.strategies import log_uniform
+from tests.events import unit
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 STOP = log_uniform(1e-4, 1.0)
@@ -61,9 +62,9 @@ def test_pure_runs_stay_below_the_bounded_range(one, losses, stop, good):
 
 
 RUNS = (
-    rdpkit.Gaussian(noise_std=2.0, record_norm=1.0),
-    rdpkit.Gaussian(noise_std=10.0, record_norm=1.0) * 10,
-    rdpkit.Laplace(noise_scale=2.0, record_norm=1.0),
+    unit.gaussian(2.0),
+    unit.gaussian(10.0) * 10,
+    unit.laplace(2.0),
     rdpkit.EpsilonDelta(epsilon=0.5, delta=0.0, adjacency=ADD),
 )
 

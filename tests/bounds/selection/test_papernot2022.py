@@ -17,6 +17,7 @@ from rdpkit.bounds.selection import papernot2022
 from rdpkit.numerics.balls import float_above, float_below
 from rdpkit.numerics.number_of_runs import log_inverse_parameter, mean_number
 from tests.bounds.strategies import log_uniform
+from tests.events import unit
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 SHAPES = [-0.5, 0.0, 0.5, 1.0, 3.0, math.inf]
@@ -90,9 +91,7 @@ def test_the_bound_is_nearly_attained_at_small_orders():
 def test_never_above_what_the_paper_says(shape, noise, mean, gap):
     """Theorems 2 and 6 with the best free order of a grid, without the sharper form."""
     order, rho = 1.0 + gap, 0.5 / noise**2
-    event = rdpkit.RepeatAndSelect(
-        event=rdpkit.Gaussian(noise_std=noise, record_norm=1.0), mean=mean, shape=shape
-    )
+    event = rdpkit.RepeatAndSelect(event=unit.gaussian(noise), mean=mean, shape=shape)
     free = 1.0 + np.geomspace(1e-4, 1e10, 281)
     if math.isinf(shape):
         e = math.log1p(1.0 / (order - 1.0))
@@ -112,7 +111,7 @@ def test_never_above_what_the_paper_says(shape, noise, mean, gap):
 
 @pytest.mark.parametrize("shape", SHAPES[:-1])
 def test_one_run_is_one_run(shape):
-    run = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+    run = unit.gaussian(1.0)
     event = rdpkit.RepeatAndSelect(event=run, mean=1.0, shape=shape)
     found = UpperBounds().rdp(event, ORDERS, ADD)
     assert found == pytest.approx(0.5 * ORDERS, rel=1e-12)
@@ -147,18 +146,16 @@ def test_the_mean_is_that_of_the_definition():
 @pytest.mark.parametrize("mean", [1e9, 1e30])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_far_past_the_range_of_use(mean, shape):
-    run = rdpkit.Gaussian(noise_std=1e4, record_norm=1.0)
+    run = unit.gaussian(1e4)
     event = rdpkit.RepeatAndSelect(event=run, mean=mean, shape=shape)
-    found = rdpkit.epsilon(
-        rdpkit.Repeated(event=event, count=10**6), delta=1e-100, adjacency="replace_one"
-    )
+    found = rdpkit.epsilon(event * 10**6, delta=1e-100, adjacency="replace_one")
     assert found.epsilon > 0.0
     assert found.enclosure is not None or math.isinf(found.epsilon)
 
 
 def test_nested_selections_and_compositions_name_their_theorems():
-    run = rdpkit.Gaussian(noise_std=20.0, record_norm=1.0)
-    inner = rdpkit.RepeatAndSelect(event=rdpkit.Repeated(event=run, count=3), mean=5.0, shape=1.0)
+    run = unit.gaussian(20.0)
+    inner = rdpkit.RepeatAndSelect(event=run * 3, mean=5.0, shape=1.0)
     outer = rdpkit.RepeatAndSelect(event=inner, mean=5.0, shape=0.0)
     found = rdpkit.epsilon(outer, delta=1e-6, adjacency="add_or_remove_one")
     assert found.bound == "papernot2022 + gaussian"
@@ -188,7 +185,7 @@ def test_a_ball_needs_the_ball_of_the_run(monkeypatch):
     ],
 )
 def test_bad_parameters(change, message):
-    good = {"event": rdpkit.Gaussian(noise_std=1.0, record_norm=1.0), "mean": 2.0, "shape": 1.0}
+    good = {"event": unit.gaussian(1.0), "mean": 2.0, "shape": 1.0}
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
         rdpkit.RepeatAndSelect(**{**good, **change})
 
@@ -198,12 +195,8 @@ def test_bad_parameters(change, message):
 @pytest.mark.parametrize("probability", [0.0, 1e-3, 1.0])
 def test_runs_of_many_steps(shape, probability):
     """Divergences that are steep, and that vanish, at the orders of the search."""
-    step = rdpkit.PoissonSampledGaussian(
-        noise_std=1.0, record_norm=1.0, sampling_probability=probability
-    )
-    event = rdpkit.RepeatAndSelect(
-        event=rdpkit.Repeated(event=step, count=1000), mean=10.0, shape=shape
-    )
+    step = unit.poisson(1.0, probability)
+    event = rdpkit.RepeatAndSelect(event=step * 1000, mean=10.0, shape=shape)
     found = rdpkit.epsilon(event, delta=1e-5, adjacency="add_or_remove_one")
     one = rdpkit.epsilon(event.event, delta=1e-5, adjacency="add_or_remove_one", bound="best-rdp")
     assert one.epsilon <= found.epsilon < math.inf
@@ -213,9 +206,9 @@ def test_runs_of_many_steps(shape, probability):
 @pytest.mark.parametrize(
     "run",
     [
-        rdpkit.Gaussian(noise_std=3.0, record_norm=1.0),
-        rdpkit.Gaussian(noise_std=0.4, record_norm=1.0),
-        rdpkit.Laplace(noise_scale=2.0, record_norm=1.0),
+        unit.gaussian(3.0),
+        unit.gaussian(0.4),
+        unit.laplace(2.0),
         rdpkit.EpsilonDelta(epsilon=0.7, delta=0.0, adjacency="add_or_remove_one"),
     ],
 )

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 import rdpkit
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.synthesis import direct, miura2023
-from rdpkit.events import GaussianSynthesis
+from tests.events import unit
 from tests.oracles import synthesis_direct as oracle
 from tests.oracles.table import load
 
@@ -28,7 +28,7 @@ def arguments(entry):
 
 
 def event_of(n, d, sigma, outputs=1):
-    return GaussianSynthesis(records=n, outputs=outputs, dimension=d, min_eigenvalue=sigma)
+    return unit.synthesis(n, outputs, d, sigma)
 
 
 def reference(text, width="1e-29"):

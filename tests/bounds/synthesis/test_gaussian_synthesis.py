@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose
 
 import rdpkit
 from rdpkit.bounds.synthesis import miura2023
+from tests.events import unit
 from tests.oracles.table import load
 
 ENTRIES = load("gaussian_synthesis")
@@ -45,12 +46,7 @@ def test_corollary32(entry):
 
 @pytest.mark.parametrize("entry", [e for e in ENTRIES if e["corollary32"]])
 def test_corrected_corollary(entry):
-    event = rdpkit.GaussianSynthesis(
-        records=entry["n"],
-        outputs=1,
-        dimension=entry["d"],
-        min_eigenvalue=entry["min_eigenvalue"],
-    )
+    event = unit.synthesis(entry["n"], 1, entry["d"], entry["min_eigenvalue"])
     found = miura2023.CORRECTED.values(
         event, np.array([entry["order"]]), rdpkit.Adjacency.REPLACE_ONE
     )

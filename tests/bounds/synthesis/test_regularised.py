@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose
 import rdpkit
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.synthesis import direct, regularised
+from tests.events import unit
 from tests.oracles.synthesis_direct import gil, replaced
 
 REPLACE, UNBOUNDED = Adjacency.REPLACE_ONE, Adjacency.ADD_OR_REMOVE_ONE
@@ -85,7 +86,7 @@ def test_an_event_has_a_certified_epsilon_and_no_published_bound(adjacency):
     assert found.bound.startswith("synthesis-regularised")
     # The same number of draws from a law whose smallest eigenvalue is assumed costs as much: what
     # the data may be is what differs. 1e-3 is the relative difference of the two theorems.
-    assumed = rdpkit.GaussianSynthesis(records=10**6, outputs=1, dimension=6, min_eigenvalue=0.1)
+    assumed = unit.synthesis(10**6, 1, 6, 0.1)
     other = rdpkit.epsilon(assumed, delta=1e-6, adjacency=adjacency)
     assert found.epsilon == pytest.approx(other.epsilon, rel=0.1)
     assert found.epsilon >= other.epsilon * (1.0 - 1e-12)

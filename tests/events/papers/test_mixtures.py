@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rdpkit
-from rdpkit import DPCDA, ClassWiseDPMix, Composed, DPMix, Gaussian, Parallel, Repeated
+from rdpkit import DPCDA, ClassWiseDPMix, Composed, DPMix, Parallel, Repeated
+from tests.events import unit
 
 CDA = DPCDA(
     class_sizes=[5421, 6742], samples_per_class=100, order_of_mixture=128, clip_norm=1.5,
@@ -120,7 +121,7 @@ def test_what_does_not_fit_is_named(event, change, message):
 def test_the_exact_z_score_has_no_sound_bound(adjacency):
     event = replace(CDA, preprocessing="exact-z-score")
     assert event.expand() is None
-    for released in (event, Composed(events=[Gaussian(noise_std=5.0, record_norm=1.0), event])):
+    for released in (event, Composed(events=[unit.gaussian(5.0), event])):
         guarantee = rdpkit.epsilon(released, delta=1e-5, adjacency=adjacency)
         assert guarantee.epsilon == math.inf
         assert any("unaccounted" in text for text in guarantee.assumptions)

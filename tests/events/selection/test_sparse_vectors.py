@@ -1,7 +1,5 @@
 """Sparse vectors by brute force: all answers to short streams, and the streams of lower bounds."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
 

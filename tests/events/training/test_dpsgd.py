@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 import rdpkit
+from tests.events import unit
 
 MNIST = {"noise_multiplier": 1.1, "dataset_size": 60000, "batch_size": 256}
 
@@ -16,12 +17,7 @@ def epsilon(event, adjacency="add_or_remove_one", **options):
 def test_epochs_become_steps_rounded_up():
     event = rdpkit.DPSGD(**MNIST, epochs=60)
     assert event.updates == 14063  # 14062.5
-    assert event.expand() == rdpkit.Repeated(
-        event=rdpkit.PoissonSampledGaussian(
-            noise_std=1.1, record_norm=1.0, sampling_probability=256 / 60000, record_diameter=2.0
-        ),
-        count=14063,
-    )
+    assert event.expand() == unit.poisson(1.1, 256 / 60000, record_diameter=2.0) * 14063
     assert rdpkit.DPSGD(**MNIST, steps=14063).expand() == event.expand()
 
 
@@ -38,7 +34,7 @@ def test_noise_is_relative_to_the_clipping_norm_under_both_relations():
         (rdpkit.Adjacency.ADD_OR_REMOVE_ONE, 6),
         (rdpkit.Adjacency.REPLACE_ONE, 3),
     ):
-        gaussian = rdpkit.Gaussian(noise_std=z, record_norm=1.0, record_diameter=1.0)
+        gaussian = unit.gaussian(z, record_diameter=1.0)
         assert epsilon(event, adjacency) == pytest.approx(epsilon(gaussian), rel=1e-12)
 
 
@@ -77,8 +73,8 @@ def test_batches_that_are_sampled_each_on_its_own_leak_more_than_one_cut_into_pa
 def test_a_shuffled_epoch_uses_every_example_once():
     event = rdpkit.DPSGD(**MNIST | {"noise_multiplier": 20.0}, epochs=60, sampling="shuffle")
     assert event.updates == 60 * 234
-    swap = rdpkit.Gaussian(noise_std=10.0, record_norm=1.0, record_diameter=1.0)
-    once = rdpkit.Repeated(event=swap, count=60)
+    swap = unit.gaussian(10.0, record_diameter=1.0)
+    once = swap * 60
     for adjacency in ("add_or_remove_one", "replace_one"):
         # Nobody knows in which batch.
         assert epsilon(event, adjacency) < 0.1 * epsilon(once)
@@ -121,10 +117,8 @@ def test_shuffled_epochs_refute_what_is_claimed_for_poisson_samples():
 
 def test_allocated_and_shuffled_epochs_have_whole_batches():
     event = rdpkit.DPSGD(**MNIST, steps=235, sampling="random-allocation")
-    one = rdpkit.RandomAllocationGaussian(
-        noise_std=1.1, record_norm=1.0, batches=234, record_diameter=2.0
-    )
-    assert event.expand() == rdpkit.Repeated(event=one, count=2)
+    one = unit.allocated(1.1, 234, record_diameter=2.0)
+    assert event.expand() == one * 2
 
 
 @pytest.mark.parametrize(

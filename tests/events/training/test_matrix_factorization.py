@@ -11,6 +11,7 @@ from scipy.linalg import toeplitz
 
 import rdpkit
 from rdpkit import Adjacency, MatrixFactorization
+from tests.events import unit
 
 ZERO, REPLACE = Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE
 COEFFICIENTS = st.lists(
@@ -90,7 +91,7 @@ def test_a_record_in_one_step():
         noise_std=3.0, record_norm=1.0, steps=50, coefficients=[3.0, 4.0], participations=1
     )
     assert event.distance.above == pytest.approx(5.0, rel=1e-15)
-    plain = rdpkit.Gaussian(noise_std=0.6, record_norm=1.0)
+    plain = unit.gaussian(0.6)
     for adjacency in (ZERO, REPLACE):
         found = [rdpkit.epsilon(e, delta=1e-5, adjacency=adjacency).epsilon for e in (event, plain)]
         assert found[0] == pytest.approx(found[1], rel=1e-12)
@@ -100,10 +101,10 @@ def test_a_record_in_one_step():
 def test_the_identity_is_dp_sgd():
     identity = {"noise_std": 1.0, "record_norm": 1.0, "steps": 40, "coefficients": [1.0]}
     sampled = MatrixFactorization(**identity, sampling_probability=0.05)
-    step = rdpkit.PoissonSampledGaussian(noise_std=1.0, record_norm=1.0, sampling_probability=0.05)
-    whole = rdpkit.Gaussian(noise_std=1.0, record_norm=1.0)
+    step = unit.poisson(1.0, 0.05)
+    whole = unit.gaussian(1.0)
     for event, part in ((sampled, step), (MatrixFactorization(**identity), whole)):
-        many = rdpkit.Repeated(event=part, count=40)
+        many = part * 40
         for adjacency in (ZERO, REPLACE):
             for bound in ("best", "best-rdp", "pair-lower"):
                 one, other = (

@@ -1,7 +1,5 @@
 """Shuffled epochs: all orders of small data sets against the upper bound and the lower one."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -16,6 +14,7 @@ from rdpkit.accountants.losses.kinds import kind_of
 from rdpkit.accountants.losses.kinds.allocation.moves import divergence as moved
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.pairs import AllocatedMoves
+from tests.events import unit
 
 
 def outputs(records, batch, batches):
@@ -42,9 +41,7 @@ def divergence(first, second, noise, epsilon):
 
 
 def event_of(noise, size):
-    return rdpkit.ShuffledGaussian(
-        noise_std=noise, record_norm=1.0, batch_size=2, dataset_size=size
-    )
+    return unit.shuffled(noise, 2, size)
 
 
 def bound(event, adjacency, epsilon, *, exchanged):
@@ -117,8 +114,6 @@ def test_without_left_over_records_the_neighbour_has_one_more():
 
 @pytest.mark.thorough
 def test_little_noise_takes_no_long_lattice():
-    event = rdpkit.ShuffledGaussian(
-        noise_std=0.1, record_norm=1.0, batch_size=256, dataset_size=60_000
-    )
+    event = unit.shuffled(0.1, 256, 60_000)
     found = rdpkit.epsilon(event, delta=1e-5, adjacency="zero_out", lower=True)
     assert 91.0 < found.lower <= found.epsilon < 93.0

@@ -53,7 +53,7 @@ def test_published_number():
     assert curve.values[0] == pytest.approx(3.0 * 5 / 8.0)
 
 
-@pytest.mark.parametrize("inside", [lambda e: e, lambda e: rdpkit.Repeated(event=e, count=2)])
+@pytest.mark.parametrize("inside", [lambda e: e, lambda e: e * 2])
 def test_a_record_that_comes_or_goes_is_refused(inside):
     event = inside(rdpkit.TreeAggregation(noise_std=2.0, record_norm=1.0, steps=7))
     with pytest.raises(ValueError, match="'replace_one' or 'zero_out', under which TreeAgg"):

@@ -1,7 +1,5 @@
 """Truncated Poisson samples: all samples of small data sets, and the numbers of dp-accounting."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction
@@ -16,11 +14,10 @@ import rdpkit
 from rdpkit.accountants.losses.kinds import kind_of
 from rdpkit.adjacency import Adjacency
 from rdpkit.events.training.truncated_poisson_gaussian import binomial_tail
+from tests.events import unit
 
 PLAIN = {"noise_std": 1.0, "record_norm": 1.0, "sampling_probability": 0.01}
-FOUR_OF_TWELVE = rdpkit.TruncatedPoissonGaussian(
-    noise_std=1.0, record_norm=1.0, sampling_probability=0.3, max_batch_size=4, population_size=12
-)
+FOUR_OF_TWELVE = unit.truncated(1.0, 0.3, 4, 12)
 
 
 def outputs(records, q, largest):
@@ -62,13 +59,7 @@ def upper(event, adjacency, epsilon):
 )
 def test_no_small_data_set_leaks_more(rest, changed, sampling, noise, epsilon):
     (record, other), (q, largest) = changed, sampling
-    event = rdpkit.TruncatedPoissonGaussian(
-        noise_std=noise,
-        record_norm=1.0,
-        sampling_probability=q,
-        max_batch_size=largest,
-        population_size=len(rest) + 1,
-    )
+    event = unit.truncated(noise, q, largest, len(rest) + 1)
     present = outputs([*rest, record], q, largest)
     versions = {
         Adjacency.ADD_OR_REMOVE_ONE: outputs(rest, q, largest),
@@ -87,10 +78,7 @@ def test_batches_that_never_overflow_are_poisson_samples():
     plain = rdpkit.PoissonSampledGaussian(**PLAIN)
     for adjacency in Adjacency:
         found, expected = (
-            rdpkit.epsilon(
-                rdpkit.Repeated(event=e, count=500), delta=1e-6, adjacency=adjacency
-            ).epsilon
-            for e in (event, plain)
+            rdpkit.epsilon(e * 500, delta=1e-6, adjacency=adjacency).epsilon for e in (event, plain)
         )
         assert found == pytest.approx(expected, rel=1e-9)
 
@@ -108,14 +96,8 @@ def test_batches_that_never_overflow_are_poisson_samples():
 )
 def test_never_above_dp_accounting(sampling, noise, count, delta, theirs):
     size, q, largest = sampling
-    event = rdpkit.TruncatedPoissonGaussian(
-        noise_std=noise,
-        record_norm=1.0,
-        sampling_probability=q,
-        max_batch_size=largest,
-        population_size=size,
-    )
-    event = rdpkit.Repeated(event=event, count=count)
+    event = unit.truncated(noise, q, largest, size)
+    event = event * count
     found = rdpkit.epsilon(event, delta=delta, adjacency="add_or_remove_one").epsilon
     lower = rdpkit.lower_bound(event, delta=delta, adjacency="add_or_remove_one")[0].epsilon
     # They compare no full sample with samples of one record less.
@@ -169,14 +151,8 @@ def test_the_least_curve_is_convex_and_below_all(adjacency, largest):
 @pytest.mark.thorough
 def test_a_few_full_samples_cost_little():
     """Above by 8% where one sample in 250 is cut; with which it is known, it was four times."""
-    event = rdpkit.TruncatedPoissonGaussian(
-        noise_std=1.0,
-        record_norm=1.0,
-        sampling_probability=256 / 60000,
-        max_batch_size=300,
-        population_size=60000,
-    )
-    steps = rdpkit.Repeated(event=event, count=1000)
+    event = unit.truncated(1.0, 256 / 60000, 300, 60000)
+    steps = event * 1000
     for adjacency in (Adjacency.ADD_OR_REMOVE_ONE, Adjacency.REPLACE_ONE):
         above = rdpkit.epsilon(steps, delta=1e-5, adjacency=adjacency).epsilon
         below = rdpkit.lower_bound(steps, delta=1e-5, adjacency=adjacency)[0].epsilon

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 import rdpkit
 from rdpkit.planning.budgets import BudgetLeft
 from tests.bounds.strategies import log_uniform
+from tests.events import unit
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
-QUERY = rdpkit.Gaussian(noise_std=20.0, record_norm=1.0)
-STEP = rdpkit.PoissonSampledGaussian(noise_std=1.0, record_norm=1.0, sampling_probability=0.01)
+QUERY = unit.gaussian(20.0)
+STEP = unit.poisson(1.0, 0.01)
 PURE = rdpkit.CustomProfile(epsilons=(0.1,), deltas=(0.0,), adjacency=ADD)
 ADAPTIVE = ("renyi", "zcdp", "gaussian", "basic")
 
@@ -39,9 +40,9 @@ def test_spending_is_counted_and_what_exceeds_is_refused():
     assert len(found.spendings) == times
     # What still fits is allowed after a refusal.
     left = found.remaining
-    small = rdpkit.Gaussian(noise_std=left.noise_multiplier, record_norm=1.0)
+    small = unit.gaussian(left.noise_multiplier)
     assert found.affordable(small) == 1
-    almost = rdpkit.Gaussian(noise_std=left.noise_multiplier * 0.999, record_norm=1.0)
+    almost = unit.gaussian(left.noise_multiplier * 0.999)
     assert found.affordable(almost) == 0
     found.spend(small)
     assert found.remaining.epsilon < 1e-6
@@ -72,7 +73,7 @@ def test_never_more_than_ordinary_composition_allows(composition, releases, epsi
     found = budget(composition, epsilon=epsilon, delta=delta, delta_for_events=50 * share)
     kept = 0.0
     for noise, count in releases:
-        event = rdpkit.Gaussian(noise_std=noise, record_norm=1.0)
+        event = unit.gaussian(noise)
         try:
             found.spend(event, count=count, delta=share)
         except rdpkit.BudgetExceededError:
@@ -80,7 +81,7 @@ def test_never_more_than_ordinary_composition_allows(composition, releases, epsi
         kept += count / noise**2
     assert found.used <= epsilon * (1.0 + 1e-12)
     if kept:
-        whole = rdpkit.Gaussian(noise_std=1.0 / math.sqrt(kept * (1.0 - 1e-12)), record_norm=1.0)
+        whole = unit.gaussian(1.0 / math.sqrt(kept * (1.0 - 1e-12)))
         exact = rdpkit.epsilon(whole, delta=delta, adjacency=ADD).epsilon
         assert exact <= epsilon * (1.0 + 1e-9)
 
@@ -90,7 +91,7 @@ def test_never_more_than_ordinary_composition_allows(composition, releases, epsi
 def test_gaussians_cost_nothing_more_where_they_are_counted_as_gaussians(epsilon, delta):
     adaptive = budget("gaussian", epsilon=epsilon, delta=delta)
     fixed = budget("fixed-schedule", epsilon=epsilon, delta=delta)
-    event = rdpkit.Gaussian(noise_std=300.0, record_norm=1.0)
+    event = unit.gaussian(300.0)
     assert 0 <= fixed.affordable(event) - adaptive.affordable(event) <= 1
     others = [budget(kind, epsilon=epsilon, delta=delta) for kind in ("zcdp", "renyi")]
     zcdp, renyi = (other.affordable(event) for other in others)
@@ -98,7 +99,7 @@ def test_gaussians_cost_nothing_more_where_they_are_counted_as_gaussians(epsilon
 
 
 def test_a_single_order_that_was_planned_loses_nothing_against_that_order():
-    plan = rdpkit.Repeated(event=STEP, count=1000)
+    plan = STEP * 1000
     bound = {"bound": "best-rdp", "conversion": "balle2020"}
     best = rdpkit.epsilon(plan, delta=1e-5, adjacency=ADD, **bound)
     found = budget(epsilon=best.epsilon * (1.0 + 1e-6), planned=plan)
@@ -184,7 +185,7 @@ def test_events_that_cannot_be_charged_for(composition, event, message):
 
 
 def test_compositions_inside_of_events():
-    several = rdpkit.Composed(events=[rdpkit.Repeated(event=QUERY, count=3), QUERY])
+    several = rdpkit.Composed(events=[QUERY * 3, QUERY])
     for composition in ("renyi", "zcdp", "gaussian"):
         one, two = budget(composition), budget(composition)
         one.spend(several)
@@ -242,7 +243,7 @@ def test_fixed_schedules_take_no_delta_of_their_own():
     ],
 )
 def test_far_past_the_range_of_use(composition, delta):
-    event = rdpkit.Gaussian(noise_std=1e6, record_norm=1.0)
+    event = unit.gaussian(1e6)
     found = budget(composition, delta=delta)
     found.spend(event, count=10**8)
     assert 0.0 < found.used <= 1.0
@@ -265,7 +266,7 @@ def test_an_odometer_has_no_limit():
     second = odometer.spend(QUERY)
     third = odometer.spend(QUERY, count=10**7)
     assert 0.0 < first < second < third < math.inf
-    plan = rdpkit.Repeated(event=STEP, count=500)
+    plan = STEP * 500
     fixed = rdpkit.epsilon(plan, delta=1e-5, adjacency=ADD).epsilon
     assert fixed < first < 2.5 * fixed
     single = rdpkit.PrivacyOdometer(delta=1e-5, adjacency=ADD, orders=7.0)

@@ -13,10 +13,12 @@ import pytest
 
 import rdpkit
 from rdpkit.planning.budgets.ledger import LedgerFile, as_line
+from tests.events import unit
+from tests.processes import ran
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
-QUERY = rdpkit.Gaussian(noise_std=20.0, record_norm=1.0)
-TINY = rdpkit.Gaussian(noise_std=1e4, record_norm=1.0)
+QUERY = unit.gaussian(20.0)
+TINY = unit.gaussian(1e4)
 # Spends as long as it is allowed, and says so after each charge, when a release would be made.
 SPENDER = """
 import sys
@@ -52,7 +54,7 @@ def test_saved_and_loaded(tmp_path, composition):
     found = budget(composition=composition, delta_for_events=1e-6 if share else 0.0)
     found.spend(QUERY, delta=share, label="before")
     found.save(tmp_path / "budget.jsonl")
-    found.spend(rdpkit.Repeated(event=TINY, count=3), delta=share, label="after")
+    found.spend(TINY * 3, delta=share, label="after")
     again = rdpkit.PrivacyFilter.load(tmp_path / "budget.jsonl")
     assert again.spendings == found.spendings
     assert again.used == found.used
@@ -193,9 +195,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path):
             "budget.spend(event)"
         )
         # Without -B, what Python compiles meanwhile would be cut off and kept.
-        command = [sys.executable, "-B", "-c", code, str(path), str(len(before) + room)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 1
+        done = ran("-B", "-c", code, path, len(before) + room, status=1)
         assert "OSError" in done.stderr
         assert path.read_bytes() == before
 
@@ -219,7 +219,7 @@ def test_kills_links_and_lost_ends_never_exceed_a_budget(tmp_path, seed):
     path = tmp_path / "budget"
     whole = budget().save(path)
     noise = 60.0
-    most = whole.affordable(rdpkit.Gaussian(noise_std=noise, record_norm=1.0))
+    most = whole.affordable(unit.gaussian(noise))
     names = names_of(path, tmp_path / "names")
     released, killed = 0, 0
     for _ in range(4):
@@ -301,7 +301,7 @@ def test_two_writers_share_one_budget(tmp_path):
     path = tmp_path / "budget"
     whole = budget().save(path)
     noise = 40.0
-    most = whole.affordable(rdpkit.Gaussian(noise_std=noise, record_norm=1.0))
+    most = whole.affordable(unit.gaussian(noise))
     writers = [spender(path, noise, label) for label in ("one", "two")]
     outputs = [writer.communicate(timeout=60)[0] for writer in writers]
     assert all(output.endswith("refused\n") for output in outputs)
@@ -336,7 +336,7 @@ def test_nobody_else_spends_within_a_block(tmp_path):
 
 
 def test_threads_share_one_budget(tmp_path):
-    event = rdpkit.Gaussian(noise_std=40.0, record_norm=1.0)
+    event = unit.gaussian(40.0)
     for found in (budget(), budget().save(tmp_path / "budget")):
         most = found.affordable(event)
         spent = []
