@@ -4,7 +4,6 @@ import json
 import shlex
 import subprocess
 import sys
-import textwrap
 from functools import partial
 
 import numpy as np
@@ -83,20 +82,10 @@ QUICK = ["--samples", "4000", "--jobs", "1"]
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A directory of one's own with a mechanism and an event; its module under a fresh name."""
-    name = f"mechanisms_of_{tmp_path.name}"
-    (tmp_path / f"{name}.py").write_text(textwrap.dedent(MODULE))
+def folder(tmp_path, own_module):
+    """A directory of one's own with a mechanism and an event; the name of its module."""
     (tmp_path / "event.toml").write_text(EVENT)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    return name
-
-
-@pytest.fixture
-def one_process(monkeypatch):
-    """No fresh processes: they take a second each, and have tests of their own."""
-    monkeypatch.setattr("rdpkit.verification.blackbox.verify.fresh_evidence", lambda *_, **__: None)
+    return own_module(MODULE)
 
 
 invoke = partial(commands.run, "verify")
