@@ -89,18 +89,7 @@ def test_findings_come_one_by_one_and_each_is_kept_at_once(tmp_path):
 
 def test_an_audit_is_one_call(tmp_path):
     path = tmp_path / "one.claims.toml"
-    path.write_text(
-        """
-[[claim]]
-id = "mine"
-source = "here"
-mechanism = "gaussian"
-adjacency = "add-remove"
-delta = 1e-5
-epsilon = 0.70
-parameters = {noise_std = 5.0, record_norm = 1.0}
-"""
-    )
+    path.write_text(text(id='"mine"', epsilon="0.70"))
     found = rdpkit.verification.audit_files(path)
     assert [one.soundness.value for one in found] == ["refuted"]
     assert found.refuted == found
@@ -116,18 +105,7 @@ parameters = {noise_std = 5.0, record_norm = 1.0}
 @pytest.mark.parametrize(("delta", "warned"), [("1e-2", True), ("1e-3", False)])
 def test_a_delta_that_says_little_about_so_few_records_is_noted(tmp_path, delta, warned):
     path = tmp_path / "one.claims.toml"
-    steps = "noise_multiplier = 5.0, dataset_size = 500, batch_size = 10, steps = 1"
-    path.write_text(
-        f"""
-[[claim]]
-id = "mine"
-source = "here"
-mechanism = "dpsgd"
-adjacency = "add-remove"
-delta = {delta}
-epsilon = 9
-parameters = {{{steps}}}
-"""
-    )
+    steps = "{noise_multiplier = 5.0, dataset_size = 500, batch_size = 10, steps = 1}"
+    path.write_text(text(mechanism='"dpsgd"', delta=delta, epsilon="9", parameters=steps))
     (found,) = rdpkit.verification.audit_files(path)
     assert any("is not below 1/500" in note for note in found.notes) is warned

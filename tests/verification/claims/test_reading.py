@@ -220,46 +220,31 @@ def test_hostile_files_are_one_error_that_names_the_file(content):
     assert error(content, origin="f.toml").startswith("f.toml:")
 
 
-TWO = """
-[[claim]]
-id = "one"
-source = "s"
-mechanism = "gaussian"
-adjacency = "add_or_remove_one"
-epsilon = 1
-delta = 1e-5
-reading = "as it is printed"
-parameters = {{ noise_std = 5.0, record_norm = 1.0 }}
-[[claim]]
-id = "two"
-source = "s"
-mechanism = "gaussian"
-adjacency = "replace_one"
-epsilon = {epsilon}
-delta = 1e-5
-{more}
-parameters = {{ noise_std = 5.0, record_norm = 1.0 }}
-"""
-READS = 'reads = "one"\nreading = "as the code does"'
+READS = {"reads": '"one"', "reading": '"as the code does"'}
+
+
+def two(epsilon, **more):
+    one = text(id='"one"', epsilon="1", reading='"as it is printed"')
+    return one + text(id='"two"', adjacency='"replace_one"', epsilon=epsilon, **more)
 
 
 def test_a_claim_may_read_the_number_of_another():
-    one, two = loads(TWO.format(epsilon=1, more=READS))
-    assert (one.reads, two.reads, two.reading) == (None, "one", "as the code does")
+    first, second = loads(two("1", **READS))
+    assert (first.reads, second.reads, second.reading) == (None, "one", "as the code does")
 
 
 @pytest.mark.parametrize(
     ("epsilon", "more", "words"),
     [
-        (2, READS, "to be a claim of the same number"),
-        (1, READS.replace('"one"', '"three"'), "to be the id of a claim of this file"),
-        (1, READS.replace('"one"', '"two"'), "to be a claim that reads no other"),
-        (1, 'reads = "one"', "expected both claims to have a reading"),
+        ("2", READS, "to be a claim of the same number"),
+        ("1", {**READS, "reads": '"three"'}, "to be the id of a claim of this file"),
+        ("1", {**READS, "reads": '"two"'}, "to be a claim that reads no other"),
+        ("1", {"reads": '"one"'}, "expected both claims to have a reading"),
     ],
 )
 def test_what_a_reading_cannot_be_is_named(epsilon, more, words):
     with pytest.raises(ValueError, match=words) as error:
-        loads(TWO.format(epsilon=epsilon, more=more))
+        loads(two(epsilon, **more))
     assert "claim 'two'" in str(error.value)
 
 
