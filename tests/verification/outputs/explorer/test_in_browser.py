@@ -12,7 +12,7 @@ from rdpkit.verification.outputs.explorer.pages import Citation
 from rdpkit.verification.outputs.words import statement
 from tests.browser import IN_BROWSER, Browser, assert_usable
 from tests.verification.claim_files import text
-from tests.verification.outputs.explorer.example import CLAIMS, explorer_of
+from tests.verification.outputs.explorer.test_pages import CLAIMS, explorer_of
 from tests.verification.outputs.test_html import HOSTILE
 
 pytestmark = IN_BROWSER
