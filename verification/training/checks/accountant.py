@@ -221,11 +221,14 @@ def _count_mistakes(seen: _Seen) -> Iterator[Mistake]:
         else:
             yield mistake_of(miscounted, "history", where=where, made=made, told=counted.told)
     if steps.updates > steps.batches and seen.account.sampling != FULL:
-        batches, updates = how_many(steps.batches, "batch", "batches"), steps.updates
-        each = updates / steps.batches
-        both = "" if allowed is None else seen.both(round(each * allowed))
+        each = steps.updates / steps.batches
         yield mistake_of(
-            miscounted, "several", batches=batches, updates=updates, each=each, both=both
+            miscounted,
+            "several",
+            batches=how_many(steps.batches, "batch", "batches"),
+            updates=steps.updates,
+            each=each,
+            both="" if allowed is None else seen.both(round(each * allowed)),
         )
 
 
@@ -245,12 +248,15 @@ def _batch_mistakes(seen: _Seen, level: float) -> Iterator[Mistake]:
         else steps.records > trials * rate * (1.0 + _TOLERANCE)
     )
     if above:
-        batches, records = (one / steps.updates for one in (steps.batches, steps.records))
-        kind, told = (
+        yield mistake_of(
             MistakeKind.STEPS_MISCOUNTED,
-            {"all": count, "rate": rate, "told": rate * count},
+            "accumulated",
+            batches=steps.batches / steps.updates,
+            records=steps.records / steps.updates,
+            all=count,
+            rate=rate,
+            told=rate * count,
         )
-        yield mistake_of(kind, "accumulated", batches=batches, records=records, **told)
 
 
 def _noise_mistakes(training: PrivateTraining, steps: Counted, account: Told) -> Iterator[Mistake]:
@@ -304,9 +310,14 @@ def _claim_mistakes(seen: _Seen, notes: list[str]) -> Iterator[Mistake]:
             upper = rounded_up(found.upper.epsilon)
             if found.soundness is Soundness.REFUTED:
                 assert found.lower is not None
-                kind, lower = MistakeKind.CLAIM_TOO_SMALL, rounded_down(found.lower.epsilon)
-                at = training.at
-                yield mistake_of(kind, "event", claimed=claimed, at=at, lower=lower, upper=upper)
+                yield mistake_of(
+                    MistakeKind.CLAIM_TOO_SMALL,
+                    "event",
+                    claimed=claimed,
+                    at=training.at,
+                    lower=rounded_down(found.lower.epsilon),
+                    upper=upper,
+                )
             elif found.soundness is Soundness.UNPROVEN:
                 notes.append(
                     f"the claimed epsilon {claimed:g} at {training.at} is not proven: at most "
@@ -337,9 +348,16 @@ def _printed_mistakes(seen: _Seen, notes: list[str]) -> Iterator[Mistake]:
         return
     least = events.at_least(training, events.poisson(noise, rate=rate, updates=updates))
     if least is not None and printed < least.epsilon * (1.0 - 1e-4):
-        kind, lower = MistakeKind.CLAIM_TOO_SMALL, rounded_down(least.epsilon)
-        told = {"updates": updates, "noise": noise, "rate": rate}
-        yield mistake_of(kind, "printed", printed=printed, at=training.at, lower=lower, **told)
+        yield mistake_of(
+            MistakeKind.CLAIM_TOO_SMALL,
+            "printed",
+            printed=printed,
+            at=training.at,
+            updates=updates,
+            noise=noise,
+            rate=rate,
+            lower=rounded_down(least.epsilon),
+        )
 
 
 def _measured(seen: _Seen) -> Iterator[tuple[str, str]]:

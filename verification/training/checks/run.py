@@ -150,10 +150,16 @@ def _result(
     """What every run with canaries shows, and what this one shows besides."""
     training, options, mistakes = run.training, work.options, []
     if shown is not None:
-        said, made, at = training.epsilon, run.updates, training.at
-        claimed = "" if said is None else f" and {said:.4g} was claimed"
-        given: Any = {"updates": made, "shown": shown, "at": at, "accounted": accounted}
-        mistakes.append(mistake_of(MistakeKind.LEAKS_MORE, **given, claimed=claimed))
+        said = training.epsilon
+        more = mistake_of(
+            MistakeKind.LEAKS_MORE,
+            updates=run.updates,
+            shown=shown,
+            at=training.at,
+            accounted=accounted,
+            claimed="" if said is None else f" and {said:.4g} was claimed",
+        )
+        mistakes.append(more)
     # By right guesses, against whole trade-off curves of Gaussian differential privacy.
     guessed = one_run_tradeoff_audit(
         run.scores, run.coins, delta=training.delta, confidence=options.confidence
