@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-
 import pytest
 
 import rdpkit
+from tests.processes import loaded
 
 HEAVY = {
     "torch",
@@ -21,19 +18,9 @@ HEAVY = {
     "click",
     "rich",
     "tomlkit",
-    "mechanisms",
-    "verification",
+    "rdpkit.mechanisms",
+    "rdpkit.verification",
 }
-
-
-def loaded(statement: str) -> set[str]:
-    """Top-level modules that a fresh interpreter holds after ``statement``."""
-    code = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stderr == ""
-    return {name.partition(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
 
 
 def test_importing_the_package_loads_next_to_nothing():

@@ -1,7 +1,5 @@
 """Claims as tests: what is collected, what a failure says, markers, xdist, and what it costs."""
 
-import subprocess
-import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -10,6 +8,7 @@ import pytest
 import rdpkit.verification.auditing.driver
 import rdpkit.verification.auditing.tested_code
 import rdpkit.verification.outputs.words  # noqa: F401
+from tests.processes import loaded
 from tests.verification.claim_files import text
 
 # All that the plugin imports is imported above, because pytester forgets what is imported inside of
@@ -227,13 +226,8 @@ def test_side_by_side_with_xdist(run):
 
 
 def test_starting_without_claims_imports_nothing_of_this_project():
-    code = (
-        "import sys, pytest, rdpkit.verification.pytest_plugin\n"
-        "heavy = {'numpy', 'scipy', 'rdpkit.analysis', 'click', 'rich'}\n"
-        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    found = loaded("import pytest, rdpkit.verification.pytest_plugin")
+    assert not found & {"numpy", "scipy", "rdpkit.analysis", "click", "rich"}
 
 
 @pytest.mark.thorough
