@@ -1,11 +1,9 @@
 """What ``import rdpkit`` costs: nothing that accounting does not need."""
 
-import json
-
 import pytest
 
 import rdpkit
-from tests.processes import ran
+from tests.processes import loaded
 
 HEAVY = {
     "torch",
@@ -18,17 +16,9 @@ HEAVY = {
     "click",
     "rich",
     "tomlkit",
-    "mechanisms",
-    "verification",
+    "rdpkit.mechanisms",
+    "rdpkit.verification",
 }
-
-
-def loaded(statement: str) -> set[str]:
-    """Top-level modules that a fresh interpreter holds after ``statement``."""
-    code = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
-    done = ran("-W", "error", "-c", code)
-    assert done.stderr == ""
-    return {name.partition(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
 
 
 def test_importing_the_package_loads_next_to_nothing():

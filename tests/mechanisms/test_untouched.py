@@ -7,6 +7,8 @@ on noisy sums, records that are learnt from noisy sums) the noisy pieces of othe
 samples without the record, are compared instead.
 """
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -92,6 +94,14 @@ def records(rows, *, labels=LABELS, **changes):
     )
 
 
+def assert_untouched(first, second, touched):
+    """The pieces without the record are the same, bit for bit, and those with it are not."""
+    others = np.delete(np.arange(len(first)), touched)
+    np.testing.assert_array_equal(first[others], second[others])
+    # So that the comparison can fail.
+    assert (first[touched] != second[touched]).any()
+
+
 SIZES = (COUNT // CLASSES,) * CLASSES
 MIXTURES = {
     "dpcda": (
@@ -138,13 +148,12 @@ def test_means_without_the_record_keep_every_bit(monkeypatch, name, kind, change
     half = len(drawn) // 2
     chosen, again = np.concatenate(drawn[:half]), np.concatenate(drawn[half:])
     np.testing.assert_array_equal(chosen, again)
-    touched = (chosen == TOUCHED).any(axis=1)
-    assert 0 < touched.sum() < len(touched) - 20
+    touched = np.flatnonzero((chosen == TOUCHED).any(axis=1))
+    assert 0 < len(touched) < len(chosen) - 20
     (first, labels), (second, other_labels) = found
-    np.testing.assert_array_equal(first[~touched], second[~touched])
-    np.testing.assert_array_equal(labels[~touched], other_labels[~touched])
-    # So that the comparison can fail: a clipped record far away may stay where it was.
-    assert (first[touched] != second[touched]).any()
+    assert_untouched(first, second, touched)
+    others = np.delete(np.arange(len(labels)), touched)
+    np.testing.assert_array_equal(labels[others], other_labels[others])
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -183,68 +192,60 @@ def test_poisson_sums_without_the_record_keep_every_bit(monkeypatch, kind, chang
         made = ldpdc.batches(data, event=event, noise=NoiseSource.seeded(6))
         found.append(np.concatenate([part for part, _ in made]))
     place = int(np.flatnonzero(data.members[1] == TOUCHED)[0])
-    touched = np.array([t // 20 == 1 and place in drawn[t] for t in range(60)])
-    assert 0 < touched.sum() < 20
-    np.testing.assert_array_equal(found[0][~touched], found[1][~touched])
+    touched = [t for t in range(20, 40) if place in drawn[t]]
+    assert 0 < len(touched) < 20
+    assert_untouched(*found, touched)
     assert (found[0][touched] != found[1][touched]).any(axis=1).all()
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_mixing_without_noise_keeps_every_other_class(change):
-    made = [
-        noiseless_mixing.synthesize(
-            rows,
-            LABELS,
-            classes=CLASSES,
-            options=noiseless_mixing.NoiselessMixingOptions(
-                samples_per_class=20, order_of_mixture=5, clip_norm=1.0
-            ),
-            seed=3,
-            scaling=public_scaling(),
-            noise=NoiseSource.seeded(0),
-        ).features
-        for rows in neighbours(np.float64, change)
-    ]
-    np.testing.assert_array_equal(made[0][:20], made[1][:20])
-    np.testing.assert_array_equal(made[0][40:], made[1][40:])
-    assert (made[0] != made[1]).any()
+def mixed_without_noise(rows):
+    options = noiseless_mixing.NoiselessMixingOptions(
+        samples_per_class=20, order_of_mixture=5, clip_norm=1.0
+    )
+    return noiseless_mixing.synthesize(
+        rows, LABELS, classes=CLASSES, options=options, seed=3, scaling=public_scaling(),
+        noise=NoiseSource.seeded(0),
+    ).features  # fmt: skip
 
 
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("projected", [False, True])
-def test_noisy_records_keep_every_other_row(kind, change, projected):
-    options = local_perturbation.SMALL
-    matrix = random_projection.projection_matrix(WIDTH, 5, seed=2) if projected else None
-    norm = {} if projected else {"norm": options.clip_norm}
-    found = []
-    for rows in neighbours(kind, change):
-        made = local_perturbation.batches(
-            records(rows, **norm), options=options, noise=NoiseSource.seeded(6), projection=matrix
-        )
-        found.append(np.concatenate([np.column_stack(part) for part in made]))
-    assert np.isfinite(found[1]).all()
-    others = np.arange(COUNT) != TOUCHED
-    np.testing.assert_array_equal(found[0][others], found[1][others])
-
-
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_draws_of_other_classes_keep_every_bit(kind, change):
+def draws_of_classes(rows):
     event = rdpkit.RegularisedSynthesis(
         records=SIZES[0], outputs=10, dimension=WIDTH, added_variance=1e-3
     )
-    found = []
-    for rows in neighbours(kind, change):
-        made = gaussian_synthesis.batches(
-            records(rows, box=(-1.0, 1.0)),
-            events=(event,) * CLASSES,
-            noise=NoiseSource.seeded(6),
-        )
-        found.append(np.concatenate([part for part, _ in made]))
-    first, second = (np.delete(one, slice(10, 20), axis=0) for one in found)
-    np.testing.assert_array_equal(first, second)
-    assert (found[0][10:20] != found[1][10:20]).any()
+    made = gaussian_synthesis.batches(
+        records(rows, box=(-1.0, 1.0)), events=(event,) * CLASSES, noise=NoiseSource.seeded(6)
+    )
+    return np.concatenate([part for part, _ in made])
+
+
+def noisy_rows(rows, *, projected):
+    options = local_perturbation.SMALL
+    matrix = random_projection.projection_matrix(WIDTH, 5, seed=2) if projected else None
+    norm = {} if projected else {"norm": options.clip_norm}
+    made = local_perturbation.batches(
+        records(rows, **norm), options=options, noise=NoiseSource.seeded(6), projection=matrix
+    )
+    found = np.concatenate([np.column_stack(part) for part in made])
+    assert np.isfinite(found).all()
+    return found
+
+
+# Which rows of what is released the record is part of.
+OF_CLASSES_OR_ROWS = {
+    "noiseless-mixing": (mixed_without_noise, slice(20, 40), KINDS[-1:]),
+    "gaussian-synthesis": (draws_of_classes, slice(10, 20), KINDS),
+    "local-perturbation": (partial(noisy_rows, projected=False), [TOUCHED], KINDS),
+    "random-projection": (partial(noisy_rows, projected=True), [TOUCHED], KINDS),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(
+    ("name", "kind"), [(name, kind) for name, row in OF_CLASSES_OR_ROWS.items() for kind in row[2]]
+)
+def test_other_classes_and_rows_keep_every_bit(name, kind, change):
+    release, touched, _ = OF_CLASSES_OR_ROWS[name]
+    assert_untouched(*map(release, neighbours(kind, change)), touched)
 
 
 def images(change):
@@ -255,57 +256,55 @@ def images(change):
     ]
 
 
-def fourier():
-    return RandomFourierFeatures(
-        size=20,
-        dimension=WIDTH,
-        squared_length_scale=10.0,
-        generator=torch.Generator().manual_seed(1),
-    )
-
-
-def hermite():
-    return HermiteFeatures(
-        HermiteKernel(), dimension=WIDTH, generator=torch.Generator().manual_seed(1)
-    )
-
-
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("make", [fourier, hermite])
-def test_embeddings_of_other_classes_keep_every_bit(make, change):
+def embeddings(data, *, make):
     """DP-MERF and DP-HP: the generator depends on all classes, each sum on one."""
-    first, second = (class_sums(data, make(), device="cpu") for data in images(change))
-    np.testing.assert_array_equal(first[[0, 2]], second[[0, 2]])
-    assert (first[1] != second[1]).any()
+    features = make(dimension=WIDTH, generator=torch.Generator().manual_seed(1))
+    return [(class_sums(data, features, device="cpu"), 1)]
 
 
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("operation", [None, "color", "rotate"])
-def test_representations_of_other_records_keep_every_bit(change, operation):
+def representations(data, *, operation):
     """NDPDC: the learnt records depend on all classes, each representation on one record."""
     extractor = random_convnet(1, shape=(1, 4, 3), width=8, depth=1)
     generator = torch.Generator().manual_seed(2)
-    augmentation = (
-        None if operation is None else draw_augmentation(generator, operations=(operation,))
-    )
-    found = []
-    for data in images(change):
-        batch = torch.from_numpy(data.images)
-        if augmentation is not None:
-            batch = augmentation(batch)
-        rows = ndpdc.clip_representations(extractor.embed(batch), clip_norm=1.0)
-        sums = [
-            ndpdc.clipped_sum(
-                data.of_class(label), extractor=extractor, augmentation=augmentation, clip_norm=1.0
-            )
-            for label in range(CLASSES)
-        ]
-        found.append((rows.numpy(), np.array(sums)))
-    (first, sums), (second, other_sums) = found
-    others = np.arange(COUNT) != TOUCHED
-    np.testing.assert_array_equal(first[others], second[others])
-    np.testing.assert_array_equal(sums[[0, 2]], other_sums[[0, 2]])
-    assert (first[TOUCHED] != second[TOUCHED]).any()
+    augmentation = operation and draw_augmentation(generator, operations=(operation,))
+    batch = torch.from_numpy(data.images)
+    rows = extractor.embed(augmentation(batch) if augmentation else batch)
+    given = {"extractor": extractor, "augmentation": augmentation, "clip_norm": 1.0}
+    sums = [ndpdc.clipped_sum(data.of_class(label), **given) for label in range(CLASSES)]
+    return [
+        (ndpdc.clip_representations(rows, clip_norm=1.0).numpy(), TOUCHED), (np.array(sums), 1)
+    ]  # fmt: skip
+
+
+def moments_of_classes(data):
+    """Moments: what is seen depends on all records, each class sum on one class."""
+    made = noisy_moments(
+        data.images.reshape(COUNT, WIDTH), LABELS,
+        CentredView(offset=np.full(WIDTH, 0.5), radius=2.0), classes=CLASSES, block=WIDTH,
+        records=COUNT, plan=OF_CLASSES, std=1.0, noise=NoiseSource.seeded(3),
+    )  # fmt: skip
+    return [(np.column_stack([made.sums, made.counts]), 1), (made.by_class, 1)]
+
+
+# Noisy pieces, and which of them the record is part of.
+PIECES = {
+    "dp-merf": partial(
+        embeddings, make=partial(RandomFourierFeatures, size=20, squared_length_scale=10.0)
+    ),
+    "dp-hp": partial(embeddings, make=partial(HermiteFeatures, HermiteKernel())),
+    **{
+        f"ndpdc, {operation}": partial(representations, operation=operation)
+        for operation in (None, "color", "rotate")
+    },
+    "moments": moments_of_classes,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", PIECES)
+def test_pieces_of_other_classes_keep_every_bit(name, change):
+    for first, second in zip(*map(PIECES[name], images(change)), strict=True):
+        assert_untouched(first[0], second[0], first[1])
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -367,40 +366,10 @@ def test_noisy_marginals_of_other_columns_keep_every_bit():
         assert np.array_equal(counts, found[1][columns]) is (1 not in columns)
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_moments_of_other_classes_keep_every_bit(change):
-    """Moments: what is seen depends on all records, each class sum on one class."""
-    view = CentredView(offset=np.full(WIDTH, 0.5), radius=2.0)
-    found = []
-    for rows in neighbours(np.float64, change):
-        made = noisy_moments(
-            np.clip(rows, -1.0, 1.0).astype(np.float32), LABELS, view, classes=CLASSES,
-            block=WIDTH, records=COUNT, plan=OF_CLASSES, std=1.0, noise=NoiseSource.seeded(3),
-        )  # fmt: skip
-        found.append((made.sums, made.by_class, made.counts[:, None]))
-    for first, second in zip(*found, strict=True):
-        np.testing.assert_array_equal(first[[0, 2]], second[[0, 2]])
-    for first, second in zip(*(made[:2] for made in found), strict=True):
-        assert (first[1] != second[1]).any()
-
-
 def test_every_mechanism_is_compared():
     """A new mechanism needs a comparison above, or a reason here."""
-    compared = {
-        *MIXTURES,
-        "ldpdc",
-        "noiseless-mixing",
-        "local-perturbation",
-        "random-projection",
-        "gaussian-synthesis",
-        "dp-merf",
-        "dp-hp",
-        "ndpdc",
-        "dp-sinkhorn",
-        "scattering-dpsgd",
-        "marginals",
-        "moments",
-    }
+    named = {name.partition(",")[0] for name in (*MIXTURES, *OF_CLASSES_OR_ROWS, *PIECES)}
+    compared = named | {"ldpdc", "dp-sinkhorn", "scattering-dpsgd", "marginals"}
     # The records themselves, and a baseline without noise that matches exact means.
     without_privacy = {"original", "distribution-matching"}
     assert compared | without_privacy == set(mechanism_names())

@@ -1,7 +1,5 @@
 """Claims as tests: what is collected, what a failure says, markers, xdist, and what it costs."""
 
-import subprocess
-import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -10,6 +8,8 @@ import pytest
 import rdpkit.verification.auditing.driver
 import rdpkit.verification.auditing.tested_code
 import rdpkit.verification.outputs.words  # noqa: F401
+from tests.processes import loaded
+from tests.verification.claim_files import text
 
 # All that the plugin imports is imported above, because pytester forgets what is imported inside of
 # it, and neither numpy nor a module that a test patches may be imported twice.
@@ -19,18 +19,7 @@ pytest_plugins = ["pytester"]
 _FOUND = any(e.value == "rdpkit.verification.pytest_plugin" for e in entry_points(group="pytest11"))
 PLUGIN = [] if _FOUND else ["-p", "rdpkit.verification.pytest_plugin"]
 
-GOOD = """
-[[claim]]
-id = "good"
-source = "README"
-mechanism = "gaussian"
-adjacency = "add_or_remove_one"
-epsilon = 0.80
-delta = 1e-5
-[claim.parameters]
-noise_std = 5.0
-record_norm = 1.0
-"""
+GOOD = text(id='"good"', epsilon="0.80")
 WRONG = GOOD.replace('"good"', '"wrong"').replace("0.80", '0.5\nbound = "gaussian"')
 CODE = """
 [claim.code]
@@ -225,8 +214,7 @@ def test_hostile_names_do_not_steer_the_terminal(run):
 
 def test_junit_of_pytest_has_the_verdicts(run, pytester):
     run("--junit-xml=out.xml", content=GOOD)
-    text = (pytester.path / "out.xml").read_text()
-    assert '<property name="soundness" value="sound"' in text
+    assert '<property name="soundness" value="sound"' in (pytester.path / "out.xml").read_text()
 
 
 @pytest.mark.slow
@@ -238,13 +226,8 @@ def test_side_by_side_with_xdist(run):
 
 
 def test_starting_without_claims_imports_nothing_of_this_project():
-    code = (
-        "import sys, pytest, rdpkit.verification.pytest_plugin\n"
-        "heavy = {'numpy', 'scipy', 'rdpkit.analysis', 'click', 'rich'}\n"
-        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    found = loaded("import pytest, rdpkit.verification.pytest_plugin")
+    assert not found & {"numpy", "scipy", "rdpkit.analysis", "click", "rich"}
 
 
 @pytest.mark.thorough

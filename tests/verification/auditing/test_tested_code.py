@@ -16,35 +16,28 @@ pytest.importorskip("torch", reason="the trainings are torch modules")
 from rdpkit.verification.auditing.tested_code import compared
 from rdpkit.verification.training.trainer import PrivateTraining
 from tests.cli import commands
+from tests.verification.claim_files import text
 
-TARGET = "tests.verification.training.loops:{}"
-CLAIM = """
-[[claim]]
-id = "ours"
-source = "README"
-mechanism = "dpsgd"
-adjacency = "add_or_remove_one"
-epsilon = {epsilon}
-delta = 1e-5
-[claim.parameters]
-noise_multiplier = {noise}
-dataset_size = 256
-batch_size = 16
-steps = {steps}
-[claim.training]
-target = "{target}"
-checks = ["step"]
-seed = 5
-"""
+SIZES = {"dataset_size": "256", "batch_size": "16"}
+TRAINING = '[claim.training]\ntarget = "tests.verification.training.loops:{}"\n'
 
 
-def content(target="PlainLoop", *, epsilon="9.0", noise="1.0", steps=32):
-    return CLAIM.format(target=TARGET.format(target), epsilon=epsilon, noise=noise, steps=steps)
+def content(target="PlainLoop"):
+    return text(
+        id='"ours"', mechanism='"dpsgd"', epsilon="9.0",
+        parameters={"noise_multiplier": "1.0", **SIZES, "steps": "32"},
+        after=TRAINING.format(target) + 'checks = ["step"]\nseed = 5\n',
+    )  # fmt: skip
 
 
-def audited(text, **options):
-    (finding,) = findings_about(loads(text), bounds="rdp", allow_code=True, **options)
+def audited(claims):
+    (finding,) = findings_about(loads(claims), bounds="rdp", allow_code=True)
     return finding
+
+
+def dpsgd(**changes):
+    given = {"noise_multiplier": 1.0, "dataset_size": 256, "batch_size": 16, "steps": 32}
+    return rdpkit.DPSGD(**{**given, **changes})
 
 
 def said(**changes):
@@ -53,16 +46,11 @@ def said(**changes):
         "step": lambda _: None,
         "loader": [],
         "parameters": dict,
-        "event": rdpkit.DPSGD(noise_multiplier=1.0, dataset_size=256, batch_size=16, steps=32),
+        "event": dpsgd(),
         "adjacency": "add_or_remove_one",
         "delta": 1e-5,
     }
     return PrivateTraining(**{**given, **changes})
-
-
-def dpsgd(**changes):
-    given = {"noise_multiplier": 1.0, "dataset_size": 256, "batch_size": 16, "steps": 32}
-    return rdpkit.DPSGD(**{**given, **changes})
 
 
 def test_a_training_that_may_not_run_is_a_note():
@@ -89,7 +77,7 @@ def test_a_correct_training_is_not_rejected():
 def test_a_broken_training_refutes_the_claim_with_the_mistake_named():
     finding = audited(content("AddsNoNoise"))
     assert finding.soundness is Soundness.REFUTED
-    assert any("no_noise" in text for text in finding.refutation)
+    assert any("no_noise" in line for line in finding.refutation)
     assert finding.refutation[-1].startswith("no_noise")
     plain = finding.as_dict()["training"]
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
@@ -148,14 +136,13 @@ def test_what_cannot_be_compared_is_a_note():
 
 @pytest.mark.thorough
 def test_an_unmodelled_claim_is_held_against_the_event_of_the_training():
-    text = content().replace('"dpsgd"', '"unmodelled"')
-    start, end = text.index("[claim.parameters]"), text.index("[claim.training]")
-    text = text[:start] + text[end:]
-    (claim,) = loads(text)
+    training = TRAINING.format("PlainLoop")
+    unmodelled = {"mechanism": '"unmodelled"', "parameters": None, "after": training}
+    (claim,) = loads(text(**unmodelled, epsilon="9.0"))
     event = dpsgd()
     proven = rdpkit.epsilon(event, delta=1e-5, adjacency="add_or_remove_one").epsilon
     assert not compared(claim, said()).mistakes
-    (small,) = loads(text.replace("epsilon = 9.0", f"epsilon = {proven * 0.99:.6f}"))
+    (small,) = loads(text(**unmodelled, epsilon=f"{proven * 0.99:.6f}"))
     (mistake,) = compared(small, said()).mistakes
     assert mistake.kind.value == "claim_too_small"
 
@@ -175,6 +162,5 @@ def test_the_command_names_the_mistake_in_every_output(tmp_path, monkeypatch):
 
 
 def test_a_training_that_is_not_there_is_an_error_that_names_the_claim():
-    text = content().replace("tests.verification", "no_such_module")
     with pytest.raises(ValueError, match=r"claim 'ours': no_such_module"):
-        audited(text)
+        audited(content().replace("tests.verification", "no_such_module"))

@@ -23,6 +23,7 @@ from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.reading import loads
 from rdpkit.verification.outputs.terminal import explanation
 from rdpkit.verification.outputs.words import headline, statement
+from tests.verification.claim_files import text
 
 KEYS = {
     "id", "source", "mechanism", "adjacency", "delta", "claimed_epsilon", "published", "upper",
@@ -31,20 +32,20 @@ KEYS = {
 ABOUT = "delta = 1e-5\nbound = 'gaussian'"
 
 
-def claim(
-    epsilon="0.80",
+def toml(
+    about,
     *,
     mechanism="gaussian",
     adjacency="add_or_remove_one",
-    parameters="noise_std = 5.0\nrecord_norm = 1.0",
-    about=ABOUT,
+    parameters="noise_std = 2.0\nrecord_norm = 1.0",
 ):
-    (found,) = loads(
-        f"[[claim]]\nid = 'a'\nsource = 's'\nmechanism = '{mechanism}'\n"
-        f"adjacency = '{adjacency}'\n"
-        + ("" if epsilon is None else f"epsilon = {epsilon}\n")
-        + f"{about}\n[claim.parameters]\n{parameters}\n"
-    )
+    keys = {"mechanism": f'"{mechanism}"', "adjacency": f'"{adjacency}"', "parameters": None}
+    after = f"{about}\n[claim.parameters]\n{parameters}\n"
+    return text(**keys, epsilon=None, delta=None, after=after)
+
+
+def claim(epsilon="0.80", *, about=ABOUT, parameters="noise_std = 5.0\nrecord_norm = 1.0", **given):
+    (found,) = loads(toml(f"epsilon = {epsilon}\n{about}", parameters=parameters, **given))
     return found
 
 
@@ -93,13 +94,11 @@ def test_reproduction_is_judged_only_where_a_formula_is_named():
         assert verdicts("8", about=f"delta = 1e-5\n{named}") == ("differs", "sound")
 
 
-def test_a_claim_without_a_formula_is_refuted_where_it_is_false():
-    assert verdicts("0.1", about="delta = 1e-5") == ("unnamed", "refuted")
-
-
-def test_a_number_of_the_usual_formula_is_exact_without_its_name():
+def test_a_claim_without_a_formula_is_judged_all_the_same():
     printed = f"{best(bound='gaussian'):.6f}"
     assert verdicts(printed, about="delta = 1e-5") == ("exact", "sound")
+    assert verdicts("0.1", about="delta = 1e-5") == ("unnamed", "refuted")
+    assert verdicts("5.0", about="delta = 0") == ("unnamed", "refuted")
 
 
 def test_soundness_is_judged_by_the_claim_as_printed():
@@ -189,12 +188,12 @@ def test_infinite_claims():
 
 
 def test_an_underspecified_claim_lists_what_is_missing_and_its_scenarios():
-    (one,) = loads(
-        "[[claim]]\nid = 'a'\nsource = 's'\nmechanism = 'gaussian'\n"
-        "adjacency = 'replace_one'\nepsilon = 1\nbound = 'gaussian'\nmissing = ['the noise']\n"
-        "[claim.parameters]\nrecord_norm = 1.0\n[[claim.scenario]]\ndescription = 'as usual'\n"
+    scenario = (
+        "record_norm = 1.0\n[[claim.scenario]]\ndescription = 'as usual'\n"
         "delta = 1e-5\n[claim.scenario.parameters]\nnoise_std = 5.0\n"
     )
+    about = "bound = 'gaussian'\nmissing = ['the noise']"
+    one = claim("1", about=about, adjacency="replace_one", parameters=scenario)
     found = audit_one(one)
     assert found.reproduction is Reproduction.UNDERSPECIFIED
     assert found.soundness is Soundness.UNPROVEN
@@ -231,10 +230,6 @@ def test_pure_privacy_is_claimed_at_delta_0(epsilon, expected):
     assert verdicts(epsilon, mechanism="laplace", parameters=laplace, about=about) == expected
 
 
-def test_gaussian_noise_is_not_purely_private():
-    assert verdicts("5.0", about="delta = 0") == ("unnamed", "refuted")
-
-
 def test_a_claim_that_is_refuted_by_its_rounding_says_so():
     randomized = "noise_parameter = 0.5\nnum_buckets = 2"  # ln 3 = 1.0986
     found = audit_one(
@@ -250,23 +245,9 @@ def test_a_claim_that_is_refuted_by_its_rounding_says_so():
     assert any("less than its last printed digit" in note for note in found.notes)
 
 
-EVENT = """
-[claim.parameters]
-noise_std = 2.0
-record_norm = 1.0
-"""
-
-
-def text(numbers: str, parameters: str = EVENT, mechanism: str = "gaussian") -> str:
-    return (
-        f'[[claim]]\nid = "a"\nsource = "s"\nmechanism = "{mechanism}"\n'
-        f'adjacency = "add_or_remove_one"\n{numbers}\n{parameters}'
-    )
-
-
-def verdict(numbers: str, **options):
-    (claim,) = loads(text(numbers, **options))
-    return audit_one(claim)
+def verdict(numbers, **given):
+    (found,) = loads(toml(numbers, **given))
+    return audit_one(found)
 
 
 TPR = norm.sf(norm.isf(0.01) - 0.5)
@@ -299,19 +280,14 @@ def test_a_gaussian(numbers, expected):
     "numbers", ["mu = 3", "rho = 5", "advantage = 0.1", "tpr = 0.02\nfpr = 0.01"]
 )
 def test_what_nothing_proves_is_unproven(numbers):
-    profile = """
-[claim.parameters]
-epsilons = [1.0]
-deltas = [0.001]
-adjacency = "add_or_remove_one"
-"""
+    profile = "epsilons = [1.0]\ndeltas = [0.001]\nadjacency = 'add_or_remove_one'"
     options = {"parameters": profile, "mechanism": "custom_profile"}
     assert verdict(numbers, **options).soundness is Soundness.UNPROVEN
     assert verdict("mu = inf", **options).soundness is Soundness.SOUND
 
 
 def test_it_is_read_with_its_digits():
-    (claim,) = loads(text("tpr = 0.050\nfpr = 0.01"))
+    (claim,) = loads(toml("tpr = 0.050\nfpr = 0.01"))
     assert (claim.quantity, claim.fpr, claim.delta) == ("tpr", 0.01, None)
     assert claim.epsilon == Decimal("0.050")
     assert claim.adjacency is Adjacency.ADD_OR_REMOVE_ONE
@@ -336,7 +312,7 @@ def test_it_is_read_with_its_digits():
 )
 def test_what_is_refused(numbers, words):
     with pytest.raises(ValueError) as caught:  # noqa: PT011
-        loads(text(numbers))
+        loads(toml(numbers))
     assert words in str(caught.value)
 
 
@@ -360,7 +336,7 @@ def test_json_says_that_the_number_is_no_epsilon():
 
 def test_the_cache_tells_quantities_apart(tmp_path):
     cache = AuditCache(tmp_path / "cache")
-    (mu,), (rho,) = loads(text("mu = 0.5")), loads(text("rho = 0.5"))
+    (mu,), (rho,) = loads(toml("mu = 0.5")), loads(toml("rho = 0.5"))
     cache.put(audit_one(mu), bounds="all")
     assert cache.get(rho, bounds="all") is None
     assert cache.get(mu, bounds="all").soundness is Soundness.SOUND

@@ -2,6 +2,7 @@
 
 import math
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -60,32 +61,34 @@ def test_generators_are_those_of_spawn():
     assert generator(12, 2).integers(2**63) == np.random.default_rng(child).integers(2**63)
 
 
+def histogram(dataset, rng):
+    """Bins with noisy counts, of which only large ones are published."""
+    counts = {name: rng.laplace() for name in ("one", "two", "three")}
+    return {name: count for name, count in counts.items() if count > 0.5}
+
+
 @pytest.mark.thorough
-@pytest.mark.parametrize("mechanism", [noisy, Vectorised()])
-def test_the_number_of_processes_does_not_matter(mechanism, monkeypatch):
+@pytest.mark.parametrize(
+    ("mechanism", "count", "threads"),
+    [
+        (noisy, 2500, True),
+        (Vectorised(), 2500, True),
+        # A callable without a name that could be imported travels to other processes too.
+        (lambda dataset, rng: 2.0 * noisy(dataset, rng), 64, False),
+        (noisy, 40, False),
+        (histogram, 40, False),
+        (Vectorised(), 40, False),
+    ],
+)
+def test_the_number_of_processes_does_not_matter(mechanism, count, threads, monkeypatch):
     from joblib import parallel_config
 
-    alone = draw(mechanism, count=2500)
+    alone = draw(mechanism, count=count)
     monkeypatch.setattr(runs, "_WORTH_SHARING", 0.0)
-    with parallel_config(backend="threading"):
+    with parallel_config(backend="threading") if threads else nullcontext():
         runner = MechanismRunner(target(mechanism), seed=5, jobs=3)
         runner.draw(PAIR, key=(1,), start=0, count=4)
-        shared = runner.draw(PAIR, key=(9,), start=0, count=2500)
-    for one, two in zip(alone, shared, strict=True):
-        assert np.array_equal(one, two)
-
-
-@pytest.mark.thorough
-def test_other_processes(monkeypatch):
-    # A callable without a name that could be imported travels too.
-    def scaled(dataset, rng):
-        return 2.0 * noisy(dataset, rng)
-
-    alone = draw(scaled, count=64)
-    monkeypatch.setattr(runs, "_WORTH_SHARING", 0.0)
-    runner = MechanismRunner(target(scaled), seed=5, jobs=2)
-    runner.draw(PAIR, key=(1,), start=0, count=4)
-    shared = runner.draw(PAIR, key=(9,), start=0, count=64)
+        shared = runner.draw(PAIR, key=(9,), start=0, count=count)
     for one, two in zip(alone, shared, strict=True):
         assert np.array_equal(one, two)
 
@@ -147,31 +150,30 @@ def test_the_error_says_which_run():
         draw(rarely_wrong)
 
 
-def test_an_exception_of_the_mechanism():
-    def fails(dataset, rng):
-        raise KeyError("x")
-
-    with pytest.raises(
-        MechanismError, match=r"run 0 on D, seed 5, raised KeyError: 'x' \(at .*:\d"
-    ):
-        draw(fails)
+def fails(dataset, rng):
+    raise KeyError("x")
 
 
-def test_a_mechanism_that_exits():
-    def exits(dataset, rng):
-        raise SystemExit(0)
-
-    with pytest.raises(MechanismError, match="raised SystemExit"):
-        draw(exits)
+def exits(dataset, rng):
+    raise SystemExit(0)
 
 
-def test_a_mechanism_that_changes_its_data():
-    def changes(dataset, rng):
-        dataset.features[0, 0] = 1.0
-        return dataset.features
+def changes(dataset, rng):
+    dataset.features[0, 0] = 1.0
+    return dataset.features
 
-    with pytest.raises(MechanismError, match=r"read-only: copy them before changing"):
-        draw(changes)
+
+@pytest.mark.parametrize(
+    ("mechanism", "message"),
+    [
+        (fails, r"run 0 on D, seed 5, raised KeyError: 'x' \(at .*:\d"),
+        (exits, "raised SystemExit"),
+        (changes, r"read-only: copy them before changing"),
+    ],
+)
+def test_what_goes_wrong_in_a_mechanism(mechanism, message):
+    with pytest.raises(MechanismError, match=message):
+        draw(mechanism)
 
 
 def test_releases_of_different_shapes():
@@ -380,21 +382,6 @@ def test_each_pair_has_a_layout_of_its_own():
     assert runner.layout_for(PAIR).varying
     assert runner.layout_for(other).parts == ((2, 1),)
     assert runner.runs == 0
-
-
-def histogram(dataset, rng):
-    """Bins with noisy counts, of which only large ones are published."""
-    counts = {name: rng.laplace() for name in ("one", "two", "three")}
-    return {name: count for name, count in counts.items() if count > 0.5}
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("mechanism", [noisy, histogram, Vectorised()])
-def test_rows_do_not_depend_on_the_number_of_processes(mechanism, monkeypatch):
-    monkeypatch.setattr(runs, "_WORTH_SHARING", 0.0)
-    alone, shared = (draw(mechanism, jobs=jobs) for jobs in (1, 2))
-    for one, two in zip(alone, shared, strict=True):
-        assert np.array_equal(one, two)
 
 
 class Limited:

@@ -336,7 +336,7 @@ def test_an_event_with_bounds_of_its_own_is_tested_on_its_own_pair():
     assert len(pairs(Mechanism(), event_claim(event, adjacency=REPLACE))) == 2
 
 
-def test_the_command_and_an_audit_choose_the_same_pairs(tmp_path, monkeypatch):
+def test_the_command_and_an_audit_choose_the_same_pairs(tmp_path, monkeypatch, own_module):
     """Both hand their pairs to ``verify``, which is replaced here."""
     seen = []
 
@@ -348,9 +348,7 @@ def test_the_command_and_an_audit_choose_the_same_pairs(tmp_path, monkeypatch):
         raise EnoughError("enough")
 
     monkeypatch.setattr("rdpkit.verification.evidence.requests.verify", instead)
-    monkeypatch.chdir(tmp_path)
-    name = f"code_of_{tmp_path.name}"
-    (tmp_path / f"{name}.py").write_text("def release(dataset, rng):\n    return 1.0\n")
+    name = own_module("def release(dataset, rng):\n    return 1.0\n")
     (tmp_path / "event.toml").write_text(
         'mechanism = "gaussian"\nnoise_std = 2.0\nrecord_norm = 0.5\n'
     )

@@ -3,6 +3,7 @@
 import json
 import sys
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -52,9 +53,14 @@ def claim_about(name, **changes):
 run = partial(commands.run, "audit")
 
 
+def only_claim(folder):
+    (claim,) = loads(claim_about("out.json"), folder=folder)
+    return claim
+
+
 def test_a_claim_takes_its_event_from_the_release(tmp_path):
     released(tmp_path / "out")
-    (claim,) = loads(claim_about("out.json"), folder=tmp_path)
+    claim = only_claim(tmp_path)
     assert (claim.event, claim.mechanism) == (EVENT, "gaussian")
     finding = with_release(audit_one(claim))
     assert finding.soundness is Soundness.SOUND
@@ -63,7 +69,7 @@ def test_a_claim_takes_its_event_from_the_release(tmp_path):
 
 def test_arrays_that_changed_refute_the_claim(tmp_path):
     manifest = released(tmp_path / "out")
-    (claim,) = loads(claim_about("out.json"), folder=tmp_path)
+    claim = only_claim(tmp_path)
     np.savez(manifest.with_suffix(".npz"), features=np.ones((3, 2)), labels=ARRAYS[1])
     finding = with_release(audit_one(claim))
     assert finding.soundness is Soundness.REFUTED
@@ -74,7 +80,7 @@ def test_arrays_that_changed_refute_the_claim(tmp_path):
 
 def test_noise_that_can_be_taken_off_refutes_the_claim(tmp_path):
     released(tmp_path / "out", noise=NoiseSource.seeded(1))
-    (claim,) = loads(claim_about("out.json"), folder=tmp_path)
+    claim = only_claim(tmp_path)
     finding = with_release(audit_one(claim))
     assert finding.soundness is Soundness.REFUTED
     assert "not private: the noise was drawn from a seed" in finding.refutation[0]
@@ -149,7 +155,7 @@ def test_a_manifest_of_an_older_version_is_audited_like_what_it_says_today(tmp_p
 def test_a_claim_cannot_hide_that_its_release_says_too_little(tmp_path):
     # The claim itself is true, and the manifest's own number is not.
     released(tmp_path / "out", epsilon=0.5)
-    (claim,) = loads(claim_about("out.json"), folder=tmp_path)
+    claim = only_claim(tmp_path)
     assert audit_one(claim).soundness is Soundness.SOUND
     assert with_release(audit_one(claim)).soundness is Soundness.REFUTED
 
@@ -243,10 +249,9 @@ def test_a_claim_about_code_has_an_epsilon_and_a_delta(changes):
 
 
 @pytest.fixture
-def module(tmp_path, monkeypatch):
+def module(own_module, one_process):
     """A module of one's own that leaves a trace when it is imported."""
-    name = f"code_of_{tmp_path.name}"
-    (tmp_path / f"{name}.py").write_text(
+    return own_module(
         "import pathlib\n"
         "pathlib.Path('ran').touch()\n"
         "def good(dataset, rng):\n"
@@ -256,16 +261,19 @@ def module(tmp_path, monkeypatch):
         "def nan(dataset, rng):\n"
         "    return dataset.features.sum(axis=0) * float('nan')\n"
     )
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr("rdpkit.verification.blackbox.verify.fresh_evidence", lambda *_, **__: None)
-    return name
+
+
+def audit_code(module, name, *options, **changes):
+    """Audit one claim of epsilon 0.80 about this code."""
+    code = CODE.format(f"{module}:{name}")
+    for old, new in changes.items():
+        code = code.replace(f"{old} = 1", new)
+    Path("a.claims.toml").write_text(text(epsilon="0.80", after=code))
+    return run("a.claims.toml", *options, "--jobs", "1")
 
 
 def test_code_is_not_imported_unless_it_is_allowed(module, tmp_path):
-    path = tmp_path / "a.claims.toml"
-    path.write_text(text(epsilon="0.80", after=CODE.format(f"{module}:good")))
-    done = run(path, "--jobs", "1")
+    done = audit_code(module, "good")
     assert done.exit_code == 0
     assert f"the code '{module}:good' was not run: allow it with --allow-code" in done.stdout
     assert not (tmp_path / "ran").exists()
@@ -274,9 +282,7 @@ def test_code_is_not_imported_unless_it_is_allowed(module, tmp_path):
 @pytest.mark.parametrize(("name", "status"), [("good", 0), ("weak", 1), ("nan", 2), ("no", 2)])
 def test_code_is_held_against_its_claim(module, tmp_path, name, status):
     """Seeded; over seeds the honest mechanism is rejected at the rate 0.001."""
-    path = tmp_path / "a.claims.toml"
-    path.write_text(text(epsilon="0.80", after=CODE.format(f"{module}:{name}")))
-    done = run(path, "--allow-code", "--jobs", "1")
+    done = audit_code(module, name, "--allow-code")
     assert done.exit_code == status, done.output
     assert (tmp_path / "ran").exists()
     if name == "good":
@@ -285,7 +291,7 @@ def test_code_is_held_against_its_claim(module, tmp_path, name, status):
         assert "REFUTED a: epsilon" in done.stdout
         assert f"code {module}:weak: rejected" in done.stdout
     else:
-        assert done.stderr.startswith(f"Error: {path}: claim 'a': ")
+        assert done.stderr.startswith("Error: a.claims.toml: claim 'a': ")
         assert done.stderr.count("\n") == 1
 
 
@@ -300,20 +306,14 @@ def test_code_on_its_own_data_sets(module, tmp_path, name, status):
         + f"{name}.adjacency = 'add_or_remove_one'\n"
         + f"{name}.neighbours = lambda: (([[1.0], [0.0]], [0, 0]), ([[0.0]], [0]))\n"
     )
-    path = tmp_path / "a.claims.toml"
-    after = CODE.format(f"{module}:{name}").replace("dimension = 1", "neighbours = 'own'")
-    path.write_text(text(epsilon="0.80", after=after))
-    done = run(path, "--allow-code", "--jobs", "1")
+    done = audit_code(module, name, "--allow-code", dimension="neighbours = 'own'")
     assert done.exit_code == status, done.output
     if status:
         assert "the target's own pair" in done.stdout
 
 
-def test_code_that_has_no_data_sets_of_its_own(module, tmp_path):
-    path = tmp_path / "a.claims.toml"
-    after = CODE.format(f"{module}:good").replace("dimension = 1", "neighbours = 'own'")
-    path.write_text(text(epsilon="0.80", after=after))
-    done = run(path, "--allow-code", "--jobs", "1")
+def test_code_that_has_no_data_sets_of_its_own(module):
+    done = audit_code(module, "good", "--allow-code", dimension="neighbours = 'own'")
     assert done.exit_code == 2
     assert "claim 'a': Expected a target with attributes event and adjacency" in done.stderr
     assert done.stderr.count("\n") == 1

@@ -13,32 +13,14 @@ from rdpkit.verification.claims.reading import register_files, shipped_files
 from tests.cli import commands
 from tests.verification.claim_files import text
 
-CLAIM = """
-[[claim]]
-id = "{id}"
-source = "a paper"
-mechanism = "gaussian"
-adjacency = "add_or_remove_one"
-bound = "gaussian"
-epsilon = {epsilon}
-delta = 1e-5
-notes = ["{note}"]
-[claim.parameters]
-noise_std = 5.0
-record_norm = 1.0
-"""
-MISSING = """
-[[claim]]
-id = "m"
-source = "a paper"
-mechanism = "unmodelled"
-adjacency = "replace_one"
-missing = ["everything"]
-"""
+MISSING = text(
+    id='"m"', mechanism='"unmodelled"', adjacency='"replace_one"', missing='["everything"]',
+    epsilon=None, delta=None, parameters=None,
+)  # fmt: skip
 
 
 def claim(epsilon="0.80", *, identifier="a", note="n"):
-    return CLAIM.format(id=identifier, epsilon=epsilon, note=note)
+    return text(id=f'"{identifier}"', bound='"gaussian"', epsilon=epsilon, notes=f'["{note}"]')
 
 
 @pytest.fixture

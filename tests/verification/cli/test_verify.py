@@ -2,9 +2,6 @@
 
 import json
 import shlex
-import subprocess
-import sys
-import textwrap
 from functools import partial
 
 import numpy as np
@@ -12,6 +9,7 @@ import pytest
 
 from rdpkit.verification.blackbox import zoo
 from tests.cli import commands
+from tests.processes import loaded
 
 MODULE = """
 import numpy as np
@@ -83,20 +81,10 @@ QUICK = ["--samples", "4000", "--jobs", "1"]
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A directory of one's own with a mechanism and an event; its module under a fresh name."""
-    name = f"mechanisms_of_{tmp_path.name}"
-    (tmp_path / f"{name}.py").write_text(textwrap.dedent(MODULE))
+def folder(tmp_path, own_module):
+    """A directory of one's own with a mechanism and an event; the name of its module."""
     (tmp_path / "event.toml").write_text(EVENT)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    return name
-
-
-@pytest.fixture
-def one_process(monkeypatch):
-    """No fresh processes: they take a second each, and have tests of their own."""
-    monkeypatch.setattr("rdpkit.verification.blackbox.verify.fresh_evidence", lambda *_, **__: None)
+    return own_module(MODULE)
 
 
 invoke = partial(commands.run, "verify")
@@ -406,16 +394,8 @@ def test_a_mechanism_of_the_zoo_that_gets_away_is_a_failed_check(monkeypatch):
 
 
 def test_help_loads_no_library_for_numbers():
-    code = (
-        "import sys; from rdpkit.cli import main\n"
-        "try: main(['verify', '--help'])\n"
-        "except SystemExit: pass\n"
-        "heavy = {'numpy', 'scipy', 'sklearn', 'joblib', 'matplotlib', 'torch'}\n"
-        "print(*sorted(heavy & set(sys.modules)), file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.strip()) == (0, "")
-    assert "--help" in done.stdout
+    found = loaded("from rdpkit.cli import main\nmain(['verify', '--help'], standalone_mode=False)")
+    assert not found & {"numpy", "scipy", "sklearn", "joblib", "matplotlib", "torch"}
 
 
 @pytest.mark.thorough

@@ -3,38 +3,23 @@
 import json
 import math
 import shlex
-import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from rdpkit.cli import main
 from rdpkit.verification.evidence.requests import VerificationRequest
+from tests.cli import commands
 from tests.verification.claim_files import text
+from tests.verification.conftest import DESCRIBED
 
-MODULE = """
-import numpy as np
-import rdpkit
-import {helper}
-
-
-class Described:
-    event = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
-    adjacency = "add_or_remove_one"
-    dimension = 1
-
-    def __init__(self, std):
-        self.std = std
-
-    def __call__(self, dataset, rng):
-        norms = np.linalg.norm(dataset.features, axis=1, keepdims=True)
-        clipped = dataset.features / np.maximum(1.0, norms)
-        return clipped.sum(axis=0) + rng.normal(0.0, self.std, dataset.dimension)
-
+MODULE = (
+    DESCRIBED
+    + """
+import {}
 
 good, weak, slight = Described(2.0), Described(0.8), Described(1.6)
 """
+)
 FILE = ".rdpkit/evidence.jsonl"
 QUICK = ["--evidence", FILE, "--jobs", "1", "--score", "linear", "--neighbours", "worst"]
 QUICK += ["--dimension", "1"]
@@ -42,14 +27,8 @@ SHORT = ["--samples", "3000"]
 
 
 @pytest.fixture
-def module(tmp_path, monkeypatch):
-    name = f"accumulated_{tmp_path.name}"
-    (tmp_path / f"{name}.py").write_text(MODULE.format(helper=f"helper_{tmp_path.name}"))
-    (tmp_path / f"helper_{tmp_path.name}.py").write_text("x = 1\n")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr("rdpkit.verification.blackbox.verify.fresh_evidence", lambda *_, **__: None)
-    return name
+def module(own_module, one_process):
+    return own_module(MODULE.format(own_module("x = 1\n", "helper")))
 
 
 @pytest.fixture
@@ -65,10 +44,7 @@ def runs(monkeypatch):
     return found
 
 
-def invoke(*arguments):
-    done = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    return done
+invoke = commands.run
 
 
 def as_json(*arguments):
@@ -108,7 +84,7 @@ def test_short_tests_reject_together_what_none_rejects_alone(module):
 @pytest.mark.thorough
 def test_changed_code_begins_again(module, tmp_path, monkeypatch):
     as_json(f"{module}:good", *SHORT)
-    helper = tmp_path / f"helper_{tmp_path.name}.py"
+    helper = tmp_path / f"helper_of_{tmp_path.name}.py"
     helper.write_text("x = 2\n")
     changed, _ = as_json(f"{module}:good", *SHORT)
     assert (changed["evidence"]["version"], changed["evidence"]["tests"]) == (2, 1)
@@ -141,7 +117,7 @@ def test_unchanged_code_may_be_left_out(module, runs, tmp_path):
     assert (done.exit_code, len(runs)) == (0, 1)
     assert "the code has not changed since it was tested" in done.stdout
     assert "<skipped" in (tmp_path / "j.xml").read_text()
-    (tmp_path / f"helper_{tmp_path.name}.py").write_text("x = 2\n")
+    (tmp_path / f"helper_of_{tmp_path.name}.py").write_text("x = 2\n")
     invoke("verify", f"{module}:good", *QUICK, *SHORT, "--skip-unchanged")
     assert len(runs) == 2
 

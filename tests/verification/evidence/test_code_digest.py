@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import subprocess
 import sys
 import threading
 from enum import Enum
@@ -17,6 +16,7 @@ import pytest
 from rdpkit.verification.blackbox import targets
 from rdpkit.verification.evidence import code_digest as digests
 from rdpkit.verification.evidence.code_digest import code_digest, contents_of
+from tests.processes import printed
 
 HERE = __name__
 
@@ -120,16 +120,7 @@ def test_it_is_the_same_in_another_process():
         "f = functools.partial(sorted, {'b', 'a', 'c'}, key=np.zeros(3), x={'k': (1, None)})\n"
         "print(contents_of(f).digest)\n"
     )
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={"PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
+    found = {printed(code, PYTHONHASHSEED=seed) for seed in ("1", "2")}
     assert len(found) == 1
 
 

@@ -4,11 +4,11 @@ import json
 import sys
 
 import pytest
-from click.testing import CliRunner
 
-from rdpkit.cli import main
 from rdpkit.verification.auditing.tested_code import run_code
 from rdpkit.verification.claims.reading import loads
+from tests.cli import commands
+from tests.verification.claim_files import text
 
 MODULE = """
 def right(dataset, rng):
@@ -31,22 +31,8 @@ def seeded_at_import(dataset, rng):
 seeded_at_import.columns, seeded_at_import.adjacency = right.columns, right.adjacency
 seeded_at_import.epsilon = 1.0
 """
-CLAIM = """
-[[claim]]
-id = "release"
-source = "tests"
-mechanism = "laplace"
-adjacency = "add_or_remove_one"
-delta = 0.0
-epsilon = 1.0
-[claim.parameters]
-noise_scale = 1.0
-record_norm = 1.0
-[claim.code]
-callable = "code_to_replay:{}"
-replay = true
-seed = 1
-"""
+CODE = '[claim.code]\ncallable = "code_to_replay:{}"\nreplay = true\nseed = 1\n'
+PARAMETERS = {"noise_scale": "1.0", "record_norm": "1.0"}
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +45,7 @@ def module(tmp_path, monkeypatch):
 
 
 def run(*words):
-    return CliRunner().invoke(main, ["verify", *words, "--seed", "1"])
+    return commands.run("verify", *words, "--seed", "1")
 
 
 @pytest.mark.thorough
@@ -90,7 +76,8 @@ def test_a_generator_that_is_seeded_at_import_is_found():
 @pytest.mark.thorough
 @pytest.mark.parametrize(("name", "problems"), [("right", False), ("wrong", True)])
 def test_a_claims_file_asks_for_a_replay(name, problems):
-    (claim,) = loads(CLAIM.format(name))
+    about = {"mechanism": '"laplace"', "epsilon": "1.0", "delta": "0.0", "parameters": PARAMETERS}
+    (claim,) = loads(text(**about, after=CODE.format(name)))
     found = run_code(claim)
     assert bool(found.problems) is problems
     assert "by record and replay" in found.summary

@@ -2,14 +2,11 @@
 
 import json
 import shlex
-import sys
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import rdpkit
-from rdpkit.cli import main
 from rdpkit.formats.tables import event_to_table
 from rdpkit.verification.auditing.tested_code import requested
 from rdpkit.verification.claims.reading import loads
@@ -19,6 +16,7 @@ from rdpkit.verification.evidence.requests import (
     event_option,
     request_of,
 )
+from tests.cli import commands
 from tests.verification.claim_files import text
 
 MODULE = """
@@ -43,18 +41,13 @@ class Described:
 own = Described()
 """
 EVENT = rdpkit.Gaussian(noise_std=5.0, record_norm=1.0)
+TYPED = json.dumps(event_to_table(EVENT))
 CODE = "[claim.code]\ncallable = '{}'\n{}\n"
 
 
 @pytest.fixture
-def module(tmp_path, monkeypatch):
-    """A module of one's own, under a fresh name, and no fresh processes, which take a second."""
-    name = f"code_for_{tmp_path.name}"
-    (tmp_path / f"{name}.py").write_text(MODULE)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr("rdpkit.verification.blackbox.verify.fresh_evidence", lambda *_, **__: None)
-    return name
+def module(own_module, one_process):
+    return own_module(MODULE)
 
 
 @pytest.fixture
@@ -72,7 +65,7 @@ def results(monkeypatch):
 
 
 def invoke(*arguments):
-    done = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    done = commands.run(*arguments)
     assert done.exit_code in (0, 1), done.output
     return done
 
@@ -129,14 +122,11 @@ def test_the_line_of_an_audit_repeats_the_test(module, tmp_path, results, name, 
 
 
 @pytest.mark.thorough
-def test_a_test_that_new_processes_decided(tmp_path, monkeypatch, results):
-    name = f"seeded_for_{tmp_path.name}"
-    (tmp_path / f"{name}.py").write_text(
+def test_a_test_that_new_processes_decided(own_module, results):
+    name = own_module(
         "import numpy as np\n\nrng = np.random.default_rng(3)\n\n"
         "def release(dataset, _):\n    return dataset.features.sum() + rng.normal(0.0, 9.0)\n"
     )
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
     claim = ("--epsilon", "0.5", "--delta", "0", "--adjacency", "add_or_remove_one")
     options = ("--dimension", "1", "--samples", "2000", "--seed", "4", "--jobs", "1")
     done = invoke("verify", f"{name}:release", *claim, *options)
@@ -179,14 +169,7 @@ def test_the_line_is_whole_on_a_narrow_screen(module, tmp_path, results, monkeyp
         ["--view", "rdp", "--score", "linear"],
         ["--epsilon", "0.3", "--delta", "0.001", "--adjacency", "add-or-remove-one"],
         ["--event", "event.toml", "--adjacency", "replace", "--dimension", "2"],
-        [
-            "--event",
-            json.dumps(event_to_table(EVENT)),
-            "--adjacency",
-            "add-remove",
-            "--dimension",
-            "2",
-        ],
+        ["--event", TYPED, "--adjacency", "add-remove", "--dimension", "2"],
         ["--neighbours", "worst", "--dimension", "1", "--time-budget", "1"],
         ["--neighbours", "a pair.npz", "--alpha", "0.3333333333333333"],
         ["--neighbours", "random", "--dimension", "2", "--record-norm", "1", "--pairs", "4"],
@@ -223,7 +206,7 @@ def test_the_line_says_the_whole_event():
     ],
 )
 def test_mistakes_in_an_event_that_is_typed(word, message):
-    done = CliRunner().invoke(main, ["verify", "json:dumps", "--event", word])
+    done = commands.run("verify", "json:dumps", "--event", word)
     assert done.exit_code == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1

@@ -20,7 +20,7 @@ from rdpkit.verification.outputs.html import page
 from tests.browser import IN_BROWSER, assert_usable
 from tests.kernel.test_certificates import SETTINGS, THOROUGH, costly, mutated
 from tests.verification.claim_files import text
-from tests.verification.outputs.explorer.example import explorer_of
+from tests.verification.outputs.explorer.test_pages import explorer_of
 from tests.verification.outputs.test_html import provenance
 
 pytestmark = IN_BROWSER

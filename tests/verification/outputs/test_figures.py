@@ -1,11 +1,9 @@
 """Curves behind a claim, its region and its training, as drawings."""
 
 import dataclasses
-import itertools
 import math
 import re
 from itertools import pairwise
-from xml.etree import ElementTree
 from xml.etree import ElementTree as Xml
 
 import pytest
@@ -46,17 +44,10 @@ from tests.verification.auditing.regions.test_sentences import region
 from tests.verification.claim_files import text
 from tests.verification.finding_examples import HOSTILE, finding
 
-SAMPLED = """
-[[claim]]
-id = "sampled"
-source = "a test"
-mechanism = "dpsgd"
-adjacency = "add_or_remove_one"
-epsilon = 2.0
-delta = 1e-5
-bound = "best-rdp"
-parameters = { dataset_size = 10000, batch_size = 100, steps = 100, noise_multiplier = 1.0 }
-"""
+SAMPLED = text(
+    id='"sampled"', mechanism='"dpsgd"', epsilon="2.0", bound='"best-rdp"',
+    parameters="{ dataset_size = 10000, batch_size = 100, steps = 100, noise_multiplier = 1.0 }",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -171,20 +162,9 @@ def test_what_cannot_be_computed_is_named(sampled, monkeypatch):
 
 
 def test_a_claim_of_pure_privacy_has_no_place_on_an_axis_of_deltas():
-    (finding,) = audit(
-        loads(
-            """
-[[claim]]
-id = "pure"
-source = "a test"
-mechanism = "laplace"
-adjacency = "add_or_remove_one"
-epsilon = 1.0
-delta = 0.0
-parameters = { noise_scale = 1.0, record_norm = 1.0 }
-"""
-        )
-    )
+    laplace = "{ noise_scale = 1.0, record_norm = 1.0 }"
+    pure = text(mechanism='"laplace"', epsilon="1.0", delta="0.0", parameters=laplace)
+    (finding,) = audit(loads(pure))
     found = curves(finding)
     assert found.profile == ()
     assert profile_figure(found, []) is None
@@ -221,7 +201,7 @@ BANDS = [("true", 1, 1200), ("open", 1201, 1299), ("refuted", 1300, 1e6)]
 
 
 def drawn_region(found):
-    return ElementTree.fromstring(f"<div>{region_drawing(found)}</div>")
+    return Xml.fromstring(f"<div>{region_drawing(found)}</div>")
 
 
 def rectangles(bar):
@@ -262,7 +242,7 @@ def test_any_bands_are_inside_of_the_drawing(ends, first):
     start = verdicts.index(first)
     bands = [
         (verdicts[(start + place) % 3], low, high)
-        for place, (low, high) in enumerate(itertools.pairwise(ends))
+        for place, (low, high) in enumerate(pairwise(ends))
     ]
     found = region(((), bands), whole=False, search=("noise_std",))
     for bar in drawn_region(found).iter("svg"):

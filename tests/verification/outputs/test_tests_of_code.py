@@ -2,32 +2,17 @@
 
 import json
 import shlex
-import sys
 from xml.etree import ElementTree as Xml
 
 import pytest
 
 from rdpkit.verification.blackbox import zoo
 from tests.cli import commands
+from tests.verification.conftest import DESCRIBED
 
-MODULE = """
-import numpy as np
-import rdpkit
-
-
-class Described:
-    event = rdpkit.Gaussian(noise_std=2.0, record_norm=1.0)
-    adjacency = "add_or_remove_one"
-    dimension = 1
-
-    def __init__(self, std):
-        self.std = std
-
-    def __call__(self, dataset, rng):
-        norms = np.linalg.norm(dataset.features, axis=1, keepdims=True)
-        clipped = dataset.features / np.maximum(1.0, norms)
-        return clipped.sum(axis=0) + rng.normal(0.0, self.std, dataset.dimension)
-
+MODULE = (
+    DESCRIBED
+    + """
 
 def breaks(dataset, rng):
     raise RuntimeError("<b>no & such]]> luck {0} ](x)")
@@ -38,18 +23,14 @@ breaks.adjacency = "add_or_remove_one"
 breaks.dimension = 1
 good, weak = Described(2.0), Described(0.8)
 """
+)
 QUICK = ["--samples", "9000", "--seed", "1", "--jobs", "1", "--score", "linear"]
 FILES = ["--junit", "j.xml", "--sarif", "s.sarif", "--summary", "s.md"]
 
 
 @pytest.fixture
-def module(tmp_path, monkeypatch):
-    name = f"targets_of_{tmp_path.name}"
-    (tmp_path / f"{name}.py").write_text(MODULE)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr("rdpkit.verification.blackbox.verify.fresh_evidence", lambda *_, **__: None)
-    return name
+def module(own_module, one_process):
+    return own_module(MODULE)
 
 
 def invoke(*arguments):

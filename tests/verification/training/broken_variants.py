@@ -1,5 +1,7 @@
 """Broken trainings in other styles than those of the zoo, each with its right names."""
 
+from functools import partial
+
 import numpy as np
 import torch
 from opacus.optimizers import DPOptimizer
@@ -20,14 +22,16 @@ from rdpkit.verification.training.zoo.parts import (
     norms,
     poisson_loader,
     poisson_sample,
+    private_gradients,
     records,
     torch_training,
 )
-from tests.verification.training.correct_loops import FEATURES, LABELS, Loop, Parts
+from tests.verification.training.correct_loops import FEATURES, LABELS, Loop, Parts, samples
 from tests.verification.training.correct_trainings import (
     Handmade,
     entry,
     network,
+    private,
     stepped,
     with_engine,
 )
@@ -47,45 +51,18 @@ def broken(check, *kinds, by=None):
     return decorate
 
 
-def with_gradients(privatise, **more):
+def with_gradients(privatise):
     """A training whose noisy gradients are made from the gradients of the records."""
     return torch_training(
         lambda model, batch: privatise(gradients_of_records(model, batch)),
         model=network(nn.ReLU()),
-        **more,
     )
 
 
-@broken("step", Kind.NO_CLIPPING, by=with_gradients)
-def summed_without_clipping(found):
-    sums = {name: value.sum(0) for name, value in found.items()}
-    return mean_of(sums, noise_like(sums, 1.0))
-
-
-@broken("step", Kind.NOISE_TOO_SMALL, Kind.NO_CLIPPING, by=with_gradients)
-def clipped_by_value(found):
-    sums = {name: value.clamp(-1.0, 1.0).sum(0) for name, value in found.items()}
-    return mean_of(sums, noise_like(sums, 1.0))
-
-
-@broken("step", Kind.NOISE_TOO_SMALL, by=with_gradients)
-def noise_without_the_norm(found):
-    sums = clipped_sums(found, 4.0)
-    return mean_of(sums, noise_like(sums, 1.0))
-
-
-@broken("step", Kind.NOISE_NOT_GAUSSIAN, by=with_gradients)
-def laplace_noise(found):
-    sums = clipped_sums(found)
-    law = torch.distributions.Laplace(0.0, 0.5**0.5)
-    return mean_of(sums, {name: law.sample(value.shape) for name, value in sums.items()})
-
-
-@broken("step", Kind.NOISE_SHARED, by=with_gradients)
-def noise_of_one_row(found):
-    sums = clipped_sums(found)
-    noise = {name: torch.randn(value.shape[-1:]).expand_as(value) for name, value in sums.items()}
-    return mean_of(sums, noise)
+def of_parts(sums=clipped_sums, noise=noise_like, layers=nn.ReLU):
+    """The same, from what adds the gradients of records and from what makes the noise."""
+    model = None if layers is None else network(layers())
+    return torch_training(private_gradients(sums, noise), model=model)
 
 
 @broken("step", Kind.NOISE_REPEATED, Kind.NOISE_FIXED_SEED)
@@ -111,19 +88,16 @@ def last_layer_alone(found):
     }
 
 
-@broken("step", Kind.UNCLIPPED_PARAMETERS, by=with_gradients)
-def norm_of_the_last_layer(found):
+def with_the_norm_of_the_last_layer(found):
     last = {name: value for name, value in found.items() if name.startswith("2.")}
     first = {name: v.sum(0) for name, v in found.items() if name not in last}
-    sums = {**first, **clipped_sums(last)}
-    return mean_of(sums, noise_like(sums, 1.0))
+    return {**first, **clipped_sums(last)}
 
 
 @broken("step", Kind.BATCH_STATISTICS, by=torch_training)
 def features_centred_in_the_batch(model, batch):
     features = batch[0] - batch[0].mean(0) if len(batch[0]) else batch[0]
-    sums = clipped_sums(gradients_of_records(model, (features, batch[1])))
-    return mean_of(sums, noise_like(sums, 1.0))
+    return private(gradients_of_records(model, (features, batch[1])))
 
 
 @broken("step", Kind.BATCH_DEPENDENT_SCALE)
@@ -220,10 +194,12 @@ class NumpySeedOfAnEpoch(NumpyTraining):
             yield np.flatnonzero(rng.random(512) < 1 / 8)
 
 
-def trained(made, epochs):
+def trained(made, epochs, seed=None):
     """The same training with a function that makes so many epochs of steps."""
 
     def train():
+        if seed is not None:
+            torch.manual_seed(seed)
         for _ in range(epochs):
             for batch in made.loader:
                 made.step(batch)
@@ -236,26 +212,14 @@ class BrokenLoop(Loop):
 
     held = None
 
-    def sums(self, batch, norm=1.0):
-        return clipped_sums(gradients_of_records(self.model, batch), norm)
+    def sums(self, batch):
+        return clipped_sums(gradients_of_records(self.model, batch))
 
 
 @broken("step", Kind.NOISE_FIXED_SEED)
 def seed_in_the_trainer():
     torch.manual_seed(42)
     return Loop()
-
-
-@broken("accountant", Kind.NOISE_FIXED_SEED)
-def seed_before_the_loop():
-    made = torch_training()
-
-    def train():
-        torch.manual_seed(42)
-        for batch in made.loader:
-            made.step(batch)
-
-    return stepped(made, made.step, train=train)
 
 
 @broken("step", Kind.STATE_HOLDS_DATA)
@@ -284,7 +248,7 @@ def clean_average_in_a_closure():
 class CleanSecondMoment(BrokenLoop):
     def noisy(self, batch):
         sums = self.sums(batch)
-        found = mean_of(sums, noise_like(sums, 1.0))
+        found = mean_of(sums, noise_like(sums))
         held = self.held or {name: torch.zeros_like(value) for name, value in sums.items()}
         self.held = {name: 0.9 * held[name] + 0.1 * sums[name] ** 2 for name in sums}
         return {name: found[name] / (self.held[name].sqrt() + 0.1) for name in sums}
@@ -293,8 +257,7 @@ class CleanSecondMoment(BrokenLoop):
 @broken("step", Kind.STATE_HOLDS_DATA)
 class NormOfTheLastBatch(BrokenLoop):
     def noisy(self, batch):
-        sums = self.sums(batch, self.clip)
-        found = mean_of(sums, noise_like(sums, self.clip))
+        found = super().noisy(batch)
         if len(batch[1]):
             self.clip = float(norms(gradients_of_records(self.model, batch)).median())
         return found
@@ -307,11 +270,9 @@ def learning_rate_from_the_loss():
 
     def step(batch):
         with torch.no_grad():
-            loss = (
-                nn.functional.cross_entropy(made.model(batch[0]), batch[1])
-                if len(batch[1])
-                else 1.0
-            )
+            loss = 1.0
+            if len(batch[1]):
+                loss = nn.functional.cross_entropy(made.model(batch[0]), batch[1])
         made.optimizer.param_groups[0]["lr"] = 0.1 / (1.0 + float(loss))
         made.step(batch)
 
@@ -321,15 +282,15 @@ def learning_rate_from_the_loss():
 @broken("step", Kind.NO_CLIPPING, Kind.UNCLIPPED_PARAMETERS)
 class ClippingStops(BrokenLoop):
     def noisy(self, batch):
-        sums = self.sums(batch, 1.0 if self.steps < 6 else 1e6)
-        return mean_of(sums, noise_like(sums, 1.0))
+        clip = 1.0 if self.steps < 6 else 1e6
+        return private(gradients_of_records(self.model, batch), clip)
 
 
 @broken("step", Kind.NO_NOISE)
 class NoiseStops(BrokenLoop):
     def noisy(self, batch):
-        sums = self.sums(batch)
-        return mean_of(sums, noise_like(sums, 1.0 if self.steps < 8 else 0.0))
+        noise = 1.0 if self.steps < 8 else 0.0
+        return private(gradients_of_records(self.model, batch), noise=noise)
 
 
 @broken("step", Kind.NOISE_TOO_SMALL)
@@ -337,20 +298,6 @@ class NoiseDecaysAndIsNotTold(BrokenLoop):
     def step(self, batch):
         super().step(batch)
         self.sigma *= 0.8
-
-
-@broken("step", Kind.NOISE_NOT_GAUSSIAN, by=torch_training)
-def students_noise(model, batch):
-    sums = clipped_sums(gradients_of_records(model, batch))
-    law = torch.distributions.StudentT(8.0)
-    return mean_of(sums, {n: 0.75**0.5 * law.sample(v.shape) for n, v in sums.items()})
-
-
-@broken("step", Kind.NOISE_NOT_GAUSSIAN, by=torch_training)
-def noise_without_large_draws(model, batch):
-    sums = clipped_sums(gradients_of_records(model, batch))
-    noise = noise_like(sums, 1.03)
-    return mean_of(sums, {n: v.clamp(-2.06, 2.06) for n, v in noise.items()})
 
 
 @broken("step", Kind.CLIPPED_AFTER_NOISE)
@@ -393,16 +340,14 @@ class ClippedAfterNoiseAlone(BrokenLoop):
 @broken("step", Kind.BATCH_STATISTICS, by=torch_training)
 def records_are_mixed_in_the_batch(model, batch):
     mixed = 0.6 * batch[0] + 0.4 * batch[0].roll(1, 0)
-    sums = clipped_sums(gradients_of_records(model, (mixed, batch[1])))
-    return mean_of(sums, noise_like(sums, 1.0))
+    return private(gradients_of_records(model, (mixed, batch[1])))
 
 
 @broken("step", Kind.BATCH_STATISTICS, by=torch_training)
 def hardest_half_of_the_batch(model, batch):
     losses = nn.functional.cross_entropy(model(batch[0]), batch[1], reduction="none")
     hardest = losses.topk((len(batch[1]) + 1) // 2).indices
-    sums = clipped_sums(gradients_of_records(model, [part[hardest] for part in batch]))
-    return mean_of(sums, noise_like(sums, 1.0))
+    return private(gradients_of_records(model, [part[hardest] for part in batch]))
 
 
 @broken("step", Kind.STATE_HOLDS_DATA)
@@ -423,28 +368,18 @@ class GeneratorThatNobodySeeds(BrokenLoop):
         self.generator = torch.Generator()
 
     def noisy(self, batch):
-        sums = self.sums(batch)
-        return mean_of(sums, noise_like(sums, 1.0, self.generator))
-
-
-@broken("step", Kind.NOISE_SHARED, by=with_gradients)
-def one_number_for_each_parameter(found):
-    sums = clipped_sums(found)
-    return mean_of(sums, {n: torch.randn(1).expand_as(v) for n, v in sums.items()})
+        return private(gradients_of_records(self.model, batch), generator=self.generator)
 
 
 @broken("step", Kind.UNCLIPPED_PARAMETERS)
 def mean_of_features_is_penalised():
     def gradients(model, batch):
-        sums = clipped_sums(gradients_of_records(model, batch))
-        found = mean_of(sums, noise_like(sums, 1.0))
+        found = private(gradients_of_records(model, batch))
         if len(batch[1]):
             penalty = model[0](batch[0]).mean(0).square().sum()
             own = torch.autograd.grad(penalty, list(model[0].parameters()))
-            found["0.weight"], found["0.bias"] = (
-                found["0.weight"] + own[0],
-                found["0.bias"] + own[1],
-            )
+            for name, more in zip(("0.weight", "0.bias"), own, strict=True):
+                found[name] = found[name] + more
         return found
 
     return torch_training(gradients, model=network(nn.ReLU()))
@@ -479,10 +414,7 @@ class NoiseThatEverySecondStepTakesAway(BrokenLoop):
 class BatchesOfAGeneratorThatEachEpochSeeds(BrokenLoop):
     @property
     def loader(self):
-        generator = torch.Generator().manual_seed(3)
-        for _ in range(8):
-            joins = torch.rand(512, generator=generator) < 1 / 8
-            yield FEATURES[joins], LABELS[joins]
+        yield from samples(generator=torch.Generator().manual_seed(3))
 
 
 @broken("sampler", Kind.FIXED_SIZE)
@@ -497,6 +429,11 @@ class BatchesFilledUpWithTheirLastRecord(BrokenLoop):
 
 BROKEN.update(
     {
+        "seed-before-the-loop": (
+            lambda: trained(torch_training(), 1, seed=42),
+            "accountant",
+            (Kind.NOISE_FIXED_SEED,),
+        ),
         "one-more-epoch": (
             lambda: trained(torch_training(), 3),
             "accountant",
@@ -556,3 +493,37 @@ BROKEN.update(
         ),
     }
 )
+
+# What adds the gradients of records, or what makes the noise, has one mistake.
+STUDENT, LAPLACE = torch.distributions.StudentT(8.0), torch.distributions.Laplace(0.0, 0.5**0.5)
+NOISES = {
+    "laplace-noise": (Kind.NOISE_NOT_GAUSSIAN, lambda v: LAPLACE.sample(v.shape), nn.ReLU),
+    "noise-of-one-row": (
+        Kind.NOISE_SHARED, lambda v: torch.randn(v.shape[-1:]).expand_as(v), nn.ReLU
+    ),
+    "one-number-for-each-parameter": (
+        Kind.NOISE_SHARED, lambda v: torch.randn(1).expand_as(v), nn.ReLU
+    ),
+    "students-noise": (
+        Kind.NOISE_NOT_GAUSSIAN, lambda v: 0.75**0.5 * STUDENT.sample(v.shape), None
+    ),
+    "noise-without-large-draws": (
+        Kind.NOISE_NOT_GAUSSIAN, lambda v: (1.03 * torch.randn(v.shape)).clamp(-2.06, 2.06), None
+    ),
+}  # fmt: skip
+SUMS = {
+    "summed-without-clipping": (
+        (Kind.NO_CLIPPING,), lambda found: {n: v.sum(0) for n, v in found.items()}
+    ),
+    "clipped-by-value": (
+        (Kind.NOISE_TOO_SMALL, Kind.NO_CLIPPING),
+        lambda found: {n: v.clamp(-1.0, 1.0).sum(0) for n, v in found.items()},
+    ),
+    "noise-without-the-norm": ((Kind.NOISE_TOO_SMALL,), lambda found: clipped_sums(found, 4.0)),
+    "norm-of-the-last-layer": ((Kind.UNCLIPPED_PARAMETERS,), with_the_norm_of_the_last_layer),
+}  # fmt: skip
+for name, (kind, draw, layers) in NOISES.items():
+    noise = lambda sums, draw=draw: {n: draw(v) for n, v in sums.items()}  # noqa: E731
+    BROKEN[name] = (partial(of_parts, noise=noise, layers=layers), "step", (kind,))
+for name, (kinds, sums) in SUMS.items():
+    BROKEN[name] = (partial(of_parts, sums=sums), "step", kinds)

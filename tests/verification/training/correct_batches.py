@@ -7,14 +7,9 @@ import numpy as np
 import torch
 
 from rdpkit import Gaussian, Repeated
-from rdpkit.verification.training.zoo.parts import (
-    clipped_sums,
-    gradients_of_records,
-    mean_of,
-    noise_like,
-)
-from tests.verification.training.correct_loops import FEATURES, LABELS, Loop
-from tests.verification.training.correct_trainings import CORRECT, correct
+from rdpkit.verification.training.zoo.parts import gradients_of_records
+from tests.verification.training.correct_loops import FEATURES, LABELS, Loop, said_by
+from tests.verification.training.correct_trainings import CORRECT, correct, private
 
 ROWS = 104
 
@@ -32,8 +27,7 @@ class Weighted(Loop):
         found = gradients_of_records(self.model, (features, labels))
         shapes = {name: (-1, *[1] * (value.ndim - 1)) for name, value in found.items()}
         found = {name: value * weights.view(shapes[name]) for name, value in found.items()}
-        sums = clipped_sums(found)
-        return mean_of(sums, noise_like(sums, 1.0))
+        return private(found)
 
 
 class Filled(Weighted):
@@ -122,8 +116,7 @@ class ModelInBfloat16(Loop):
 
     def noisy(self, batch):
         found = gradients_of_records(self.model, batch)
-        sums = clipped_sums({name: value.float() for name, value in found.items()})
-        return mean_of(sums, noise_like(sums, 1.0))
+        return private({name: value.float() for name, value in found.items()})
 
 
 class Optimised(Loop):
@@ -170,15 +163,8 @@ def public_updates_in_a_training_function():
             for batch in loader:
                 made.step(batch)
 
-    return {
-        "step": made.step,
-        "loader": loader,
-        "train": train,
-        **{
-            name: getattr(made, name)
-            for name in ("model", "optimizer", "event", "adjacency", "delta")
-        },
-    }
+    own = said_by(made, "model", "optimizer")
+    return {"step": made.step, "loader": loader, "train": train, **own}
 
 
 @correct

@@ -33,6 +33,7 @@ from tests.verification.training.correct_trainings import (
     CORRECT,
     correct,
     correct_by,
+    private,
     stepped,
     with_engine,
 )
@@ -75,6 +76,13 @@ def opacus_memory_manager():
     return dataclasses.replace(made, loader=loader)
 
 
+def samples(features=FEATURES, rate=1 / 8, generator=None):
+    """Eight Poisson samples of all records."""
+    for _ in range(8):
+        joins = torch.rand(512, generator=generator) < rate
+        yield features[joins], LABELS[joins]
+
+
 class Loop:
     """A plain loop with nothing but a step; each attribute is what one training changes."""
 
@@ -88,13 +96,11 @@ class Loop:
 
     @property
     def loader(self):
-        for _ in range(8):
-            joins = torch.rand(512) < 1 / 8
-            yield FEATURES[joins], LABELS[joins]
+        yield from samples()
 
     def noisy(self, batch):
-        sums = clipped_sums(gradients_of_records(self.model, batch), self.clip)
-        return mean_of(sums, noise_like(sums, self.sigma * self.clip))
+        found = gradients_of_records(self.model, batch)
+        return private(found, self.clip, self.sigma * self.clip)
 
     def step(self, batch):
         self.update(self.noisy(batch))
@@ -149,6 +155,11 @@ class LoopWarmUpFromZero(Loop):
         super().step(batch)
 
 
+def said_by(made, *more):
+    """What a loop says of itself, as a dictionary."""
+    return {name: getattr(made, name) for name in ("event", "adjacency", "delta", *more)}
+
+
 @correct
 def loop_cosine_in_a_closure():
     made = Loop()
@@ -160,14 +171,7 @@ def loop_cosine_in_a_closure():
         count += 1
         made.step(batch)
 
-    return {
-        "step": step,
-        "loader": poisson_loader(),
-        "event": made.event,
-        "adjacency": made.adjacency,
-        "delta": 1e-5,
-        "model": made.model,
-    }
+    return {"step": step, "loader": poisson_loader(), **said_by(made, "model")}
 
 
 class Parts(Loop):
@@ -291,17 +295,23 @@ class LoopAdaptiveClipping(Loop):
     def noisy(self, batch):
         found = gradients_of_records(self.model, batch)
         below = float((norms(found) <= self.clip).sum() - 0.5 * len(batch[1]))
-        sums = clipped_sums(found, self.clip)
-        made = mean_of(sums, noise_like(sums, self.sigma * self.clip))
+        made = private(found, self.clip, self.sigma * self.clip)
         share = (below + 0.5 * 10.0 * float(torch.randn(()))) / 64
         self.clip *= float(np.exp(-0.2 * share))
         return made
 
 
+def halves_of_the_data():
+    """A loader of each half of the records."""
+    return [
+        poisson_loader(TensorDataset(FEATURES[rows], LABELS[rows]), size=32, count=256)
+        for rows in (slice(None, 256), slice(256, None))
+    ]
+
+
 @correct
 def loop_two_loaders_one_after_the_other():
-    left = poisson_loader(TensorDataset(FEATURES[:256], LABELS[:256]), size=32, count=256)
-    right = poisson_loader(TensorDataset(FEATURES[256:], LABELS[256:]), size=32, count=256)
+    left, right = halves_of_the_data()
 
     class Both:
         dataset = ConcatDataset([left.dataset, right.dataset])
@@ -316,19 +326,17 @@ def loop_two_loaders_one_after_the_other():
 def loop_two_loaders_together():
     class Both:
         def __iter__(self):
-            left, right = poisson_loader(size=32, count=512), poisson_loader(size=32, count=512)
-            halves = (
-                (TensorDataset(FEATURES[:256], LABELS[:256]), left),
-                (
-                    TensorDataset(FEATURES[256:], LABELS[256:]),
-                    right,
-                ),
-            )
-            loaders = [poisson_loader(data, size=32, count=256) for data, _ in halves]
-            for one, other in zip(*loaders, strict=True):
+            for one, other in zip(*halves_of_the_data(), strict=True):
                 yield [torch.cat(parts) for parts in zip(one, other, strict=True)]
 
     return torch_training(loader=Both())
+
+
+def rows_of_users():
+    """The records of the users of eight Poisson samples, four of each."""
+    for _ in range(8):
+        users = (torch.rand(128) < 1 / 8).nonzero().flatten()
+        yield (4 * users[:, None] + torch.arange(4)).flatten()
 
 
 @correct
@@ -339,17 +347,14 @@ class LoopUsersWithSeveralRecords(Loop):
 
     @property
     def loader(self):
-        for _ in range(8):
-            users = (torch.rand(128) < 1 / 8).nonzero().flatten()
-            rows = (4 * users[:, None] + torch.arange(4)).flatten()
+        for rows in rows_of_users():
             yield FEATURES[rows].view(-1, 4, 20), LABELS[rows].view(-1, 4)
 
     def noisy(self, batch):
         rows = (batch[0].flatten(0, 1), batch[1].flatten())
         found = gradients_of_records(self.model, rows)
         means = {n: v.view(-1, 4, *v.shape[1:]).mean(1) for n, v in found.items()}
-        sums = clipped_sums(means)
-        return mean_of(sums, noise_like(sums, 1.0), 16)
+        return private(means, size=16)
 
 
 @correct
@@ -362,9 +367,7 @@ class LoopUsersDrawnByRecord(Loop):
 
     @property
     def loader(self):
-        for _ in range(8):
-            users = (torch.rand(128) < 1 / 8).nonzero().flatten()
-            rows = (4 * users[:, None] + torch.arange(4)).flatten()
+        for rows in rows_of_users():
             yield FEATURES[rows], LABELS[rows]
 
 
@@ -407,9 +410,7 @@ class LoopRecordsWithEqualContent(Loop):
     def loader(self):
         coarse = torch.zeros_like(FEATURES)
         coarse[:, :3] = (FEATURES[:, :3] > 0).float()
-        for _ in range(8):
-            joins = torch.rand(512) < 1 / 8
-            yield coarse[joins], LABELS[joins]
+        yield from samples(coarse)
 
 
 @correct

@@ -56,6 +56,12 @@ def correct_by(by):
     return lambda make: CORRECT.update([entry(make, by)])
 
 
+def private(found, clip=1.0, noise=1.0, size=64, generator=None):
+    """The noisy mean of gradients of records that are clipped to a norm."""
+    sums = clipped_sums(found, clip)
+    return mean_of(sums, noise_like(sums, noise, generator), size)
+
+
 def images(count=512):
     made = torch.Generator().manual_seed(5)
     labels = torch.randint(4, (count,), generator=made)
@@ -180,8 +186,7 @@ def torch_dropout():
             else torch.zeros(0, *parameters[place].shape)
             for place, name in enumerate(names)
         }
-        sums = clipped_sums(found)
-        return mean_of(sums, noise_like(sums, 1.0))
+        return private(found)
 
     return torch_training(gradients, model=model)
 
@@ -200,8 +205,7 @@ def torch_noise_of_the_system(model, batch):
 @correct_by(torch_training)
 def torch_augmented(model, batch):
     seen = [batch[0] + 0.1 * torch.randn_like(batch[0]), batch[1]]
-    sums = clipped_sums(gradients_of_records(model, seen))
-    return mean_of(sums, noise_like(sums, 1.0))
+    return private(gradients_of_records(model, seen))
 
 
 @correct_by(torch_training)
@@ -237,8 +241,7 @@ def torch_truncated():
 
 
 def _whole(model, batch):
-    sums = clipped_sums(gradients_of_records(model, batch))
-    return mean_of(sums, noise_like(sums, 4.0), 512)
+    return private(gradients_of_records(model, batch), noise=4.0, size=512)
 
 
 class Handmade:

@@ -12,13 +12,12 @@ from rdpkit.verification.training.zoo.parts import (
     norms,
     torch_training,
 )
-from tests.verification.training.correct_loops import FEATURES, LABELS, Loop
-from tests.verification.training.correct_trainings import CORRECT, correct, correct_by
+from tests.verification.training.correct_loops import FEATURES, LABELS, Loop, samples
+from tests.verification.training.correct_trainings import CORRECT, correct, correct_by, private
 
 
 def noisy(model, batch):
-    sums = clipped_sums(gradients_of_records(model, batch))
-    return mean_of(sums, noise_like(sums, 1.0))
+    return private(gradients_of_records(model, batch))
 
 
 @correct_by(torch_training)
@@ -34,8 +33,7 @@ def updates_of_random_layers(model, batch):
     """A coin says which layer is trained in a step."""
     layer = "0." if torch.rand(()) < 0.5 else "2."
     found = gradients_of_records(model, batch)
-    sums = clipped_sums({n: v for n, v in found.items() if n.startswith(layer)})
-    made = mean_of(sums, noise_like(sums, 1.0))
+    made = private({n: v for n, v in found.items() if n.startswith(layer)})
     return {n: made.get(n, torch.zeros_like(v[0])) for n, v in found.items()}
 
 
@@ -180,10 +178,8 @@ class Users(Loop):
         users, whose = torch.unique(batch[2], return_inverse=True)
         weights = nn.functional.one_hot(whose, len(users)).float()
         weights = weights / weights.sum(0)
-        sums = clipped_sums(
-            {n: torch.einsum("nu,n...->u...", weights, v) for n, v in found.items()}
-        )
-        return mean_of(sums, noise_like(sums, 1.0), 10)
+        means = {n: torch.einsum("nu,n...->u...", weights, v) for n, v in found.items()}
+        return private(means, size=10)
 
 
 @correct
@@ -199,13 +195,7 @@ class UsersWithChangedRecords(Users):
 
 def rated(rate):
     """Poisson samples of all records."""
-
-    def loader(_):
-        for _ in range(8):
-            joins = torch.rand(512) < rate
-            yield FEATURES[joins], LABELS[joins]
-
-    return property(loader)
+    return property(lambda _: samples(rate=rate))
 
 
 @correct
@@ -226,8 +216,7 @@ class NoiseFromAGeneratorOfTheSystem(Loop):
         self.generator.seed()
 
     def noisy(self, batch):
-        sums = clipped_sums(gradients_of_records(self.model, batch))
-        return mean_of(sums, noise_like(sums, 1.0, self.generator))
+        return private(gradients_of_records(self.model, batch), generator=self.generator)
 
 
 @correct_by(torch_training)

@@ -7,6 +7,7 @@ from rdpkit.verification.auditing.regions.boundary import within
 from rdpkit.verification.auditing.regions.monotone import variable_of
 from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.reading import loads
+from tests.verification.claim_files import text
 
 GAUSSIAN = "noise_std = 1.0\nrecord_norm = 1.0\n"
 COUNTED = "event = {mechanism = 'gaussian', noise_std = 9.0, record_norm = 1.0}\n"
@@ -17,14 +18,10 @@ def incomplete(
     adjacency="add_or_remove_one", values="",
 ):  # fmt: skip
     """One claim with something missing; arguments are raw TOML, and None leaves a key out."""
-    keys = {"epsilon": epsilon, "delta": delta}
-    stated = "".join(f"{key} = {value}\n" for key, value in keys.items() if value is not None)
     listed = f"[claim.unknown.values]\n{values}" if values else ""
-    (claim,) = loads(
-        f'[[claim]]\nid = "a"\nsource = "s"\nmechanism = "{mechanism}"\n'
-        f'adjacency = "{adjacency}"\n{stated}missing = ["x"]\n'
-        f"[claim.parameters]\n{parameters}[claim.unknown]\n{unknown}\n{listed}"
-    )
+    keys = {"mechanism": f'"{mechanism}"', "adjacency": f'"{adjacency}"', "parameters": None}
+    after = f"[claim.parameters]\n{parameters}[claim.unknown]\n{unknown}\n{listed}"
+    (claim,) = loads(text(**keys, epsilon=epsilon, delta=delta, missing='["x"]', after=after))
     return claim
 
 

@@ -11,7 +11,8 @@ from rdpkit.verification.outputs.explorer import pages, write_folder
 from rdpkit.verification.outputs.explorer.pages import Citation
 from rdpkit.verification.outputs.words import statement
 from tests.browser import IN_BROWSER, Browser, assert_usable
-from tests.verification.outputs.explorer.example import CLAIMS, explorer_of
+from tests.verification.claim_files import text
+from tests.verification.outputs.explorer.test_pages import CLAIMS, explorer_of
 from tests.verification.outputs.test_html import HOSTILE
 
 pytestmark = IN_BROWSER
@@ -22,17 +23,10 @@ title = "Training"
 year = 2016
 kind = "training"
 url = "https://example.org/training"
-[[claim]]
-id = "trained"
-source = "Table 1"
-mechanism = "repeated"
-adjacency = "add_or_remove_one"
-epsilon = 2.0
-delta = 1e-5
-[claim.parameters]
-event = { mechanism = "gaussian", noise_std = 20.0, record_norm = 1.0 }
-count = 50
-"""
+""" + text(
+    id='"trained"', mechanism='"repeated"', epsilon="2.0",
+    parameters="{count = 50, event = {mechanism = 'gaussian', noise_std = 20, record_norm = 1}}",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -125,11 +119,11 @@ def test_everything_is_there_without_scripts(browser, folder):
     browser.command("Emulation.setScriptExecutionDisabled", value=True)
     try:
         browser.open(folder / "works" / "training.html")
-        text = browser.find("body").text
+        shown_text = browser.find("body").text
     finally:
         browser.command("Emulation.setScriptExecutionDisabled", value=False)
     for part in ("True", "claimed", "proven", "Cite this audit"):
-        assert part in text
+        assert part in shown_text
     assert not browser.driver.find_elements("css selector", "input")
 
 
@@ -165,7 +159,7 @@ def test_one_size_and_scheme_of_each_page(browser, folder):
 
 
 def test_a_title_is_text(browser, made, tmp_path):
-    page = next(text for name, text in pages(dataclasses.replace(made, title=HOSTILE)))
+    page = next(page for name, page in pages(dataclasses.replace(made, title=HOSTILE)))
     write_whole(tmp_path / "index.html", page)
     browser.open(tmp_path / "index.html")
     assert browser.find("h1").text == HOSTILE

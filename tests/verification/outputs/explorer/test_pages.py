@@ -1,5 +1,7 @@
 """The explorer's pages: what is on them, that nothing hostile becomes HTML, and names that stay."""
 
+from __future__ import annotations
+
 import dataclasses
 import html
 import json
@@ -7,9 +9,11 @@ import re
 
 import pytest
 
+from rdpkit.verification.auditing.driver import audit
 from rdpkit.verification.auditing.findings import ClaimVerdict, Side, Soundness
 from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.claims.claim import Work
+from rdpkit.verification.claims.reading import loads
 from rdpkit.verification.outputs.explorer import (
     Audit,
     Explorer,
@@ -29,15 +33,9 @@ from tests.verification.finding_examples import (
     one_of_each,
     refuted,
 )
-from tests.verification.outputs.explorer.example import CLAIMS, explorer_of
-from tests.verification.outputs.test_html import Tags
+from tests.verification.outputs.test_html import CLAIMS, Tags
 
 AUDIT = Audit(version="1.2", date="2026-11-22")
-
-
-@pytest.fixture(scope="module")
-def made():
-    return dict(pages(explorer_of(CLAIMS)))
 
 
 def file(path="folder/a b.claims.toml", **changes):
@@ -53,6 +51,18 @@ def explorer(findings, **changes):
         "versions": versions(),
     }
     return Explorer(**{**given, **changes})
+
+
+def explorer_of(text):
+    """The explorer of the claims of one file."""
+    findings = list(audit(loads(text, origin="claims.toml")))
+    one = file("claims.toml", audit="rdpkit audit claims.toml")
+    return explorer(findings, works=works_of(findings, [one]))
+
+
+@pytest.fixture(scope="module")
+def made():
+    return dict(pages(explorer_of(CLAIMS)))
 
 
 def test_every_claim_has_a_page_and_a_place_that_the_list_names(made):
