@@ -90,8 +90,9 @@ def finite(name: str, value: Any) -> float:
 
 def noise_multiplier(name: str, value: Any) -> float:
     """Noise over sensitivity, in the range in which its square is a float."""
+    positive(name, value)
     condition = f"(noise over sensitivity) in [{_SMALLEST_NOISE:g}, {_LARGEST_NOISE:g}]"
-    return _number(name, positive(name, value), condition, _SMALLEST_NOISE, _LARGEST_NOISE)
+    return _number(name, value, condition, _SMALLEST_NOISE, _LARGEST_NOISE)
 
 
 def non_negative(name: str, value: Any, *, finite: bool = True) -> float:

@@ -148,3 +148,10 @@ def test_a_long_value_is_cut():
     assert message.startswith("Expected x to be short, got 'yyy")
     assert message.endswith("....")
     assert len(message) < 300
+
+
+@pytest.mark.parametrize("value", [10**101, np.float64(1e101), Fraction(1, 10**101)])
+def test_noise_beyond_floats_is_shown_as_it_was_given(value):
+    shown = re.escape(repr(value))
+    with pytest.raises(ValueError, match=rf"p \(noise over sensitivity\) in .*, got {shown}"):
+        v.noise_multiplier("p", value)

@@ -81,6 +81,15 @@ def test_noise_that_is_too_small_is_an_error_that_says_so():
     assert found.bound == "allocation-known"
 
 
+@pytest.mark.parametrize("noise", [1e16, 1e90])
+def test_noise_that_is_too_large_leaves_the_known_batch(noise):
+    with pytest.raises(NoLossDistributionError, match=r"at most 1e\+12"):
+        law(noise, 10, first=True)
+    one = rdpkit.RandomAllocationGaussian(noise_std=noise, record_norm=1.0, batches=10)
+    found = rdpkit.epsilon(one, delta=1e-5, adjacency=ADD)
+    assert (found.epsilon, found.bound) == (0.0, "allocation-known")
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("noise", "epochs", "delta"), [(1.1, 60, 1e-30), (50.0, 10**5, 1e-12), (0.2, 1, 1e-5)]

@@ -38,6 +38,8 @@ _BITS = 320
 _RARE, _REACH = 1e-13, 9.0
 _LONGEST = 1 << 17
 _MOST_BATCHES, _LARGEST_S = 10**7, 6.0
+# With less, floats tell no ratio from 1, and all mass counts as beyond: the known batch is better.
+_SMALLEST_S = 1e-12
 _FINE, _COARSE, _EVERY = 4096, 24, 12
 _HALF_UNITS = 8.0 * U
 # The part of the probability of a value beyond the cut that a sum of others must have to matter.
@@ -251,6 +253,11 @@ def law(
     first: bool,  # Under which member
 ) -> Law:
     """The ratio from above, under the first member or under the second."""
+    if noise_multiplier * _SMALLEST_S > 1.0:
+        raise NoLossDistributionError(
+            "Random allocation is computed from above for noise multipliers of at most "
+            f"{1.0 / _SMALLEST_S:.2g}, got {noise_multiplier!r}."
+        )
     with ctx.workprec(_BITS):
         s = 1 / arb(noise_multiplier)
         nodes = _nodes(float(s), batches, above=True, first=first)
