@@ -32,6 +32,8 @@ _OF_AN_ENTRY = 8
 _ZEROS = 1e-3
 # For noise in fewer directions than entries. By chance only power is lost.
 _FOR_DIRECTIONS, _MORE_ALIKE, _BY_CHANCE = 40, 1.2, 1e-3
+# Draws that are kept in any case: one alone does not show how many directions there are.
+_LEAST_KEPT = 4
 # Beside this, steps of floating-point numbers make a law look less smooth than it is.
 _COARSE = 0.004
 # Entries have the same noise if their concordance (Lin) is at least this.
@@ -240,7 +242,7 @@ def measure_noise(
         noise = (first.vector - second.vector) / math.sqrt(2.0)
         for name, place in first.places.items():
             squares[name] = squares.get(name, 0.0) + float(noise[place] @ noise[place])
-        if (len(kept) + 1) * noise.size <= _KEPT or not kept:
+        if (len(kept) + 1) * noise.size <= _KEPT or len(kept) < _LEAST_KEPT:
             kept.append(noise)
     places, made = first.places, len(lengths) // 2
     degrees = {name: made * (place.stop - place.start) for name, place in places.items()}
