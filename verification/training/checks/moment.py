@@ -222,7 +222,8 @@ class Moment:
             return even
         seen = self._along()
         smallest = stats.chi2.ppf(self.level / _LOOKS, seen.size - 1)
-        return max(1.0 / self.told, min(even, math.sqrt(smallest / seen.size) / float(seen.std())))
+        distance = math.sqrt(smallest / seen.size) / max(float(seen.std()), 1e-300)
+        return max(1.0 / self.told, min(even, distance))
 
     def _along(self) -> Vector:
         """Updates along the farthest effect, in units of it."""
@@ -230,19 +231,26 @@ class Moment:
         key = effect.record, effect.factor, effect.base
         if key in self.drawn:
             return self.drawn[key]
-        direction = effect.change / self.noise.scale**2
-        rounding = ROUNDED_LEAST * effect.rounding * float(np.linalg.norm(direction))
-        direction /= float(direction @ effect.change) - rounding
+        direction, moved = np.zeros_like(effect.change), 0.0
+        for name, distance in self.distances(effect).items():
+            place = self.noise.places[name]
+            if distance > 0.0:
+                direction[place] = effect.change[place] / self.noise.std[name] ** 2
+                clear = (
+                    float(np.linalg.norm(effect.change[place])) - ROUNDED_LEAST * effect.rounding
+                )
+                moved += float(np.linalg.norm(direction[place])) * clear
         trials, seed = self.effects.trials, self.effects.seed + _SEEDS_ALONG * (1 + len(self.drawn))
-        until, values = time.perf_counter() + self.seconds, []
+        until = time.perf_counter() + self.seconds
+        values: list[float] = []
         for count in range(_MOST_ALONG):
             if count == _ENOUGH_ALONG:
-                apart = math.log(float(np.std(values)) * self.allowed)
+                apart = math.log(max(float(np.std(values)) * self.allowed, 1e-300))
                 if abs(apart) > _CLEARLY / math.sqrt(2.0 * count):
                     break
             if count >= _FEWEST_ALONG and time.perf_counter() > until:
                 break
-            values.append(float(direction @ trials.update(self.small, seed + count).vector))
+            values.append(float(direction @ trials.update(self.small, seed + count).vector) / moved)
         return self.drawn.setdefault(key, np.array(values))
 
     @property

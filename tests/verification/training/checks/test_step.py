@@ -234,6 +234,8 @@ def test_a_little_less_noise_is_too_small_in_all_directions():
     assert all(one.too_far for one in seen)
     # One over the distance is an upper limit of the noise multiplier.
     assert all(0.9 < 1.0 / one.distance() < 1.0 for one in seen)
+    bare = np.eye(90) - np.outer(_ALONG, _ALONG)
+    assert _moment(bare, 1, change=2.0 * _ALONG, level=1e-4).too_far
     less = _moment(0.97 * np.eye(90), 1, change=_ALONG, level=1e-4)
     assert less.unsettled
     assert less.distance() == 1.0
