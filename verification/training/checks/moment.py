@@ -41,7 +41,7 @@ _TRIED = 6
 # is by more than so many standard errors too large or too small. It is looked at for two effects,
 # because some records may be left out of account.
 _ENOUGH_ALONG, _MOST_ALONG, _CLEARLY = 512, 4096, 5.0
-_FEWEST_ALONG, _SHARE_ALONG, _SEEDS_ALONG = 64, 0.4, 60_000
+_FEWEST_ALONG, _SHARE_ALONG, _SEEDS_ALONG = 200, 0.4, 60_000
 _LOOKS = 4
 # Rounding and the small constants that libraries add to norms; a mistake is larger than this.
 _TOLERANCE = 2e-3
