@@ -129,8 +129,9 @@ def observe(training: PrivateTraining, *batches: Batch, rhythm: Rhythm | None = 
     else:
         after = parameters_of(training)
         steps = [{name: before[name] - after[name] for name in before}]
-        # A small difference of large numbers has the rounding errors of these.
-        seen = before
+        # A small difference of large numbers has the rounding errors of these; and one from 0 those
+        # of the update.
+        seen = {n: np.maximum(np.abs(before[n]), np.abs(after[n])) for n in before}
     ends = [0, *itertools.accumulate(values.size for values in before.values())]
     places = dict(zip(before, itertools.starmap(slice, itertools.pairwise(ends)), strict=True))
     vector = np.zeros(ends[-1])

@@ -81,6 +81,41 @@ class UpdatesOfAMask(Loop):
         return mean_of(sums, noise)
 
 
+class Public(Loop):
+    """Each parameter's noisy gradient is a linear function of what it was."""
+
+    def changed(self, gradient):
+        raise NotImplementedError
+
+    def update(self, gradients):
+        super().update({name: self.changed(value) for name, value in gradients.items()})
+
+
+@correct
+class UpdatesThatAreCentred(Public):
+    """As where the sum of each row is kept: noise in fewer directions, by a few percent."""
+
+    def changed(self, gradient):
+        return gradient - gradient.mean(0, keepdim=True) if gradient.ndim > 1 else gradient
+
+
+@correct
+class UpdatesTimesRatesOfEntries(Public):
+    """Rates that differ by less than draws of the noise show."""
+
+    def changed(self, gradient):
+        made = torch.Generator().manual_seed(gradient.numel())
+        return gradient * torch.exp(0.3 * torch.randn(gradient.shape, generator=made))
+
+
+@correct
+class UpdatesWithMoreOfTheirMean(Public):
+    """The noise is larger along one direction, that of all entries alike."""
+
+    def changed(self, gradient):
+        return gradient + 2.0 * gradient.mean()
+
+
 @correct
 class LearningRatesOfLayers(Loop):
     """The last bias, of a few entries, has a rate so large that it is most of an update."""

@@ -188,13 +188,14 @@ def clipping_mistakes(moment: Moment) -> Iterator[Mistake]:
     if outside:
         yield mistake_of(MistakeKind.UNCLIPPED_PARAMETERS, names=_names(outside))
         return
-    seen = 1.0 / moment.distance()
+    share = 1.0 / (moment.even() * moment.told)
     why = (
         " Each parameter is clipped by itself at the whole norm, so that one record moves all "
         "of them together further than that."
         if apart
-        else _looks_like(seen / moment.told)
+        else _looks_like(share)
     )
+    seen = 1.0 / moment.distance()
     yield mistake_of(MistakeKind.NOISE_TOO_SMALL, seen=seen, told=moment.told, why=why)
 
 
@@ -277,7 +278,7 @@ def _looks_like(share: float) -> str:
         )
     if 2 <= part <= 64 and abs(share * math.sqrt(part) - 1.0) < _NEAR_COUNT:
         causes.append(f"as if only one of {part} workers added its part of the noise")
-    return f" That is {share:.4g} of it{', ' if causes else ''}{', or '.join(causes)}."
+    return f" On the whole it is {share:.4g} of that{', ' if causes else ''}{', or '.join(causes)}."
 
 
 def _names(names: list[str]) -> str:

@@ -19,6 +19,7 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
 from rdpkit.verification.training.batches import joined, scaled, size
@@ -36,6 +37,12 @@ from rdpkit.verification.training.updates import Rhythm, Update, Vector
 _RECORDS = 24
 _PAIRS = 150
 _TRIED = 6
+# Whether the noise along a change is too small is seen after so many updates, and earlier where it
+# is by more than so many standard errors too large or too small. It is looked at for two effects,
+# because some records may be left out of account.
+_ENOUGH_ALONG, _MOST_ALONG, _CLEARLY = 512, 4096, 5.0
+_FEWEST_ALONG, _SHARE_ALONG, _SEEDS_ALONG = 200, 0.4, 60_000
+_LOOKS = 4
 # Rounding and the small constants that libraries add to norms; a mistake is larger than this.
 _TOLERANCE = 2e-3
 
@@ -156,7 +163,9 @@ class Moment:
     level: float  # The error rate of each test
     limits: dict[str, float]
     """Upper limits of the standard deviation of each parameter's noise, which hold together."""
-    failure: float  # How often the noise along a change may be taken to be too small
+    seconds: float  # How long the noise along a change may be looked at
+    drawn: dict[tuple[int, float, int], Vector] = field(default_factory=dict)
+    """Updates with noise of their own, along effects and in units of these."""
     divided: bool = False
     """Whether the noise is known to be divided by the number of records at hand."""
 
@@ -194,19 +203,63 @@ class Moment:
         estimates = dataclasses.replace(self, limits=self.noise.std)
         return [estimates.distances(effect) for effect in self.found]
 
+    def even(self) -> float:
+        """The largest distance of all effects, if noise is as large in all directions."""
+        return max((total(self.distances(one)) for one in self.found), default=0.0)
+
     def distance(self) -> float:
-        """The largest distance of all effects; one over it bounds the noise multiplier above."""
-        by_length = sorted(
-            ((total(self.distances(one)), place) for place, one in enumerate(self.found)),
-            reverse=True,
-        )
-        farthest = 0.0
-        for distance, place in by_length:
-            if distance <= farthest:
+        """The largest distance of all effects; one over it bounds the noise multiplier above.
+
+        Guarantee
+        ---------
+        If the noise is Gaussian and no record moves an update further than was told, this is at
+        most what was told, except with probability ``level``, whatever the covariance of the noise
+        is: telling two updates apart by a projection is one way to do it. Its direction is chosen
+        before the updates are made that show the noise along it.
+        """
+        even = self.even()
+        if even <= self.allowed or even == math.inf:
+            return even
+        seen = self._along()
+        smallest = stats.chi2.ppf(self.level / _LOOKS, seen.size - 1)
+        distance = math.sqrt(smallest / seen.size) / max(float(seen.std()), 1e-300)
+        return max(1.0 / self.told, min(even, distance))
+
+    def _along(self) -> Vector:
+        """Updates along the farthest effect, in units of it."""
+        effect = max(self.found, key=lambda one: total(self.distances(one)))
+        key = effect.record, effect.factor, effect.base
+        if key in self.drawn:
+            return self.drawn[key]
+        direction, moved = np.zeros_like(effect.change), 0.0
+        for name, distance in self.distances(effect).items():
+            place = self.noise.places[name]
+            if distance > 0.0:
+                direction[place] = effect.change[place] / self.noise.std[name] ** 2
+                clear = (
+                    float(np.linalg.norm(effect.change[place])) - ROUNDED_LEAST * effect.rounding
+                )
+                moved += float(np.linalg.norm(direction[place])) * clear
+        trials, seed = self.effects.trials, self.effects.seed + _SEEDS_ALONG * (1 + len(self.drawn))
+        until = time.perf_counter() + self.seconds
+        values: list[float] = []
+        for count in range(_MOST_ALONG):
+            if count == _ENOUGH_ALONG:
+                apart = math.log(max(float(np.std(values)) * self.allowed, 1e-300))
+                if abs(apart) > _CLEARLY / math.sqrt(2.0 * count):
+                    break
+            if count >= _FEWEST_ALONG and time.perf_counter() > until:
                 break
-            along = self.noise.along(self.found[place].change, self.failure)
-            farthest = max(farthest, distance / along)
-        return farthest
+            values.append(float(direction @ trials.update(self.small, seed + count).vector) / moved)
+        return self.drawn.setdefault(key, np.array(values))
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether the noise along what a record changes may be too small, by less than is seen."""
+        even = self.even()
+        if even <= self.allowed or even == math.inf or self.too_far:
+            return False
+        return 1.0 / float(self._along().std()) > math.sqrt(self.allowed * even)
 
     @property
     def allowed(self) -> float:
@@ -273,7 +326,7 @@ def look_at(
         account=account,
         level=level,
         limits=noise.upper(level),
-        failure=level / max(1, len(found)),
+        seconds=_SHARE_ALONG * (until - now),
     )
 
 

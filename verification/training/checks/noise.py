@@ -32,6 +32,8 @@ _OF_AN_ENTRY = 8
 _ZEROS = 1e-3
 # For noise in fewer directions than entries. By chance only power is lost.
 _FOR_DIRECTIONS, _MORE_ALIKE, _BY_CHANCE = 40, 1.2, 1e-3
+# Draws that are kept in any case: one alone does not show how many directions there are.
+_LEAST_KEPT = 4
 # Beside this, steps of floating-point numbers make a law look less smooth than it is.
 _COARSE = 0.004
 # Entries have the same noise if their concordance (Lin) is at least this.
@@ -167,25 +169,6 @@ class NoiseMeasured:
             for name, value in self.std.items()
         }
 
-    def along(self, change: Vector, failure: float) -> float:
-        """How much larger the noise is along a change than its parameters' estimates say; or 1.
-
-        Noise in fewer directions than there are entries is larger along these. Telling two updates
-        apart by what is along the change is one way to do it, so that the change over an upper
-        limit of the noise along it is a lower bound on how far they are apart, whatever the
-        covariance is. It is used where noise is uneven, or larger along the change than by chance.
-        """
-        scale = self.scale
-        direction = change / scale
-        length = float(np.linalg.norm(direction))
-        if length == 0.0:
-            return 1.0
-        seen = (self.draws / scale) @ (direction / length)
-        total = float(seen @ seen)
-        if not self.uneven and total <= stats.chi2.isf(failure, seen.size):
-            return 1.0
-        return max(1.0, math.sqrt(total / float(stats.chi2.ppf(failure, seen.size))))
-
     def of_trained(self, changes: Sequence[Vector]) -> NoiseMeasured:
         """The same without entries that no update has and no record changes, as of a mask.
 
@@ -259,7 +242,7 @@ def measure_noise(
         noise = (first.vector - second.vector) / math.sqrt(2.0)
         for name, place in first.places.items():
             squares[name] = squares.get(name, 0.0) + float(noise[place] @ noise[place])
-        if (len(kept) + 1) * noise.size <= _KEPT or not kept:
+        if (len(kept) + 1) * noise.size <= _KEPT or len(kept) < _LEAST_KEPT:
             kept.append(noise)
     places, made = first.places, len(lengths) // 2
     degrees = {name: made * (place.stop - place.start) for name, place in places.items()}
@@ -309,8 +292,10 @@ def not_gaussian(noise: NoiseMeasured, failure: float) -> float | None:
     """The distance from a Gaussian (Kolmogorov and Smirnov), if it is more than chance.
 
     Of enough draws, an entry's are divided by their length, whose law is known: entries may have
-    standard deviations of their own. Where noise has fewer directions than entries, these are not
-    independent, and nothing is said. Returns None if the noise may be Gaussian.
+    standard deviations of their own. Signs are left out: a difference of two draws has both alike,
+    and noise that is a little larger along one direction of all entries would have more of one by
+    chance. Where noise has fewer directions than entries, these are not independent, and nothing is
+    said. Returns None if the noise may be Gaussian.
     """
     count, values = len(noise.draws), _over_lengths(noise)
     if not values.size or noise.uneven:
@@ -318,17 +303,17 @@ def not_gaussian(noise: NoiseMeasured, failure: float) -> float | None:
     if values.size > _FOR_THE_LAW:
         values = values[:: values.size // _FOR_THE_LAW + 1]
     if count >= _OF_AN_ENTRY:
-        upper = 0.5 * stats.beta.sf(values**2, 0.5, 0.5 * (count - 1))
-        found = stats.kstest(np.where(values < 0.0, upper, 1.0 - upper), "uniform")
+        upper = stats.beta.sf(values**2, 0.5, 0.5 * (count - 1))
     else:
-        found = stats.kstest(values, "norm")
+        upper = stats.chi2.sf(values**2, 1)
+    found = stats.kstest(upper, "uniform")
+    # Of a law that is alike on both sides, half the distance is on each.
+    distance = 0.5 * float(found.statistic)
     # An estimated standard deviation only brings the values nearer to the Gaussian.
     each = noise.rounding / math.sqrt(noise.draws.shape[1])
     smallest = min(noise.std[name] for name in noise.std if noise.std[name] > 0.0)
     coarse = max(_COARSE, _STEPS_OF_A_FLOAT * each / smallest)
-    if found.pvalue < failure and found.statistic > coarse:
-        return float(found.statistic)
-    return None
+    return distance if found.pvalue < failure and distance > coarse else None
 
 
 def _over_lengths(noise: NoiseMeasured) -> Vector:

@@ -96,6 +96,10 @@ _CURVED = (
     "updates are a curved function of the sum with noise in some batches, so the law of the noise "
     "was not held against a Gaussian's"
 )
+_UNSETTLED = (
+    "the noise along what one record changes is as large as was told, or smaller by a few percent; "
+    "the updates that were made do not show which"
+)
 _UNEVEN = (
     "the noise is larger in some directions than in others, so its law was not held against a "
     "Gaussian's"
@@ -154,6 +158,9 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         # Entries that are the same noise are no independent evidence of what comes again.
         if MistakeKind.NOISE_SHARED not in {one.kind for one in laws}:
             mistakes += _repetition_mistakes(work, moment, until=until)
+        if moment.drawn:
+            # Updates that were made to look along a change are beside the usual ones.
+            until = max(until, work.until(0.5 * _SHARE_OF_TIME))
         if not mistakes:
             mistakes += _later_mistakes(work, moment, until=until)
     # A gradient that is not clipped, or noise that is missing somewhere, makes noise too small as
@@ -161,9 +168,13 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     others = [one for one in mistakes if one.kind is not MistakeKind.NOISE_TOO_SMALL]
     return work.result(
         mistakes=first_of_each_kind(others or mistakes),
-        measured=_measured(moment),
-        bounds=[_bound(moment, options.confidence)] if moment.account.parts == 1 else (),
-        inconclusive=changed or ("" if moment.found else _NOT_CANCELLED),
+        measured=_measured(moment, compared=changed is None),
+        bounds=[_bound(moment, options.confidence)]
+        if moment.account.parts == 1 and changed is None
+        else (),
+        inconclusive=changed
+        or ("" if moment.found else _NOT_CANCELLED)
+        or (_UNSETTLED if moment.unsettled else ""),
     )
 
 
@@ -214,6 +225,7 @@ def _later_mistakes(work: Checking, first: Moment, *, until: float) -> Iterator[
             records=_TRIED_LATER,
             there=first.effects.trials.records,
         )
+        later = dataclasses.replace(later, seconds=first.seconds / len(_MOMENTS))
         if changed_after_noise(later) is not None:
             work.notes.append(
                 "later updates are changed after noise was added, and were not compared"
@@ -225,6 +237,8 @@ def _later_mistakes(work: Checking, first: Moment, *, until: float) -> Iterator[
             yield dataclasses.replace(mistake, message=words + mistake.message)
             began.restore()
             return
+        if later.unsettled:
+            work.notes.append(f"after {how_many(reached, 'update')}: {_UNSETTLED}")
         later.effects.trials.state.restore()
     began.restore()
     if reached < updates - 1:
@@ -418,8 +432,8 @@ def _consecutive(
     return found
 
 
-def _measured(moment: Moment) -> Iterator[tuple[str, str]]:
-    distance, told = moment.distance(), moment.told
+def _measured(moment: Moment, *, compared: bool) -> Iterator[tuple[str, str]]:
+    distance, told = moment.distance() if compared else 0.0, moment.told
     if distance > 0.0:
         said = f"; told {told:.4g}" if told else ""
         yield "noise multiplier", f"at most {1.0 / distance:.4g} (upper limit{said})"
@@ -435,7 +449,7 @@ def _bound(moment: Moment, confidence: float) -> TrainingLowerBound | None:
     """What the training leaks at least, if every step is like this one."""
     told, training = moment.told, moment.effects.trials.training
     limits = moment.noise.upper(1.0 - confidence)
-    distance = dataclasses.replace(moment, limits=limits).distance()
+    distance = dataclasses.replace(moment, limits=limits, level=1.0 - confidence).distance()
     multiplier = 1.0 / distance if distance > 0.0 else 0.0
     if not told or multiplier < _LEAST_MULTIPLIER:
         return None

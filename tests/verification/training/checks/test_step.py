@@ -2,21 +2,25 @@
 
 import dataclasses
 import functools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import rdpkit
 from rdpkit.verification.blackbox.mistakes import MistakeKind as Kind
+from rdpkit.verification.training.checks.moment import Effect, Moment
 from rdpkit.verification.training.checks.noise import (
     NoiseMeasured,
     cut_off,
+    measure_noise,
     not_gaussian,
     shared_noise,
 )
 from rdpkit.verification.training.checks.step import check_step
-from rdpkit.verification.training.events import with_noise
+from rdpkit.verification.training.events import Told, with_noise
 from rdpkit.verification.training.options import TrainingOptions
+from rdpkit.verification.training.updates import Update
 from rdpkit.verification.training.verify_training import training_maker
 from tests.verification.training import loops
 
@@ -181,19 +185,57 @@ def test_entries_that_are_never_trained_are_not_counted():
     assert noise.of_trained([np.ones(300)]).std == noise.std
 
 
-def test_noise_along_a_change_is_measured():
-    rng = np.random.default_rng(1)
-    basis = np.linalg.qr(rng.normal(size=(200, 20)))[0]
-    draws = rng.normal(size=(100, 20)) @ basis.T
-    std = float(np.sqrt((draws**2).mean()))
-    noise = NoiseMeasured(
-        std={"all": std},
-        degrees={"all": 20_000},
-        places={"all": slice(0, 200)},
-        draws=draws,
-        update=draws[0],
-        pairs=100,
+class _Drawn:
+    """Updates of one parameter: a matrix times independent noise."""
+
+    def __init__(self, matrix):
+        self.matrix = matrix
+
+    def update(self, batch, seed):
+        size = self.matrix.shape[1]
+        vector = self.matrix @ np.random.default_rng(seed).normal(size=size)
+        places = {"all": slice(0, size)}
+        return Update(vector=vector, places=places, count=1, buffers=np.zeros(0), rounding=0.0)
+
+
+def _moment(matrix, seed, *, change, level):
+    trials = _Drawn(matrix)
+    noise = measure_noise(trials, None, pairs=150, seed=seed, until=np.inf)
+    effect = Effect(record=0, factor=1.0, base=0, change=change, buffers=0.0, rounding=0.0)
+    return Moment(
+        effects=SimpleNamespace(trials=trials, seed=seed),
+        small=None,
+        noise=noise,
+        found=[effect],
+        account=Told(sampling="poisson", noise_multiplier=1.0, rate=0.1, updates=1),
+        level=level,
+        limits=noise.upper(level),
+        seconds=np.inf,
     )
-    # Along a direction of the twenty, the noise is 1, and ten times less on average of all entries.
-    assert 0.7 / std < noise.along(basis[:, 0], 1e-3) < 2.0 / std
-    assert noise.along(np.linalg.qr(np.c_[basis, rng.normal(size=200)])[0][:, -1], 1e-3) == 1.0
+
+
+# Ninety entries, nine in a row. That rows are centred takes a ninth of the directions away.
+_ROWS = np.kron(np.eye(10), np.eye(9) - 1.0 / 9.0)
+_ALONG = _ROWS @ np.random.default_rng(0).normal(size=90)
+_ALONG /= np.linalg.norm(_ALONG)
+
+
+@pytest.mark.thorough
+def test_noise_in_a_few_directions_less_is_not_too_small():
+    seen = [_moment(_ROWS, 10**6 * run, change=_ALONG, level=0.2) for run in range(30)]
+    # Of 30 at a rate of 0.2, at most 14 are rejected, except with probability 1e-3 (binomial tail).
+    assert sum(one.even() > one.allowed for one in seen) > 25
+    assert sum(one.too_far for one in seen) <= 14
+    assert sum(one.unsettled for one in seen) <= 10
+
+
+def test_a_little_less_noise_is_too_small_in_all_directions():
+    seen = [_moment(0.9 * np.eye(90), 10**6 * run, change=_ALONG, level=1e-4) for run in range(10)]
+    assert all(one.too_far for one in seen)
+    # One over the distance is an upper limit of the noise multiplier.
+    assert all(0.9 < 1.0 / one.distance() < 1.0 for one in seen)
+    bare = np.eye(90) - np.outer(_ALONG, _ALONG)
+    assert _moment(bare, 1, change=2.0 * _ALONG, level=1e-4).too_far
+    less = _moment(0.97 * np.eye(90), 1, change=_ALONG, level=1e-4)
+    assert less.unsettled
+    assert less.distance() == 1.0
