@@ -125,9 +125,8 @@ def open_probability(name: str, value: Any) -> float:
 
 def order(name: str, value: Any) -> float:
     """One finite Renyi order above 1."""
-    return _number(
-        name, value, "to be a finite Renyi order > 1", math.nextafter(1.0, 2.0), _LARGEST
-    )
+    least = math.nextafter(1.0, 2.0)
+    return _number(name, value, "to be a finite Renyi order > 1", least, _LARGEST)
 
 
 def integer(name: str, value: Any, *, minimum: int = 1, maximum: int | None = None) -> int:

@@ -37,9 +37,7 @@ _BITS = 320
 # Where the sum of all rare probabilities is small enough, and how far nodes are followed.
 _RARE, _REACH = 1e-13, 9.0
 _LONGEST = 1 << 17
-_MOST_BATCHES, _LARGEST_S = 10**7, 6.0
-# With less, floats tell no ratio from 1, and all mass counts as beyond: the known batch is better.
-_SMALLEST_S = 1e-12
+_MOST_BATCHES, _MOST_NOISE, _LARGEST_S = 10**7, 1e12, 6.0
 _FINE, _COARSE, _EVERY = 4096, 24, 12
 _HALF_UNITS = 8.0 * U
 # The part of the probability of a value beyond the cut that a sum of others must have to matter.
@@ -142,10 +140,8 @@ def _split(s: arb, nodes: _Nodes) -> tuple[Array, float]:
     for value in values[1:]:
         level = value.log() / s
         heights.append(upper_tail(level - s / 2) - value * upper_tail(level + s / 2))
-    slopes = [arb(-1)]
-    for i in range(len(values) - 1):
-        slopes.append((heights[i + 1] - heights[i]) / (values[i + 1] - values[i]))
-    slopes.append(arb(0))
+    ends = zip(pairwise(heights), pairwise(values), strict=True)
+    slopes = [arb(-1), *[(right - left) / (b - a) for (left, right), (a, b) in ends], arb(0)]
     masses = [right - left for left, right in pairwise(slopes)]
     return np.array([max(float_above(mass), 0.0) for mass in masses]), float_above(heights[-1])
 
@@ -253,11 +249,8 @@ def law(
     first: bool,  # Under which member
 ) -> Law:
     """The ratio from above, under the first member or under the second."""
-    if noise_multiplier * _SMALLEST_S > 1.0:
-        raise NoLossDistributionError(
-            "Random allocation is computed from above for noise multipliers of at most "
-            f"{1.0 / _SMALLEST_S:.2g}, got {noise_multiplier!r}."
-        )
+    if noise_multiplier > _MOST_NOISE:  # Where floats tell no ratio from 1
+        raise NoLossDistributionError(f"Random allocation takes noise of at most {_MOST_NOISE:g}.")
     with ctx.workprec(_BITS):
         s = 1 / arb(noise_multiplier)
         nodes = _nodes(float(s), batches, above=True, first=first)
