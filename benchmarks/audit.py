@@ -15,7 +15,7 @@ import time
 
 import click
 
-from rdpkit.verification.auditing.driver import audit
+from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.claims.reading import loads
 from tests.verification.many_claims import many_claims
 

@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rdpkit.verification.auditing.driver import audit_files
+    from rdpkit.verification.auditing.audit import audit_files
     from rdpkit.verification.evidence.decorator import verifies
     from rdpkit.verification.evidence.replays import verify_by_replay
     from rdpkit.verification.replay.agent.primitives import primitive
@@ -30,7 +30,7 @@ __all__ = [
 _PLACES = {
     "PrivateTraining": "rdpkit.verification.training.trainer",
     "TrainingOptions": "rdpkit.verification.training.options",
-    "audit_files": "rdpkit.verification.auditing.driver",
+    "audit_files": "rdpkit.verification.auditing.audit",
     "functional_training": "rdpkit.verification.training.trainer",
     "opacus_training": "rdpkit.verification.training.opacus",
     "primitive": "rdpkit.verification.replay.agent.primitives",

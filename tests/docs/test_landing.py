@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import rdpkit
-from rdpkit.verification.auditing.driver import audit
+from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.findings import Soundness
 from rdpkit.verification.auditing.rules import slack
 from rdpkit.verification.claims.reading import load_files, shipped_files

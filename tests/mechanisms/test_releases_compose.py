@@ -17,7 +17,7 @@ from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.parts.records import public_scaling
 from rdpkit.mechanisms.releases.manifest import load_manifest
 from rdpkit.mechanisms.releases.release import check_arrays
-from rdpkit.verification.auditing.driver import audit_files, ledger_problems
+from rdpkit.verification.auditing.audit import audit_files, ledger_problems
 from rdpkit.verification.auditing.findings import Bounds, Soundness
 from tests.mechanisms.test_neighbours import BASELINES, CLASSES, OPTIONS, data_of
 

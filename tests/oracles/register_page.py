@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from rdpkit.formats.text import rounded_down, rounded_up
-from rdpkit.verification.auditing.driver import audit_files
+from rdpkit.verification.auditing.audit import audit_files
 from rdpkit.verification.auditing.findings import ClaimVerdict, Finding, Reproduction, Soundness
 from rdpkit.verification.auditing.rules import slack
 from rdpkit.verification.claims.format import KINDS

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import rdpkit.verification.auditing.driver
+import rdpkit.verification.auditing.audit
 import rdpkit.verification.auditing.tested_code
 import rdpkit.verification.outputs.words  # noqa: F401
 from tests.processes import loaded

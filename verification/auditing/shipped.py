@@ -12,8 +12,8 @@ import dataclasses
 import os
 from pathlib import Path
 
+from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.cache import AuditCache
-from rdpkit.verification.auditing.driver import audit
 from rdpkit.verification.auditing.findings import Bounds, Finding
 from rdpkit.verification.auditing.regions.region import Region
 from rdpkit.verification.auditing.remedies import needs_noise, searched

@@ -308,7 +308,7 @@ def audited(
     if evidence is not None and not allow_code:
         raise ValueError("Expected --allow-code with --evidence, which is about tests of code.")
     # Imported here so that --help does not wait for the accountants.
-    from rdpkit.verification.auditing.driver import findings_about  # noqa: PLC0415
+    from rdpkit.verification.auditing.audit import findings_about  # noqa: PLC0415
 
     kept: AuditCache | None = None
     if shipped:

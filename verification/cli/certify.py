@@ -113,8 +113,8 @@ def _of_claims(name: str) -> click.Command:
     @to_file_option
     def command(identifier: str | None, folder: Path | None) -> None:
         # Imported here so that other questions do not wait for it.
+        from rdpkit.verification.auditing.audit import findings_about  # noqa: PLC0415
         from rdpkit.verification.auditing.certified import certificate_of  # noqa: PLC0415
-        from rdpkit.verification.auditing.driver import findings_about  # noqa: PLC0415
         from rdpkit.verification.claims.reading import load_files  # noqa: PLC0415
 
         claims = {claim.id: claim for claim in load_files([name])}
@@ -164,8 +164,8 @@ def _of_entry(name: str) -> click.Command:
         output: Path,
     ) -> None:
         # Imported here because other questions need no registry and no audit.
+        from rdpkit.verification.auditing.audit import findings_about  # noqa: PLC0415
         from rdpkit.verification.auditing.certified import certificate_of  # noqa: PLC0415
-        from rdpkit.verification.auditing.driver import findings_about  # noqa: PLC0415
         from rdpkit.verification.claims import deployments  # noqa: PLC0415
         from rdpkit.verification.outputs.words import statement  # noqa: PLC0415
 

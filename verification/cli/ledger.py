@@ -300,7 +300,7 @@ def check(path: Path, dataset: str | None) -> None:
     release is covered by no account.
     """
     from rdpkit.mechanisms.releases.ledger import Ledger  # noqa: PLC0415
-    from rdpkit.verification.auditing.driver import ledger_problems  # noqa: PLC0415
+    from rdpkit.verification.auditing.audit import ledger_problems  # noqa: PLC0415
 
     found = Ledger(path)
     names = found.datasets if dataset is None else (dataset,)

@@ -291,7 +291,7 @@ class ClaimItem(pytest.Item):
 
     def runtest(self) -> None:
         """Audit the claim. Raises ClaimFailedError if it breaks a rule that makes it fail."""
-        from rdpkit.verification.auditing.driver import findings_about  # noqa: PLC0415 - as in collect
+        from rdpkit.verification.auditing.audit import findings_about  # noqa: PLC0415 - as in collect
 
         # The code and the training have tests of their own.
         claim = dataclasses.replace(self.claim, code=None, training=None)
@@ -349,7 +349,7 @@ class CodeItem(ClaimItem):
             target = claim.training.target
         if not self.config.getoption("--allow-code"):
             pytest.skip(f"{target!r} runs only with --allow-code")
-        from rdpkit.verification.auditing.driver import code_outcome, training_outcome  # noqa: PLC0415 - as in collect
+        from rdpkit.verification.auditing.audit import code_outcome, training_outcome  # noqa: PLC0415 - as in collect
         from rdpkit.verification.auditing.rules import Rule  # noqa: PLC0415 - as in collect
         from rdpkit.verification.outputs.words import report_of_code  # noqa: PLC0415 - as in collect
 

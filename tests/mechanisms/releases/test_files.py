@@ -8,7 +8,7 @@ from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.files import check_file_path, save_file_release
 from rdpkit.mechanisms.releases.manifest import load_manifest
 from rdpkit.mechanisms.releases.release import check_arrays, guaranteed
-from rdpkit.verification.auditing.driver import findings_about
+from rdpkit.verification.auditing.audit import findings_about
 from rdpkit.verification.auditing.findings import Soundness
 from rdpkit.verification.claims.reading import load_files
 

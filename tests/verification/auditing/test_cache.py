@@ -5,8 +5,8 @@ import random
 
 import pytest
 
+from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.cache import AuditCache, DamagedCacheWarning
-from rdpkit.verification.auditing.driver import audit
 from rdpkit.verification.claims.reading import load_files, loads, shipped_files
 from tests.verification.claim_files import text
 
@@ -20,7 +20,7 @@ def fresh():
 
 def counting(monkeypatch):
     """The ids of the claims that are computed from now on."""
-    import rdpkit.verification.auditing.driver as module
+    import rdpkit.verification.auditing.audit as module
 
     seen = []
     real = module.audit_one

@@ -8,8 +8,8 @@ import pytest
 import rdpkit
 from rdpkit import kernel
 from rdpkit.interop.certificates import certificate
+from rdpkit.verification.auditing.audit import audit_files
 from rdpkit.verification.auditing.certified import certify, file_name, kept_certificates
-from rdpkit.verification.auditing.driver import audit_files
 from tests.verification.claim_files import text
 
 GAUSSIAN = rdpkit.Gaussian(noise_std=5.0, record_norm=1.0)

@@ -14,7 +14,7 @@ from rdpkit import Adjacency
 from rdpkit.calibration.search_variable import value_at, with_value
 from rdpkit.events import MECHANISMS, event_from_parameters, parameters_of
 from rdpkit.verification.auditing import remedies as module
-from rdpkit.verification.auditing.driver import audit
+from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.findings import Reproduction, Side, Soundness, refuted_by
 from rdpkit.verification.auditing.remedies import (
     _of_settings,

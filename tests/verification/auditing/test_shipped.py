@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from rdpkit.verification.auditing.driver import audit
+from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.findings import Bounds
 from rdpkit.verification.auditing.shipped import FILE, ShippedFindings, with_remedies
 from rdpkit.verification.claims.reading import load_files, register_files, shipped_files

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import rdpkit
-from rdpkit.verification.auditing.driver import findings_about
+from rdpkit.verification.auditing.audit import findings_about
 from rdpkit.verification.auditing.findings import Soundness
 from rdpkit.verification.claims.reading import loads
 

@@ -15,8 +15,8 @@ from scipy.stats import norm
 
 import rdpkit
 from rdpkit import Adjacency
+from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.cache import AuditCache
-from rdpkit.verification.auditing.driver import audit
 from rdpkit.verification.auditing.findings import Reproduction, Soundness
 from rdpkit.verification.auditing.rules import DEFAULT, Rule, broken_rules, failures
 from rdpkit.verification.auditing.verdict import audit_one

@@ -10,7 +10,7 @@ import pytest
 
 from rdpkit import Adjacency, Composed, CustomRdp, Gaussian, GaussianSynthesis, epsilon
 from rdpkit.extensions import install_line
-from rdpkit.verification.auditing.driver import findings_about, with_release
+from rdpkit.verification.auditing.audit import findings_about, with_release
 from rdpkit.verification.auditing.findings import Reproduction, Soundness
 from rdpkit.verification.auditing.verdict import audit_one
 from rdpkit.verification.claims.reading import load_files, loads

@@ -14,7 +14,7 @@ from decimal import Decimal
 import pytest
 
 from rdpkit import Adjacency, Gaussian
-from rdpkit.verification.auditing.driver import audit, audit_files
+from rdpkit.verification.auditing.audit import audit, audit_files
 from rdpkit.verification.auditing.findings import Reproduction, Soundness
 from rdpkit.verification.claims.format import KINDS
 from rdpkit.verification.claims.reading import UNMODELLED, load_files, register_files, shipped_files

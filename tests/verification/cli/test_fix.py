@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rdpkit.verification.auditing.driver import audit_files
+from rdpkit.verification.auditing.audit import audit_files
 from tests.cli import commands
 from tests.verification.claim_files import text
 

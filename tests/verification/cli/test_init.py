@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rdpkit.verification.auditing.driver import audit_files
+from rdpkit.verification.auditing.audit import audit_files
 from rdpkit.verification.claims.reading import load_files, loads
 from tests.cli import commands
 

@@ -9,7 +9,7 @@ import rdpkit
 from rdpkit.mechanisms.parts.noise import NoiseSource
 from rdpkit.mechanisms.parts.privacy import Privacy
 from rdpkit.mechanisms.releases.release import release
-from rdpkit.verification.auditing.driver import audit_files
+from rdpkit.verification.auditing.audit import audit_files
 from rdpkit.verification.auditing.findings import Soundness
 from tests.cli.commands import ADD, answer, run
 from tests.cli.test_guarantees import write

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rdpkit.verification.auditing.driver import audit, findings_about
+from rdpkit.verification.auditing.audit import audit, findings_about
 from rdpkit.verification.claims.reading import load_files, loads, shipped_files
 from rdpkit.verification.outputs.html import curves, page
 from tests.browser import IN_BROWSER, SIZES, assert_usable

@@ -13,7 +13,7 @@ import rdpkit
 from rdpkit import kernel as checking
 from rdpkit.analysis import lower_bound
 from rdpkit.interop.certificates import certificate
-from rdpkit.verification.auditing.driver import audit
+from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.claims.reading import loads
 from rdpkit.verification.outputs.explorer import pages, write_folder
 from rdpkit.verification.outputs.html import page

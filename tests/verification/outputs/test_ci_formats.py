@@ -6,7 +6,7 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 
-from rdpkit.verification.auditing.driver import audit_files
+from rdpkit.verification.auditing.audit import audit_files
 from rdpkit.verification.auditing.rules import DEFAULT, FailOn
 from rdpkit.verification.outputs import AuditResult, ci_formats
 from rdpkit.verification.outputs.ci_formats import sarif

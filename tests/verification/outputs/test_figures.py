@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rdpkit import Adjacency, epsilon, lower_bound
-from rdpkit.verification.auditing.driver import audit
+from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.regions.region import Region
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind
 from rdpkit.verification.claims.reading import loads

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rdpkit.verification.auditing.driver import audit
+from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.remedies import remedies
 from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.claims.reading import loads

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import pytest
 
-from rdpkit.verification.auditing.driver import audit as audit_claims
+from rdpkit.verification.auditing.audit import audit as audit_claims
 from rdpkit.verification.auditing.findings import (
     ClaimVerdict,
     Findings,

@@ -6,8 +6,8 @@ import math
 import pytest
 
 from rdpkit.formats.records import as_plain
+from rdpkit.verification.auditing.audit import findings_about
 from rdpkit.verification.auditing.cache import AuditCache
-from rdpkit.verification.auditing.driver import findings_about
 from rdpkit.verification.auditing.regions.compute import region_of
 from rdpkit.verification.auditing.regions.store import (
     as_stored,

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from rdpkit.verification.auditing.driver import audit
+from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.auditing.findings import ClaimVerdict, Side, Soundness
 from rdpkit.verification.auditing.versions import versions
 from rdpkit.verification.claims.claim import Work

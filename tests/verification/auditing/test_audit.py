@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import rdpkit.verification
+from rdpkit.verification.auditing.audit import NOT_RUN, audit, findings_about
 from rdpkit.verification.auditing.cache import AuditCache
-from rdpkit.verification.auditing.driver import NOT_RUN, audit, findings_about
 from rdpkit.verification.auditing.findings import Soundness
 from rdpkit.verification.claims.reading import loads
 from tests.verification.claim_files import text
@@ -63,7 +63,7 @@ def test_a_plain_audit_loads_nothing_that_it_does_not_use(tmp_path):
     }
     audits = {n.rpartition(".")[2] for n in loaded if n.startswith("rdpkit.verification.auditing.")}
     assert audits == {
-        *("driver", "findings", "remedies", "rules", "verdict"),
+        *("audit", "findings", "remedies", "rules", "verdict"),
         "baseline",  # what an option of the command is read with
         *("regions", "region", "sentences"),  # the words of a region, and none of its search
     }
@@ -125,7 +125,7 @@ KILLED = """
 import json, sys
 sys.path.insert(0, {root!r})
 from tests.verification.many_claims import many_claims
-from rdpkit.verification.auditing.driver import audit
+from rdpkit.verification.auditing.audit import audit
 from rdpkit.verification.claims.reading import loads
 
 if __name__ == "__main__":
