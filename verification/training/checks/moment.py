@@ -208,7 +208,9 @@ class Moment:
         return max((total(self.distances(one)) for one in self.found), default=0.0)
 
     def distance(self) -> float:
-        """The largest distance of all effects; one over it bounds the noise multiplier above.
+        """A lower limit of the largest distance; one over it bounds the noise multiplier above.
+
+        Zero if the updates are no numbers.
 
         Guarantee
         ---------
@@ -221,9 +223,10 @@ class Moment:
         if even <= self.allowed or even == math.inf:
             return even
         seen = self._along()
+        if not np.isfinite(seen).all():
+            return 0.0
         smallest = stats.chi2.ppf(self.level / _LOOKS, seen.size - 1)
-        distance = math.sqrt(smallest / seen.size) / max(float(seen.std()), 1e-300)
-        return max(1.0 / self.told, min(even, distance))
+        return min(even, math.sqrt(smallest / seen.size) / max(float(seen.std()), 1e-300))
 
     def _along(self) -> Vector:
         """Updates along the farthest effect, in units of it."""
@@ -255,11 +258,9 @@ class Moment:
 
     @property
     def unsettled(self) -> bool:
-        """Whether the noise along what a record changes may be too small, by less than is seen."""
+        """Whether the noise is too small only if it is as large in all directions."""
         even = self.even()
-        if even <= self.allowed or even == math.inf or self.too_far:
-            return False
-        return 1.0 / float(self._along().std()) > math.sqrt(self.allowed * even)
+        return self.allowed < even < math.inf and not self.too_far
 
     @property
     def allowed(self) -> float:

@@ -97,8 +97,9 @@ _CURVED = (
     "was not held against a Gaussian's"
 )
 _UNSETTLED = (
-    "the noise along what one record changes is as large as was told, or smaller by a few percent; "
-    "the updates that were made do not show which"
+    "the noise of all entries together is smaller than was told, and along what one record changes "
+    "that was not seen: it is larger in some directions than in others, or too small by little, "
+    "and the updates that were made do not show which"
 )
 _UNEVEN = (
     "the noise is larger in some directions than in others, so its law was not held against a "
