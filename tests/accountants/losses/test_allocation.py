@@ -122,6 +122,11 @@ def bound(name, noise, batches, ratio, presence=1.0):
     return divergence(step, ratio)
 
 
+@pytest.mark.parametrize("name", MOVES)
+def test_moves_that_floats_do_not_resolve_are_bounded_as_if_the_sum_was_known(name):
+    assert 0.0 < bound(name, 1e90, 10, 1.0) < 1e-40
+
+
 def call(x, a, b, means, s):
     """E(a A_u - b A_v - x)_+ for x >= 0 and u > v, by bisection for the place where it is 0."""
     u, v = means

@@ -199,6 +199,9 @@ def _on_lattice(
     bottom = min(bottom, down.edges.size - 1)
     scale = need + spread
     step = min(max(_FINE * deviation, scale / _MOST_STEPS), scale / _LEAST_STEPS)
+    if step == 0.0:
+        # Moves are so small that floats know no deviation.
+        return None
     step = 2.0 ** math.floor(math.log2(step))
     if float(up.edges[cap]) + float(down.edges[bottom]) > _WIDEST * step:
         return None
