@@ -179,7 +179,7 @@ class TargetDescription:
     features of a record; and a method ``score(outputs)`` that turns flattened outputs of shape
     (n, d) into scores of shape (n,). What else a target may say of its data, and which pairs it is
     tested on without such a method, says
-    :func:`rdpkit.verification.blackbox.targets.pairs_of_target`.
+    :func:`rdpkit.verification.blackbox.pairs_of_target.pairs_of_target`.
 
     Whether it has a description or not, a target may have a method ``summary(release)`` that makes
     of a release what is tested in its place, such as an array: for releases that are none of the
