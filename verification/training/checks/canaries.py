@@ -374,13 +374,13 @@ def black_box_run(
     if training.with_records is None or training.losses is None:
         return _NO_CANARIES
     rng = np.random.default_rng([work.seed, 4])
-    found = _canaries(training, work.options.canaries, rng)
-    if found is None:
-        return "no records can be canaries: neither held-out records nor labels were found"
-    extra, kind = found
-    coins = rng.random(size(extra)) < 0.5
     wanted, made = work.options.steps or account.updates or 1, 0
     try:
+        found = _canaries(training, work.options.canaries, rng)
+        if found is None:
+            return "no records can be canaries: neither held-out records nor labels were found"
+        extra, kind = found
+        coins = rng.random(size(extra)) < 0.5
         there = training.records
         like = there[0] if there is not None and len(there) else None
         chosen = [_single(rows(extra, [place]), like) for place in np.flatnonzero(coins).tolist()]
@@ -469,7 +469,7 @@ def _mislabelled(records: Batch, rng: np.random.Generator) -> Batch | None:
     kind = str(getattr(labels, "dtype", ""))
     if not features or getattr(labels, "ndim", 0) != 1 or "int" not in kind:
         return None
-    values = np.asarray(labels)
+    values = array_of(labels)
     classes = int(values.max()) + 1
     if classes < 2:
         return None
@@ -477,7 +477,7 @@ def _mislabelled(records: Batch, rng: np.random.Generator) -> Batch | None:
     if hasattr(labels, "detach"):
         import torch  # noqa: PLC0415 - trainings without torch are verified, too
 
-        changed: Any = torch.as_tensor(other, dtype=labels.dtype)
+        changed: Any = torch.as_tensor(other, dtype=labels.dtype, device=labels.device)
     else:
         changed = other.astype(values.dtype)
     return mapped(lambda leaf: changed if leaf is labels else leaf, records)

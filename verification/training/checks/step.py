@@ -310,7 +310,7 @@ def _without_noise(work: Checking, moment: Moment) -> list[Mistake]:
     # Where no other training can be made, the noise may have been drawn with this one.
     if work.maker.repeats:
         seed_everything(work.seed + _ANOTHER_START)
-        training = work.maker.started_anew()
+        training = _started_anew(work.maker, work.notes)
         _dropout_off(training)
         again = Trials(training, records=max(4, width), rhythm=trials.rhythm)
         other = again.update(again.batch(*(more % again.available for more in each)), 0).vector

@@ -205,3 +205,12 @@ def test_a_training_that_refuses_records_is_skipped():
     result = check_run(training_maker(refusing), OPTIONS)
     assert result.verdict == "skipped"
     assert "no room" in result.skipped
+
+
+def test_held_out_records_without_a_length_are_skipped():
+    training = zoo.maker("batch-clipping-fixed").fresh()
+    loader = [(one[0], one[1].double()) for one in training.loader]
+    odd = dataclasses.replace(training, loader=loader, held_out=iter([]))
+    result = check_run(training_maker(odd), OPTIONS)
+    assert result.verdict == "skipped"
+    assert "has no len" in result.skipped

@@ -24,7 +24,7 @@ from rdpkit.verification.training.updates import Update
 from rdpkit.verification.training.verify_training import training_maker
 from tests.verification.training import loops
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
 # Mistakes that the tables of trainings do not have; of the others `test_found.py` finds the names.
 BROKEN = {
@@ -34,6 +34,13 @@ BROKEN = {
     loops.TakesWholeBatchesAndClipsThese: Kind.CLIPPED_AFTER_AVERAGING,
     loops.TakesWholeBatchesWithHalfTheNoise: Kind.NOISE_TOO_SMALL,
 }
+
+
+class FixedNoise(loops.PlainLoop):
+    """The same noise in every step, whatever is seeded."""
+
+    def noise(self, parameter):
+        return torch.randn(parameter.shape, generator=torch.Generator().manual_seed(7))
 
 
 @functools.cache
@@ -54,6 +61,17 @@ def test_a_mistake_has_its_name(make):
         # Seeding every step alike is also seeding with a constant.
         *([Kind.NOISE_FIXED_SEED] if make is loops.SeedsEveryStepAlike else []),
     }
+
+
+def test_noise_from_a_constant_is_found_where_a_module_can_be_imported_once():
+    def imported_twice():
+        raise ValueError("imported twice")
+
+    maker = training_maker(FixedNoise)
+    options = TrainingOptions(seed=1, seconds=4.0).seeded()
+    found = check_step(dataclasses.replace(maker, anew=imported_twice), options)
+    assert [one.kind for one in found.mistakes][:1] == [Kind.NOISE_REPEATED]
+    assert "imported twice" in " ".join(found.notes)
 
 
 @pytest.mark.thorough
