@@ -47,6 +47,14 @@ def test_smooth_valley(bottom, curvature, skew):
     assert asked < 80
 
 
+@settings(max_examples=40)
+@given(st.floats(-4.5, 4.5), st.floats(0.2, 5.0), st.floats(0.2, 5.0))
+def test_kink(bottom, left, right):
+    """No parabola: the slopes on both sides decide, and the bottom is found by zooming alone."""
+    found, _ = find(lambda u: np.where(u < bottom, left * (bottom - u), right * (u - bottom)))
+    assert found.best <= 5e-9
+
+
 @pytest.mark.parametrize("edge", [-3.3, 0.07, 2.51])
 def test_cliff(edge):
     """Falling up to an edge, beyond which it jumps: a grid alone would miss the last bit."""

@@ -5,7 +5,7 @@ computed from a few points of the profile alone and must never fall below.
 """
 
 import math
-from itertools import combinations
+from itertools import combinations, product
 
 import mpmath
 import mpmath as mp
@@ -296,6 +296,18 @@ class TestComposition:
         # Halving the step to 1/1000 of the result leaves that much between two points.
         found = rdpkit.epsilon(event, delta=1e-3, adjacency=ADD).epsilon
         assert 1.0 <= found <= 1.0 * (1.0 + 1e-3)
+
+    @pytest.mark.thorough
+    @settings(max_examples=6)
+    @given(pairs_with_points(), st.integers(1, 4), st.floats(0.0, 4.0))
+    def test_it_is_never_below_the_composed_pair(self, example, count, epsilon):
+        """All outcomes of up to four releases, enumerated."""
+        p, q, event = example
+        bound = rdpkit.delta(event * count, epsilon=epsilon, adjacency=ADD).delta
+        for one, two in ((p, q), (q, p)):
+            many_one = np.array([math.prod(c) for c in product(one, repeat=count)])
+            many_two = np.array([math.prod(c) for c in product(two, repeat=count)])
+            assert bound >= hockey_stick(many_one, many_two, epsilon) * (1.0 - 1e-9) - 1e-10
 
     def test_pure_points_are_certified_together_with_curves(self):
         curve = rdpkit.CustomRdp(orders=(2.0, 64.0), values=(0.01, 0.3), adjacency=ADD)

@@ -72,3 +72,10 @@ def test_integers(private, zero, start, power):
     found = bracket.integers(score, start=start, lowest=1, highest=2 * 10**9, private=private)
     assert (found.meets, found.misses) == ((zero + 1, zero) if private > 0 else (zero, zero + 1))
     assert len(score.asked) <= 40
+
+
+def test_a_score_that_rises_is_still_bracketed():
+    """Whatever the function, what is returned was evaluated on both sides."""
+    score = Counted(lambda t: math.sin(3.0 * math.log(t)))
+    found = bracket.numbers(score, start=2.0, lowest=1e-3, highest=1e3, private=1, tolerance=1e-9)
+    assert score.asked[found.meets] <= 0.0 < score.asked[found.misses]

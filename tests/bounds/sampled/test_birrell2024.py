@@ -8,6 +8,7 @@ from flint import arb, ctx
 
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.sampled import birrell2024
+from rdpkit.numerics import pearson_vajda
 from tests.events import unit
 from tests.oracles import birrell2024 as oracle
 from tests.oracles.table import digits, load
@@ -61,6 +62,16 @@ def test_the_bound_is_sharp_for_the_equilateral_triangle():
     for ratio in found.values():
         # The next term is of order q.
         assert 1.0 < ratio < 1.0 + 1e-5
+
+
+@pytest.mark.parametrize("z", [0.02, 0.3, 0.6, 0.9, 2.0, 5.0, 50.0])
+def test_moments_on_both_sides_of_the_split(z):
+    found = birrell2024.log_moments(65, z)
+    for k in range(0, 66, 2):
+        reference = float(pearson_vajda.moment_ball(k, z).log())
+        assert found[k] == pytest.approx(reference, rel=1e-13, abs=1e-12)
+    odd = np.arange(1, 65, 2)
+    np.testing.assert_array_equal(found[odd], (found[odd - 1] + found[odd + 1]) / 2)
 
 
 @pytest.mark.parametrize("z", [0.01, 0.3, 1.0, 10.0, 100.0, 1e6])

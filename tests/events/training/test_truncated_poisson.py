@@ -1,9 +1,10 @@
-"""Truncated Poisson samples: what follows from their sizes, and the numbers of dp-accounting."""
+"""Truncated Poisson samples: all samples of small data sets, and the numbers of dp-accounting."""
 
 import itertools
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from flint import arb, ctx
 from hypothesis import given, settings
@@ -17,6 +18,58 @@ from tests.events import unit
 
 PLAIN = {"noise_std": 1.0, "record_norm": 1.0, "sampling_probability": 0.01}
 FOUR_OF_TWELVE = unit.truncated(1.0, 0.3, 4, 12)
+
+
+def outputs(records, q, largest):
+    """Centres of the released sum with their probabilities, every sample and every cut of it."""
+    found = {}
+    for joined in itertools.product((0, 1), repeat=len(records)):
+        members = [r for r, j in zip(records, joined) if j]
+        weight = q ** len(members) * (1 - q) ** (len(records) - len(members))
+        cuts = list(itertools.combinations(members, min(largest, len(members))))
+        for cut in cuts:
+            found[sum(cut)] = found.get(sum(cut), 0.0) + weight / len(cuts)
+    return found
+
+
+def divergence(first, second, noise, epsilon):
+    """The hockey stick of two mixtures on the line, by a sum over a grid, good to about 1e-5."""
+    x = np.linspace(-12 * noise - 4, 12 * noise + 4, 40_001)
+
+    def density(centres):
+        parts = [w * np.exp(-0.5 * ((x - c) / noise) ** 2) for c, w in centres.items()]
+        return sum(parts) / (noise * math.sqrt(2 * math.pi))
+
+    gap = np.maximum(density(first) - math.exp(epsilon) * density(second), 0.0)
+    return float(gap.sum() * (x[1] - x[0]))
+
+
+def upper(event, adjacency, epsilon):
+    return rdpkit.delta(event, epsilon=epsilon, adjacency=adjacency).delta
+
+
+@pytest.mark.thorough
+@settings(max_examples=3)
+@given(
+    st.lists(st.floats(-1, 1), min_size=1, max_size=4),
+    st.tuples(st.floats(-1, 1), st.floats(-1, 1)),
+    st.tuples(st.floats(0.05, 0.95), st.integers(1, 4)),
+    st.floats(0.3, 3),
+    st.floats(0, 2),
+)
+def test_no_small_data_set_leaks_more(rest, changed, sampling, noise, epsilon):
+    (record, other), (q, largest) = changed, sampling
+    event = unit.truncated(noise, q, largest, len(rest) + 1)
+    present = outputs([*rest, record], q, largest)
+    versions = {
+        Adjacency.ADD_OR_REMOVE_ONE: outputs(rest, q, largest),
+        Adjacency.ZERO_OUT: outputs([*rest, 0.0], q, largest),
+        Adjacency.REPLACE_ONE: outputs([*rest, other], q, largest),
+    }
+    for adjacency, absent in versions.items():
+        bound = upper(event, adjacency, epsilon)
+        for pair in ((present, absent), (absent, present)):
+            assert divergence(*pair, noise, epsilon) <= bound + 1e-5
 
 
 @pytest.mark.thorough
