@@ -18,6 +18,7 @@ from rdpkit.adjacency import MEANINGS, SPELLINGS, Adjacency, choices
         ("replace-one", Adjacency.REPLACE_ONE),
         ("substitute", Adjacency.REPLACE_ONE),
         ("REPLACE_ONE", Adjacency.REPLACE_ONE),
+        ("zero-out", Adjacency.ZERO_OUT),
     ],
 )
 def test_a_relation_has_several_spellings(spelling, member):

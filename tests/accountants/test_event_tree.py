@@ -12,13 +12,11 @@ from numpy.testing import assert_allclose
 import rdpkit
 from rdpkit.accountants.event_tree import Focus, UpperBounds, deciding_parts, leaves, sound_bounds
 from rdpkit.adjacency import Adjacency
-from tests.bounds.strategies import NOISE
 from tests.events import of_papers, unit
 from tests.events.unit import gaussian
 
 ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
 REPLACE = rdpkit.Adjacency.REPLACE_ONE
-EITHER = st.sampled_from([ADD, REPLACE])
 ORDERS = np.array([1.25, 2.0, 17.0])
 
 
@@ -30,46 +28,12 @@ def rdp(event, adjacency):
     return UpperBounds().rdp(event, ORDERS, adjacency)
 
 
-@settings(max_examples=30)
-@given(st.lists(NOISE, min_size=1, max_size=4), EITHER)
-def test_composed_is_the_sum(noises, adjacency):
-    found = rdp(rdpkit.Composed(events=tuple(gaussian(z) for z in noises)), adjacency)
-    assert_allclose(found, sum(rdp(gaussian(z), adjacency) for z in noises), rtol=1e-14)
-
-
-@settings(max_examples=30)
-@given(st.lists(NOISE, min_size=2, max_size=4))
-def test_parallel_under_replace_has_two_ends(noises):
-    """Either the record stays in its part, or it leaves one part and joins another."""
-    found = rdp(rdpkit.Parallel(events=tuple(gaussian(z) for z in noises)), REPLACE)
-    one, two = sorted(noises)[:2]
-    moved = rdp(gaussian(one), ADD) + rdp(gaussian(two), ADD)
-    assert_allclose(found, np.maximum(rdp(gaussian(one), REPLACE), moved), rtol=1e-14)
-
-
-def test_two_ends_can_decide():
-    """With a small diameter staying is cheap: distance 0.1, against 1 + 1 for moving."""
-    part = unit.gaussian(1.0, record_diameter=0.1)
-    found = rdp(rdpkit.Parallel(events=(part, part)), REPLACE)
-    assert_allclose(found, ORDERS, rtol=1e-15)
-    kept = rdp(rdpkit.Parallel(events=(part, part), record_keeps_its_part=True), REPLACE)
-    assert_allclose(kept, ORDERS * 0.01 / 2.0, rtol=1e-13)
-
-
 def test_parts_that_say_nothing():
     """A curve given for replace-one says nothing of a record that joins the part."""
     custom = rdpkit.CustomRdp(orders=(1.25, 2.0, 17.0), values=(0.1, 0.1, 0.1), adjacency=REPLACE)
     assert np.isinf(rdp(rdpkit.Parallel(events=(custom, custom)), REPLACE)).all()
     kept = rdpkit.Parallel(events=(custom, custom), record_keeps_its_part=True)
     assert rdp(kept, REPLACE).tolist() == [0.1, 0.1, 0.1]
-
-
-def test_nesting():
-    """Three times (the larger of two parts, one of them repeated) plus one release."""
-    inside = rdpkit.Parallel(events=(gaussian(1.0), gaussian(4.0) * 20))
-    event = rdpkit.Composed(events=(inside * 3, gaussian(5.0)))
-    expected = 3 * np.maximum(ORDERS / 2.0, 20 * ORDERS / 32.0) + ORDERS / 50.0
-    assert_allclose(rdp(event, ADD), expected, rtol=1e-14)
 
 
 def test_what_recurs_is_computed_once():

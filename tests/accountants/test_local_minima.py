@@ -86,19 +86,6 @@ def test_window_follows_a_valley_that_has_moved_away():
     assert found.best == pytest.approx(1.0, abs=2e-9)
 
 
-@pytest.mark.parametrize(("sign", "end"), [(1.0, -5.0), (-1.0, 5.0)])
-def test_an_end_of_what_is_allowed(sign, end):
-    found, asked = find(lambda u: sign * u)
-    assert found.place == end
-    assert asked == 0
-
-
 def test_infinite_beside_the_valley():
     found, _ = find(lambda u: np.where(np.abs(u - 1.1) < 0.3, (u - 1.1) ** 2, np.inf))
     assert found.best <= 2e-9
-
-
-def test_flat_bottom():
-    found, asked = find(lambda u: np.maximum(np.abs(u) - 1.0, 0.0))
-    assert found.best == 0.0
-    assert asked < 400

@@ -17,24 +17,6 @@ from tests.events import unit
 ANY = OrderRange()
 
 
-def gaussian_by_mironov(z, delta):
-    return lambda orders: orders / (2.0 * z * z) + math.log(1.0 / delta) / (orders - 1.0)
-
-
-@settings(max_examples=60)
-@given(log_uniform(0.01, 1000.0), log_uniform(1e-12, 0.1))
-def test_gaussian_with_mironovs_conversion(z, delta):
-    """a = 1 + z sqrt(2 log(1/delta)), epsilon = 1/(2 z^2) + sqrt(2 log(1/delta)) / z.
-
-    The value is quadratic in the order, which is found to about 1e-6: 1e-10.
-    """
-    root = math.sqrt(2.0 * math.log(1.0 / delta))
-    found = minimise(gaussian_by_mironov(z, delta), ANY)
-    assert found.value == pytest.approx(0.5 / z**2 + root / z, rel=1e-10)
-    assert found.order - 1.0 == pytest.approx(z * root, rel=1e-3)
-    assert found.note is None
-
-
 @pytest.mark.parametrize("z", [0.05, 1.0, 30.0])
 def test_through_the_front_door(z):
     event = unit.gaussian(z)
@@ -138,12 +120,6 @@ def test_integer_edges():
     assert (low.order, high.order) == (3.0, 20.0)
     assert "smallest" in low.note
     assert "largest" in high.note
-
-
-def test_minima_at_integers_of_interpolated_bounds():
-    """Corollary 10's chords have their minima at integers: a kink at 7 is hit exactly."""
-    found = minimise(lambda a: np.abs(a - 7.0), ANY)
-    assert (found.order, found.value) == (7.0, 0.0)
 
 
 def test_the_dearer_objective_decides():

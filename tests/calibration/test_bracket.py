@@ -74,26 +74,6 @@ def test_integers(private, zero, start, power):
     assert len(score.asked) <= 40
 
 
-@pytest.mark.parametrize("search", ["numbers", "integers"])
-@pytest.mark.parametrize("private", [1, -1])
-def test_ends_of_the_range(search, private):
-    find = getattr(bracket, search)
-    extra = {"tolerance": 1e-6} if search == "numbers" else {}
-    ask = {"start": 50, "lowest": 10, "highest": 1000, "private": private, **extra}
-    least, most = (10, 1000) if private > 0 else (1000, 10)
-    always = find(lambda t: -1.0 - private * math.log(t) / 10.0, **ask)
-    assert (always.meets, always.misses, always.constant) == (least, None, False)
-    never = find(lambda t: 10.0 - private * math.log(t) / 10.0, **ask)
-    assert (never.meets, never.misses) == (None, None)
-    only = find(lambda t: -1.0 if t == most else 1.0, **ask)
-    assert only.meets == pytest.approx(most, rel=1e-6)
-    assert only.misses == pytest.approx(most, rel=2e-3 if search == "integers" else 2e-6) or (
-        search == "integers" and abs(only.misses - most) == 1
-    )
-    assert find(lambda t: -1.0, **ask).constant
-    assert find(lambda t: math.inf, **ask).meets is None
-
-
 def test_a_score_that_rises_is_still_bracketed():
     """Whatever the function, what is returned was evaluated on both sides."""
     score = Counted(lambda t: math.sin(3.0 * math.log(t)))

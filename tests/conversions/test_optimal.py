@@ -3,8 +3,6 @@
 Reference values: tests/oracles/optimal_conversion.py (mp.dps = 50).
 """
 
-import math
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -43,10 +41,3 @@ def test_stored_deltas(entry):
     found, exact = delta(entry["order"], entry["rdp"], entry["epsilon"]), float(entry["delta"])
     assert found >= exact * (1.0 - 1e-9)
     assert_allclose(found, exact, rtol=1e-7)
-
-
-def test_total_variation_at_order_two():
-    """At order 2 the extreme pair is symmetric, (1 +- t)/2: 4 t^2 / (1 - t^2) = e^r - 1."""
-    for r in (1e-4, 0.1, 2.0):
-        t = math.sqrt(math.expm1(r) / (4.0 + math.expm1(r)))
-        assert_allclose(delta(2.0, r, 0.0), t, rtol=1e-8)

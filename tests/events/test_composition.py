@@ -3,17 +3,11 @@ import math
 import numpy as np
 import pytest
 
-from rdpkit import DPCDA, Adjacency, Composed, CustomRdp, Gaussian, Parallel, Repeated
+from rdpkit import DPCDA, Composed, CustomRdp, Gaussian, Parallel, Repeated
 from rdpkit.events.composition import part_by_part
 
 ONE = Gaussian(noise_std=5.0, record_norm=1.0)
 TWO = Gaussian(noise_std=7.0, record_norm=1.0)
-
-
-@pytest.mark.parametrize("make", [Composed, Parallel])
-def test_lists_of_events_become_tuples(make):
-    assert make(events=[ONE, TWO]) == make(events=(ONE, TWO))
-    assert make(events=[ONE, TWO]).events == (ONE, TWO)
 
 
 PARTS = [(), [], None, ONE, "ab", [ONE, None], [ONE, {}], {ONE}]
@@ -44,20 +38,6 @@ def test_a_record_may_move_unless_said_otherwise():
 def test_one_part_needs_no_parallel():
     assert part_by_part((ONE,)) is ONE
     assert part_by_part((ONE, TWO)) == Parallel(events=(ONE, TWO), fixed_partition=True)
-
-
-def test_primitive_events_expand_to_nothing():
-    for event in (ONE, Composed(events=(ONE,)), Repeated(event=ONE, count=2)):
-        assert event.expand() is None
-        assert event.assumptions() == ()
-
-
-def test_a_custom_curve_holds_floats_and_a_member():
-    event = CustomRdp(orders=np.array([2, 4]), values=[0, math.inf], adjacency="replace_one")
-    assert event.orders == (2.0, 4.0)
-    assert event.values == (0.0, math.inf)
-    assert {type(v) for v in (*event.orders, *event.values)} == {float}
-    assert event.adjacency is Adjacency.REPLACE_ONE
 
 
 @pytest.mark.parametrize(

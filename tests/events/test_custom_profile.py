@@ -2,31 +2,12 @@
 
 import re
 
-import numpy as np
 import pytest
 
 import rdpkit
 from rdpkit.events import CustomProfile
 
 GOOD = {"epsilons": (0.5, 1.0), "deltas": (1e-3, 0.0), "adjacency": "replace_one"}
-
-
-def test_any_sequence_is_kept_as_a_tuple_of_floats():
-    event = CustomProfile(epsilons=np.array([0, 1]), deltas=[1, 0], adjacency="replace_one")
-    assert event.epsilons == (0.0, 1.0)
-    assert event.deltas == (1.0, 0.0)
-    assert all(type(v) is float for v in (*event.epsilons, *event.deltas))
-    assert event.adjacency is rdpkit.Adjacency.REPLACE_ONE
-
-
-def test_one_point_may_be_given_as_numbers():
-    event = CustomProfile(epsilons=1.0, deltas=1e-5, adjacency="replace_one")
-    assert (event.epsilons, event.deltas) == ((1.0,), (1e-5,))
-
-
-def test_equal_events_look_equal():
-    event = CustomProfile(epsilons=(-0.0,), deltas=(-0.0,), adjacency="replace_one")
-    assert repr(event) == repr(CustomProfile(**{**GOOD, "epsilons": (0.0,), "deltas": (0.0,)}))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import special, stats
+from scipy import special
 
 import rdpkit
 from rdpkit import Adjacency
@@ -135,16 +135,6 @@ def test_the_scale_of_holohan(b, width, part):
     assert stated <= 2.0 * moved / b * (1 + 1e-9)
 
 
-def test_both_bounds_are_near_each_other():
-    event = rdpkit.BoundedLaplace(noise_scale=2.0, minimum=0.0, maximum=10.0, sensitivity=1.0)
-    for delta in (0.0, 1e-9, 1e-6):
-        ask = {"delta": delta, "adjacency": RELATIONS[1]}
-        assert (
-            rdpkit.epsilon(event, **ask).epsilon
-            <= 1.01 * rdpkit.lower_bound(event, **ask)[0].epsilon
-        )
-
-
 def test_a_range_that_is_empty_is_refused():
     with pytest.raises(ValueError, match=r"Expected maximum to be above minimum = 1\.0"):
         rdpkit.BoundedLaplace(noise_scale=1.0, minimum=1.0, maximum=1.0, sensitivity=1.0)
@@ -226,16 +216,6 @@ def test_ones_in_many_coordinates(relation):
     assert rdpkit.epsilon(far, **ask).epsilon <= 1.11 * rdpkit.lower_bound(far, **ask)[0].epsilon
 
 
-@settings(max_examples=20, deadline=None)
-@given(log_uniform(0.05, 3000.0), st.integers(-4, 6))
-def test_tails_are_those_of_a_difference_of_two_counts(variance, place):
-    m = round(place * math.sqrt(variance))
-    found = float(tails.upper_tail(m, variance))
-    assert found == pytest.approx(
-        stats.skellam.sf(m, variance / 2, variance / 2), rel=1e-6, abs=1e-12
-    )
-
-
 def test_a_tail_far_out_in_forty_digits():
     with mp.workdps(40):
         terms = [mp.besseli(k, 9) for k in range(31, 200)]
@@ -248,8 +228,3 @@ def test_noise_that_is_too_large_to_list():
     assert 0.0 < rdpkit.epsilon(event, delta=1e-5, adjacency=ADDED).epsilon < 1.0
     with pytest.raises(ValueError, match="No privacy loss distribution is known"):
         rdpkit.lower_bound(event, delta=1e-5, adjacency=ADDED)
-
-
-def test_a_vector_shorter_than_one_is_no_record():
-    event = rdpkit.Skellam(variance=1.0, record_norm=0.9)
-    assert rdpkit.delta(event, epsilon=0.0, adjacency=ADDED).delta == 0.0

@@ -18,12 +18,6 @@ FIXED = unit.fixed_size(1.0, 10, 1000)
 DPCDA = of_papers.dpcda([900, 1000], 30, 10, noise=0.3)
 
 
-@pytest.mark.parametrize("spelling", ["zero_out", "zero-out", Adjacency.ZERO_OUT])
-def test_its_spellings(spelling):
-    assert Adjacency.parse(spelling) is ZERO
-    assert Adjacency(spelling) is ZERO
-
-
 def hockey_stick(first, second, std, ratio):
     """E_ratio of two uniform mixtures of Gaussians, by the trapezoid rule."""
     ends = [*first, *second]

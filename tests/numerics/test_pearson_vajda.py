@@ -3,8 +3,6 @@
 Reference values: tests/oracles/fixed_size.py (mp.dps = 900).
 """
 
-import math
-
 import numpy as np
 import pytest
 from flint import arb, ctx
@@ -42,30 +40,6 @@ def test_moment_ball(entry):
         assert ball.rel_accuracy_bits() >= 69
 
 
-@pytest.mark.parametrize("z", [0.5, 1.0, 20.0])
-def test_first_moments_in_closed_form(z):
-    """B(2) = e^(1/z^2) - 1, and B(4) = e^(6/z^2) - 4 e^(3/z^2) + 6 e^(1/z^2) - 3."""
-    found = pearson_vajda.log_even_moments(4, z)
-    assert_allclose(found[1], math.log(math.expm1(1.0 / z**2)), rtol=1e-13)
-    with mp.workdps(60):
-        s = 1 / mpf(z) ** 2
-        fourth = mp.exp(6 * s) - 4 * mp.exp(3 * s) + 6 * mp.exp(s) - 3
-        assert_allclose(found[2], float(mp.log(fourth)), rtol=1e-13)
-
-
-@pytest.mark.parametrize("z", [0.5, 1.0, 20.0])
-def test_odd_moments_are_negative(z):
-    """So a formula with an odd B under a square root is no real number."""
-    assert pearson_vajda.moment_ball(3, z) < 0
-    assert pearson_vajda.moment_ball(5, z) < 0
-
-
-def test_moments_are_log_convex():
-    """Moments of |1 - P/Q|: Cauchy-Schwarz. Rounding of a logarithm near 100 is 1e-14."""
-    found = pearson_vajda.log_even_moments(200, 3.0)
-    assert (np.diff(found, 2) >= -1e-12).all()
-
-
 def test_blocks_do_not_change_values(monkeypatch):
     whole = pearson_vajda.log_even_moments(64, 2.0)
     monkeypatch.setattr(pearson_vajda, "_TOGETHER", 1)
@@ -77,24 +51,6 @@ def by_square(integers):
     return np.log(np.expm1(integers * (integers - 1.0)))
 
 
-def test_integers_are_left_alone():
-    orders = np.array([2.0, 3.0, 5.0])
-    assert_allclose(pearson_vajda.rdp_by_interpolation(orders, by_square), orders, rtol=1e-14)
-
-
-def test_chord_between_integers():
-    """(a-1) r at 2 and 3 is 2 and 6: the chord at 2.25 is 3, so r = 3 / 1.25."""
-    value = pearson_vajda.rdp_by_interpolation(np.array([2.25]), by_square)
-    assert_allclose(value, [2.4], rtol=1e-14)
-
-
-@pytest.mark.parametrize("order", [1.0 + 1e-12, 1.01, 1.5, 1.999])
-def test_below_two_the_value_at_two(order):
-    assert pearson_vajda.rdp_by_interpolation(np.array([order]), by_square)[0] == pytest.approx(
-        2.0, rel=1e-14
-    )
-
-
 def test_only_needed_integers_are_asked_for():
     asked = []
 
@@ -104,28 +60,6 @@ def test_only_needed_integers_are_asked_for():
 
     pearson_vajda.rdp_by_interpolation(np.array([7.5, 1.5, 7.5, 4.0]), excess)
     assert asked == [[2.0, 4.0, 7.0, 8.0]]
-
-
-@pytest.mark.parametrize("z", [0.3, 1.0, 1.2, 50.0])
-def test_first_weight_is_the_smaller_of_two(z):
-    """min{4 (e^(1/z^2) - 1), 2 e^(1/z^2)}: they cross at e^(1/z^2) = 2."""
-    expected = min(math.log(4.0 * math.expm1(1.0 / z**2)), math.log(2.0) + 1.0 / z**2)
-    nine = pearson_vajda.log_weights_theorem9(4, z)
-    other = pearson_vajda.log_weights_theorem27(4, z, pearson_vajda.log_even_moments(4, z))
-    assert_allclose([nine[0], other[0]], expected, rtol=1e-13)
-
-
-def test_odd_terms_use_both_neighbouring_even_moments():
-    even = np.array([0.0, 10.0, 14.0])
-    found = pearson_vajda.log_weights_theorem27(4, 1.0, even)
-    assert_allclose(found[1:], math.log(4.0) + np.array([12.0, 14.0]), rtol=1e-15)
-
-
-def test_sum_over_terms():
-    """a = 3: C(3,2) gamma^2 w_2 + C(3,3) gamma^3 w_3."""
-    weights = np.log([5.0, 7.0])
-    found = pearson_vajda.log_excess_at_integers(np.array([2.0, 3.0]), 0.5, weights)
-    assert_allclose(np.exp(found), [0.25 * 5.0, 3 * 0.25 * 5.0 + 0.125 * 7.0], rtol=1e-13)
 
 
 @settings(max_examples=30)

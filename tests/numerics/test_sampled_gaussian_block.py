@@ -48,16 +48,6 @@ def test_rows_of_different_lengths_do_not_mix():
     assert_allclose(found, expected, rtol=TOLERANCE)
 
 
-def test_rows_that_share_orders():
-    z, q = np.array([0.5, 1.0, 7.0]), np.array([0.3, 1e-5, 0.01])
-    orders = np.array([1.5, 4.25, 30.0])
-    nodes, weights = block.line(z, np.full(3, 30.0))
-    found = block.log_excess(np.tile(orders, (3, 1)), z, q, nodes, weights)
-    for row in range(3):
-        expected = [exact(a, float(z[row]), float(q[row])) for a in orders]
-        assert_allclose(rdp(found[row], orders), expected, rtol=TOLERANCE)
-
-
 def test_small_blocks_give_the_same(monkeypatch):
     rng = np.random.default_rng(3)
     z, q = rng.uniform(0.3, 5.0, 20), rng.uniform(1e-4, 0.5, 20)

@@ -67,26 +67,6 @@ def test_two_ways_meet(order, z, q):
         assert rdp_enclosure(order, z, q).rel_accuracy_bits() >= 69
 
 
-def test_error_is_where_it_was_proven_to_be():
-    """With a step that is too wide by a factor of three the rule is wrong by more than 2^-60."""
-    z, q, order = 2.0, 0.1, 4.5
-    step = 3.0 * both._step(z, 100.0)
-    with ctx.workprec(200):
-        exact = 1 + both.excess_by_nodes(order, z, q)
-        total = arb(0)
-        for k in range(-40, 41):
-            t = arb(step) * k
-            grown = 1 - arb(q) + arb(q) * ((2 * t - 1) / (2 * arb(z) ** 2)).exp()
-            total += (-t * t / (2 * arb(z) ** 2)).exp() * grown ** arb(order)
-        total *= arb(step) / (arb(z) * (2 * arb.pi()).sqrt())
-        error = abs(total / exact - 1)
-        height = arb.pi() * arb(z) ** 2 * min(2.0 / step, 1.0)
-        exponent = 2 * arb.pi() * height / arb(step) - height**2 / (2 * arb(z) ** 2)
-        kappa = 2 / (exponent.exp() - 1)
-        assert error > arb(2) ** -60
-        assert error <= kappa / (1 - kappa)
-
-
 def test_little_noise_goes_to_the_series():
     """Where the line would need more nodes than the series has terms."""
     assert both.nodes_needed(3.3, 0.02, 100) > 30_000

@@ -99,27 +99,6 @@ def test_epsilon_is_where_delta_is_met(steps, delta):
             assert enumerated(releases, above * (1.0 - 1e-8) - 1e-9) > delta * (1.0 - 1e-12)
 
 
-@pytest.mark.parametrize(("epsilon", "count"), [(0.5, 3), (0.125, 40), (0.01, 500)])
-def test_the_formula_for_equal_releases(epsilon, count):
-    """Kairouz, Oh and Viswanath 2017, Theorem 3.3, for delta = 0."""
-    releases = ((StatedPair(epsilon=epsilon, delta=0.0), count),)
-    with mp.workdps(DIGITS):
-        e = mp.mpf(epsilon)
-        for i in range(0, min(count, 30) // 2 + 1):
-            terms = [
-                mp.binomial(count, j) * (mp.exp((count - j) * e) - mp.exp((count - 2 * i + j) * e))
-                for j in range(i)
-            ]
-            exact = mp.fsum(terms) / (1 + mp.exp(e)) ** count
-            place = (count - 2 * i) * epsilon
-            above = losses.delta_above(releases, epsilon=place).value
-            below = losses.delta_below(releases, epsilon=place).value
-            slack = mp.mpf(10) ** -15 * (1 + place)
-            assert below <= exact * (1 + slack) + slack
-            assert above >= exact * (1 - slack) - slack
-            assert above - below <= 1e-14
-
-
 def best_power(releases, fpr):
     """The best test takes the likeliest outcomes, and a share of the last one."""
     with mp.workdps(DIGITS):

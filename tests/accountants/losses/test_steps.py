@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 import rdpkit
 from rdpkit.accountants import loss_distributions as losses
 from rdpkit.accountants.losses.steps import (
-    _covers,
-    _undominated,
     alternatives,
     attained_alternatives,
 )
@@ -69,32 +67,6 @@ def test_one_release(event, adjacency, upper, attained):
     assert releases(event, adjacency, attained=True) == [((attained, 1),)]
 
 
-def test_reversing_twice_changes_nothing():
-    for kind, other in (("removed", "added"), ("replaced", "replaced")):
-        one = step(kind, 2.0, 0.1)
-        assert one.reversed() == step(other, 2.0, 0.1)
-        assert one.reversed().reversed() == one
-    (found,) = alternatives(rdpkit.Composed(events=(fixed(), GAUSSIAN)), ADD)
-    assert found.reversed().reversed() == found
-
-
-def test_counts_multiply_and_add_up():
-    event = rdpkit.Composed(
-        events=(rdpkit.Repeated(event=poisson() * 3, count=5), poisson(), GAUSSIAN)
-    )
-    ((first, second),) = releases(event, ADD)
-    assert {first, second} == {
-        (step("removed", 2.0, 0.1), 16),
-        (step("replaced", 2.0, 1.0), 1),
-    }
-
-
-def test_what_is_never_drawn_leaks_nothing():
-    assert releases(poisson(q=0.0), ADD) == [()]
-    found = rdpkit.epsilon(poisson(q=0.0), delta=1e-5, adjacency=ADD, bound="pld-upper")
-    assert found.epsilon == 0.0
-
-
 def test_only_the_worst_part_is_kept():
     event = rdpkit.Parallel(events=(poisson(q=0.1), poisson(q=0.3), poisson(q=0.2)))
     (found,) = alternatives(event, ADD)
@@ -117,12 +89,6 @@ def test_a_changed_label_touches_two_parts():
     assert moved.reversed().touched == (2, 1)
     kept = alternatives(rdpkit.Parallel(events=parts, record_keeps_its_part=True), REPLACE)
     assert {one.touched for one in kept} == {(1,)}
-
-
-def test_equal_parts_are_still_two():
-    found = alternatives(rdpkit.Parallel(events=(poisson(), poisson(), poisson())), REPLACE)
-    assert {one.touched for one in found if len(one.touched) == 2} <= {(0, 1), (1, 0), (0, 2)}
-    assert any(len(one.touched) == 2 for one in found)
 
 
 def test_the_class_that_is_joined_has_one_record_more_when_attained():
@@ -212,15 +178,3 @@ def test_nothing_that_was_dropped_leaks_more(parts, adjacency):
         for direction in (only, only.reversed()):
             below = losses.epsilon_below(direction.releases, **options).value
             assert below <= largest * (1.0 + 1e-9)
-
-
-def test_covering_is_step_by_step():
-    larger = ((step("removed", 1.0, 0.5), 3),)
-    smaller = ((step("removed", 2.0, 0.4), 2),)
-    other = ((step("added", 2.0, 0.4), 2),)
-    assert _covers(larger, larger)
-    assert _covers(larger, smaller)
-    assert not _covers(smaller, larger)
-    assert not _covers(larger, other)
-    assert not _covers(larger, (*smaller, *other))
-    assert _undominated([]) == []

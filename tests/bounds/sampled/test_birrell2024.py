@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-import rdpkit
 from rdpkit.adjacency import Adjacency
 from rdpkit.bounds.sampled import birrell2024
 from rdpkit.numerics import pearson_vajda
@@ -51,15 +50,6 @@ def test_the_ball_is_the_oracles(entry):
     with ctx.workprec(200):
         assert ball.overlaps(arb(entry["bounds"][picked]) * (1 + arb(0, 1e-29)))
         assert (ball / ball.mid() - 1).abs_upper() < 1e-17
-
-
-@pytest.mark.parametrize("entry", DIVERGENCES, ids=name)
-def test_the_bound_is_above_the_exact_divergence(entry):
-    ball = birrell2024.rdp_ball(entry["order"], entry["z"], entry["sample"], entry["population"])
-    truth = float(entry["divergence"])
-    assert float(ball.lower()) > truth
-    found = value(entry["order"], entry["z"], entry["sample"], entry["population"])
-    assert found > truth
 
 
 def test_the_bound_is_sharp_for_the_equilateral_triangle():
@@ -112,22 +102,6 @@ def test_nothing_is_claimed_above_512_or_for_the_whole_population():
     assert (whole == math.inf).all()
     assert bound.ball is not None
     assert not bound.ball(event(5.0, 7, 7), 2.0, Adjacency.REPLACE_ONE).is_finite()
-
-
-def test_registered_for_replace_one_only():
-    assert birrell2024.BOUND.applies(event(5.0, 60, 60000), Adjacency.REPLACE_ONE)
-    assert not birrell2024.BOUND.applies(event(5.0, 60, 60000), Adjacency.ADD_OR_REMOVE_ONE)
-    setting = {"noise_multiplier": 5.0, "sample_size": 60, "population_size": 60000}
-    found = rdpkit.fixed_size_gaussian_rdp(
-        [2.0, 8.0], adjacency="replace_one", theorem="birrell2024-ro", **setting
-    )
-    best = rdpkit.fixed_size_gaussian_rdp([2.0, 8.0], adjacency="replace_one", **setting)
-    np.testing.assert_array_equal(found, birrell2024.rdp(np.array([2.0, 8.0]), 5.0, 60, 60000))
-    assert (best <= found).all()
-    with pytest.raises(ValueError, match="replace_one"):
-        rdpkit.fixed_size_gaussian_rdp(
-            [2.0], adjacency="add_or_remove_one", theorem="birrell2024-ro", **setting
-        )
 
 
 @pytest.mark.slow

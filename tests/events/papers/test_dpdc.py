@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdpkit import LDPDC, NDPDC, Adjacency, PoissonSampledGaussian, Repeated
+from rdpkit import LDPDC, NDPDC, Adjacency, Repeated
 
 LINEAR = {
     "class_sizes": [5421, 6742],
@@ -32,20 +32,6 @@ def test_a_record_of_ldpdc_has_norm_b_root_d(bound, dimension):
     for part in event.expand().events:
         assert part.event.record_norm == event.record_norm
         assert part.event.noise_multiplier(ADD) == 28.0 / event.record_norm
-
-
-def test_a_record_of_ndpdc_has_norm_g():
-    event = NDPDC(**NONLINEAR)
-    assert event.record_norm == 1.5
-    assert {part.event.noise_multiplier(ADD) for part in event.expand().events} == {2.0}
-
-
-@pytest.mark.parametrize(("event", "count"), [(LDPDC(**LINEAR), 40), (NDPDC(**NONLINEAR), 10000)])
-def test_each_class_is_poisson_sampled_at_its_own_rate(event, count):
-    parts = event.expand().events
-    assert [part.event.sampling_probability for part in parts] == [50 / 5421, 50 / 6742]
-    assert [part.count for part in parts] == [count, count]
-    assert all(isinstance(part.event, PoissonSampledGaussian) for part in parts)
 
 
 @pytest.mark.parametrize(("make", "example"), [(LDPDC, LINEAR), (NDPDC, NONLINEAR)])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rdpkit
-from rdpkit import DPCDA, ClassWiseDPMix, Composed, DPMix, Parallel, Repeated
+from rdpkit import DPCDA, ClassWiseDPMix, Composed, DPMix, Parallel
 from tests.events import unit
 
 CDA = DPCDA(
@@ -48,15 +48,6 @@ def test_features_move_by_their_range_and_labels_by_the_square_root_of_two(dx, s
     assert step.noise_multiplier == pytest.approx(1 / moved, rel=1e-14)
 
 
-def test_every_release_draws_from_the_whole_data_set():
-    expanded = WHOLE.expand()
-    assert isinstance(expanded, Repeated)
-    assert expanded.count == 10000
-    assert (expanded.event.sample_size, expanded.event.population_size) == (256, 60000)
-    # The dimension of the labels is in the published formula only.
-    assert expanded == replace(WHOLE, label_dimension=1000).expand()
-
-
 @pytest.mark.parametrize(
     ("event", "counts"),
     [(replace(CDA, samples_per_class=[100, 7]), [100, 7]), (CLASSES, [1200, 5])],
@@ -69,31 +60,6 @@ def test_each_class_is_sampled_from_its_own_records_as_often_as_stated(event, co
     assert [part.event.sample_size for part in expanded.events] == [128, 128]
     assert [part.count for part in expanded.events] == counts
     assert event.samples == tuple(counts)
-
-
-def test_class_by_class_only_the_features_move():
-    for part in CLASSES.expand().events:
-        # A root and a quotient.
-        assert part.event.swap_distance == pytest.approx(28 / 128, rel=1e-15)
-        assert part.event.noise_std == 0.7
-
-
-def test_one_number_of_samples_is_for_every_class_and_one_class_is_a_part_too():
-    assert CDA.samples == (100, 100)
-    (only,) = replace(CDA, class_sizes=[5421]).expand().events
-    assert isinstance(only, Repeated)
-
-
-@pytest.mark.parametrize("event", [CDA, CLASSES])
-def test_lists_count_as_tuples(event):
-    listed = replace(event, class_sizes=[5421, 6742], samples_per_class=[100, 7])
-    assert listed == replace(event, class_sizes=(5421, 6742), samples_per_class=(100, 7))
-    assert (listed.class_sizes, listed.samples_per_class) == ((5421, 6742), (100, 7))
-    assert hash(listed)
-
-
-def test_the_label_noise_of_a_class_buys_nothing_and_may_be_absent():
-    assert CDA.expand() == replace(CDA, label_noise=0).expand()
 
 
 @pytest.mark.parametrize(

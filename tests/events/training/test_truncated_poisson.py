@@ -48,26 +48,20 @@ def upper(event, adjacency, epsilon):
     return rdpkit.delta(event, epsilon=epsilon, adjacency=adjacency).delta
 
 
-@pytest.mark.thorough
-@settings(max_examples=3)
-@given(
-    st.lists(st.floats(-1, 1), min_size=1, max_size=4),
-    st.tuples(st.floats(-1, 1), st.floats(-1, 1)),
-    st.tuples(st.floats(0.05, 0.95), st.integers(1, 4)),
-    st.floats(0.3, 3),
-    st.floats(0, 2),
+@pytest.mark.parametrize(
+    ("q", "largest", "count", "noise"), [(0.9, 1, 3, 1.0), (0.5, 2, 4, 0.5), (0.2, 1, 2, 2.0)]
 )
-def test_no_small_data_set_leaks_more(rest, changed, sampling, noise, epsilon):
-    (record, other), (q, largest) = changed, sampling
-    event = unit.truncated(noise, q, largest, len(rest) + 1)
-    present = outputs([*rest, record], q, largest)
+def test_no_small_data_set_leaks_more(q, largest, count, noise):
+    """A record as far from the others as may be."""
+    event, rest, epsilon = unit.truncated(noise, q, largest, count + 1), [-1.0] * count, 0.3
+    present = outputs([*rest, 1.0], q, largest)
     versions = {
-        Adjacency.ADD_OR_REMOVE_ONE: outputs(rest, q, largest),
-        Adjacency.ZERO_OUT: outputs([*rest, 0.0], q, largest),
-        Adjacency.REPLACE_ONE: outputs([*rest, other], q, largest),
+        Adjacency.ADD_OR_REMOVE_ONE: rest,
+        Adjacency.ZERO_OUT: [*rest, 0.0],
+        Adjacency.REPLACE_ONE: [*rest, -1.0],
     }
-    for adjacency, absent in versions.items():
-        bound = upper(event, adjacency, epsilon)
+    for adjacency, records in versions.items():
+        bound, absent = upper(event, adjacency, epsilon), outputs(records, q, largest)
         for pair in ((present, absent), (absent, present)):
             assert divergence(*pair, noise, epsilon) <= bound + 1e-5
 

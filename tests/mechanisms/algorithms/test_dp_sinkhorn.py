@@ -90,22 +90,6 @@ def test_the_cost_is_that_of_its_definition():
     torch.testing.assert_close(found, torch.tensor([[(9 + 16) / 2 + 0.5 * 7, 7.0]]))
 
 
-def test_the_gradient_is_that_of_the_cost_under_a_fixed_plan():
-    # One image and one record: the plan is 1, the gradient x - y.
-    x, y = torch.tensor([[[[0.2, 0.4]]]]), torch.tensor([[[[0.5, -0.5]]]])
-    label = torch.tensor([0])
-    found = dp_sinkhorn.transport_gradient(
-        x,
-        label,
-        y,
-        label,
-        transport=dp_sinkhorn.Transport(
-            regularisation=0.1, sinkhorn_steps=5, l1_weight=0.0, label_weight=1.0
-        ),
-    )
-    torch.testing.assert_close(found, (x - y).double(), rtol=0, atol=1e-7)
-
-
 @settings(max_examples=40, deadline=None)
 @given(
     n=st.integers(0, 12),

@@ -43,17 +43,6 @@ def test_records_are_scaled_then_clipped():
     assert made.features.min() < 0.0
 
 
-def test_images_give_the_rows_of_their_flat_form_in_their_own_shape():
-    images = synthesize(
-        noiseless_mixing, FEATURES.reshape(60, 1, 5, 1), LABELS, classes=3, samples_per_class=50,
-        order_of_mixture=2, seed=0, scaling=public_scaling(), noise=0,
-    )  # fmt: skip
-    assert images.features.shape == (150, 1, 5, 1)
-    np.testing.assert_array_equal(
-        images.features.reshape(150, 5), mixed(order_of_mixture=2).features
-    )
-
-
 def test_the_seed_decides_and_too_small_classes_are_errors():
     np.testing.assert_array_equal(mixed(seed=4).features, mixed(seed=4).features)
     assert not np.array_equal(mixed(seed=4).features, mixed(seed=5).features)

@@ -51,17 +51,6 @@ def test_the_event_file_holds_the_event(name):
     assert rdpkit.event_from_parameters(table.pop("mechanism"), table) == one.event
 
 
-def test_an_event_made_of_events_is_a_file_too():
-    one = rdpkit.PoissonSampledGaussian(
-        noise_std=1.5, record_norm=1.0, sampling_probability=1e-7, record_diameter=2.0
-    )
-    event = rdpkit.Composed(
-        events=(rdpkit.Repeated(event=one, count=3), rdpkit.Gaussian(noise_std=2.0, record_norm=1))
-    )
-    table = tomllib.loads(replace(as_listed, event=event).event_file())
-    assert rdpkit.event_from_parameters(table.pop("mechanism"), table) == event
-
-
 @pytest.mark.thorough
 def test_a_mechanism_passes(monkeypatch):
     """Seeded; a true claim is rejected with probability 0.05 with another seed."""

@@ -52,15 +52,6 @@ def test_published_bounds(found, delta, published):
     )
 
 
-def test_all_right_in_closed_form():
-    """Delta 0: q^r = 0.05 with q = 1 / (1 + e^-epsilon)."""
-    wanted = -math.log(0.05 ** (-1 / 16) - 1.0)
-    found = one_run_epsilon(
-        Guesses(canaries=16, guesses=16, correct=16), delta=0.0, confidence=0.95
-    )
-    assert wanted - 2e-9 <= found <= wanted
-
-
 @pytest.mark.parametrize("delta", [1e-3, 0.02, 0.1])
 @pytest.mark.parametrize("epsilon", [0.0, 1.0])
 @pytest.mark.parametrize("together", [False, True])
