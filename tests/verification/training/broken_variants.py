@@ -154,6 +154,24 @@ class NumpyWithoutNoise(NumpyTraining):
         return np.zeros(shape)
 
 
+@broken("step", Kind.NO_NOISE_ON_PARAMETERS)
+class NumpyWithoutNoiseOnALayer(NumpyTraining):
+    """All parameters are one array, of which a part has no noise."""
+
+    def noise(self, shape):
+        noise = super().noise(shape)
+        noise[:4] = 0.0
+        return noise
+
+
+@broken("step", Kind.NO_NOISE_ON_PARAMETERS, by=with_gradients)
+def noise_on_all_rows_but_one(found):
+    sums = clipped_sums(found)
+    noise = noise_like(sums, 1.0)
+    noise["0.weight"][5] = 0.0
+    return mean_of(sums, noise)
+
+
 @broken("step", Kind.CLIPPED_AFTER_AVERAGING)
 class NumpyMeanIsClipped(NumpyTraining):
     def step(self, batch):

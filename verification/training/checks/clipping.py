@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rdpkit.formats.numbers import how_many
 from rdpkit.verification.blackbox.mistakes import Mistake, MistakeKind, mistake_of
@@ -32,17 +33,13 @@ _GROWTH = 3.0
 # estimate of the noise allows: some thousand draws have a standard error of about 2 percent.
 _NEAR, _NEAR_COUNT = 0.04, 0.015
 _MOST_NAMES, _CHECKED = 4, 4
+# Entries without noise are named where so much of what a record changes is in them, with any seed.
+_BARE, _SEEDS_ALIKE = 0.05, 8
 
 
 def dependence_mistakes(moment: Moment) -> Iterator[Mistake]:
     """A record that changes more than its own contribution, or what has no noise."""
-    moved = {
-        name
-        for effect in moment.found
-        for name, place in moment.noise.places.items()
-        if float(np.linalg.norm(effect.change[place])) > MOVED * effect.rounding
-    }
-    bare = [name for name in moment.noise.missing() if name in moved]
+    bare = list(_bare(moment))
     if bare:
         yield mistake_of(MistakeKind.NO_NOISE_ON_PARAMETERS, names=_names(bare))
     model = moment.effects.trials.training.model
@@ -62,6 +59,40 @@ def dependence_mistakes(moment: Moment) -> Iterator[Mistake]:
     said = bare or moment.divided or _grown(moment)
     if worst is not None and not said and _so_again(moment, worst[1]):
         yield _not_additive(moment, *worst)
+
+
+def _bare(moment: Moment) -> Iterator[str]:
+    """Parameters that a record moves and that have no noise, or parts of them."""
+    missing, still = moment.noise.missing(), moment.noise.still
+    for name, place in moment.noise.places.items():
+        if name in missing:
+            lengths = [float(np.linalg.norm(one.change[place])) for one in moment.found]
+            if any(n > MOVED * one.rounding for n, one in zip(lengths, moment.found, strict=True)):
+                yield name
+        elif still is not None and moment.found:
+            entries = np.flatnonzero(still[place]) + place.start
+            effect = max(moment.found, key=lambda one: float(np.linalg.norm(one.change[entries])))
+            if _moves_alike(moment, effect, entries):
+                yield f"parts of {name}"
+
+
+def _moves_alike(moment: Moment, effect: Effect, entries: NDArray[np.intp]) -> bool:
+    """Whether a record moves these entries, by the same with any noise.
+
+    Where an entry is the same in all updates because it is at a limit, such as 0, and a record
+    moves it from there, it has noise.
+    """
+    least = max(MOVED * effect.rounding, _BARE * effect.length)
+    for further in itertools.count(1):
+        if float(np.linalg.norm(effect.change[entries])) <= least:
+            return False
+        if further > _SEEDS_ALIKE:
+            break
+        probe = dataclasses.replace(moment.effects, seed=moment.effects.seed + further)
+        again = probe.of(effect.record, effect.factor, effect.base)
+        assert again is not None
+        entries = entries[again.change[entries] == effect.change[entries]]
+    return True
 
 
 def _least_additive(moment: Moment) -> tuple[Effect, Effect] | None:

@@ -130,6 +130,8 @@ class NoiseMeasured:
     extremes: tuple[tuple[float, int], ...] = ()
     """The largest entries of both signs of all updates: how large, and at which place."""
     idle: NDArray[np.bool_] | None = None  # Which entries of all updates were 0; shape (d,)
+    still: NDArray[np.bool_] | None = None
+    """Which entries no two updates of a pair have differed in; shape (d,). None of few pairs."""
 
     @property
     def uneven(self) -> bool:
@@ -224,7 +226,7 @@ def measure_noise(
     kept: list[Vector] = []
     lengths: list[float] = []
     extremes: list[tuple[float, int]] = []
-    rounding, handed, sparse, idle = 0.0, True, False, True
+    rounding, handed, sparse, idle, still = 0.0, True, False, True, True
     for pair in range(pairs):
         if pair >= 2 and time.perf_counter() > until:
             break
@@ -240,6 +242,7 @@ def measure_noise(
         differ = int(np.count_nonzero((first.vector == 0.0) != (second.vector == 0.0)))
         sparse = sparse or differ > max(1.0, _ZEROS * first.vector.size)
         noise = (first.vector - second.vector) / math.sqrt(2.0)
+        still = still & (noise == 0.0)
         for name, place in first.places.items():
             squares[name] = squares.get(name, 0.0) + float(noise[place] @ noise[place])
         if (len(kept) + 1) * noise.size <= _KEPT or len(kept) < _LEAST_KEPT:
@@ -260,6 +263,7 @@ def measure_noise(
         sparse=sparse,
         extremes=tuple(extremes),
         idle=np.asarray(idle),
+        still=np.asarray(still) if made >= _OF_AN_ENTRY else None,
         spread=_spread(np.array(kept[:_FOR_DIRECTIONS]), std, places),
     )
 
