@@ -20,6 +20,7 @@ from rdpkit.verification.training.checks.moment import (
     ROUNDED,
     Effect,
     Moment,
+    bends_with,
     total,
 )
 
@@ -102,6 +103,12 @@ def _least_additive(moment: Moment) -> tuple[Effect, Effect] | None:
         return None
     worst = max(_between_batches(moment), key=lambda one: one[0], default=None)
     return worst[1:] if worst is not None and worst[0] > _ADDITIVE else None
+
+
+def bends_between_batches(moment: Moment) -> bool:
+    """Whether effects of a record differ between batches because of what comes after the noise."""
+    worst = _least_additive(moment)
+    return worst is not None and any(bends_with(moment, effect) for effect in worst)
 
 
 def _between_batches(moment: Moment) -> Iterator[tuple[float, Effect, Effect]]:

@@ -113,10 +113,7 @@ class Effects:
         joining = self.record(record, factor)
         if joining is None:
             return None
-        others = self.bases[base]
-        if base not in self._before:
-            self._before[base] = self.trials.update(self.trials.batch(*others), self.seed)
-        before = self._before[base]
+        others, before = self.bases[base], self.before(base)
         around = others if self.joins else others[:-1]
         after = self.trials.update(joined([self.trials.batch(*around), joining]), self.seed)
         share = 1.0 if self.joins else 0.5
@@ -129,6 +126,12 @@ class Effects:
             buffers=float(np.abs(buffers).max()) if buffers.size else 0.0,
             rounding=share * (after.rounding + before.rounding),
         )
+
+    def before(self, base: int) -> Update:
+        """The update of a base without another record."""
+        if base not in self._before:
+            self._before[base] = self.trials.update(self.trials.batch(*self.bases[base]), self.seed)
+        return self._before[base]
 
     def record(self, place: int, factor: float) -> Batch | None:
         """One record, with its features multiplied; None if they are no real numbers."""
@@ -447,6 +450,23 @@ def _bends(moment: Moment, other: Batch, further: int, *, pairs: int) -> bool:
         bend = (third * second - fourth * first) / length
         apart = max(apart, float(np.linalg.norm(bend)))
     return apart > max(_BENT_BY * moment.farthest(), CLEAR * (rounding + more))
+
+
+def bends_with(moment: Moment, effect: Effect) -> bool:
+    """Whether the same noise shows differently in some entries once a record has joined a batch.
+
+    A batch may change the scale of a parameter's noise. If it does so for some entries alone, they
+    are cut off, or left out, or curved in another way after noise was added.
+    """
+    probes = [dataclasses.replace(moment.effects, seed=moment.effects.seed + n) for n in (1, 2)]
+    found = [probe.of(effect.record, effect.factor, effect.base) for probe in probes]
+    one, two = [again for again in found if again is not None]
+    noise = np.subtract(*[probe.before(effect.base).vector for probe in probes])
+    bend, rounding = one.change - two.change, one.rounding + two.rounding
+    for place in moment.noise.places.values():
+        part = noise[place]
+        bend[place] -= part * (float(part @ bend[place]) / max(float(part @ part), 1e-300))
+    return float(np.linalg.norm(bend)) > max(_BENT_BY * moment.farthest(), CLEAR * rounding)
 
 
 _DIFFERS = 1e-5

@@ -24,7 +24,11 @@ from rdpkit.verification.blackbox.mistakes import (
 from rdpkit.verification.training import events
 from rdpkit.verification.training.batches import size
 from rdpkit.verification.training.checks.checking import Checking
-from rdpkit.verification.training.checks.clipping import clipping_mistakes, dependence_mistakes
+from rdpkit.verification.training.checks.clipping import (
+    bends_between_batches,
+    clipping_mistakes,
+    dependence_mistakes,
+)
 from rdpkit.verification.training.checks.moment import (
     Changed,
     Moment,
@@ -142,7 +146,7 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
         )
     if moment.noise.uneven:
         notes.append(_UNEVEN)
-    changed = changed_after_noise(moment)
+    changed = _changed(moment)
     if changed is not None and training.noisy_sum is not None:
         beneath = _beneath(moment, until=until)
         if beneath is not None:
@@ -179,6 +183,12 @@ def check_step(maker: TrainingMaker, options: TrainingOptions) -> CheckResult:
     )
 
 
+def _changed(moment: Moment) -> Changed | None:
+    """Why what a record changes beside the noise cannot be seen in updates; None if it can."""
+    found = changed_after_noise(moment)
+    return Changed.BENT if found is None and bends_between_batches(moment) else found
+
+
 def _beneath(moment: Moment, *, until: float) -> Moment | None:
     """The noisy sums that a step asks its own function for; None if they are not all it uses."""
     trials = moment.effects.trials
@@ -188,7 +198,7 @@ def _beneath(moment: Moment, *, until: float) -> Moment | None:
     sums = dataclasses.replace(trials.rhythm, before=0, sums=True)
     seed, level = moment.effects.seed, moment.level
     found = look_at(trials.training, sums, seed=seed, until=until, level=level)
-    return None if found.noise.nowhere or changed_after_noise(found) is not None else found
+    return None if found.noise.nowhere or _changed(found) is not None else found
 
 
 def _later_mistakes(work: Checking, first: Moment, *, until: float) -> Iterator[Mistake]:
@@ -227,7 +237,7 @@ def _later_mistakes(work: Checking, first: Moment, *, until: float) -> Iterator[
             there=first.effects.trials.records,
         )
         later = dataclasses.replace(later, seconds=first.seconds / len(_MOMENTS))
-        if changed_after_noise(later) is not None:
+        if _changed(later) is not None:
             work.notes.append(
                 "later updates are changed after noise was added, and were not compared"
             )

@@ -22,6 +22,7 @@ from rdpkit.verification.training.events import Told, with_noise
 from rdpkit.verification.training.options import TrainingOptions
 from rdpkit.verification.training.updates import Update
 from rdpkit.verification.training.verify_training import training_maker
+from rdpkit.verification.training.zoo.parts import NumpyTraining
 from tests.verification.training import loops
 
 torch = pytest.importorskip("torch")
@@ -41,6 +42,17 @@ class FixedNoise(loops.PlainLoop):
 
     def noise(self, parameter):
         return torch.randn(parameter.shape, generator=torch.Generator().manual_seed(7))
+
+
+class CutBelow(NumpyTraining):
+    """Entries of updates are cut at a value on one side, after noise was added."""
+
+    noise_multiplier = 0.1
+
+    def step(self, batch):
+        before = self.weights
+        super().step(batch)
+        self.weights = np.maximum(self.weights, before - 0.004)
 
 
 @functools.cache
@@ -72,6 +84,13 @@ def test_noise_from_a_constant_is_found_where_a_module_can_be_imported_once():
     found = check_step(dataclasses.replace(maker, anew=imported_twice), options)
     assert [one.kind for one in found.mistakes][:1] == [Kind.NOISE_REPEATED]
     assert "imported twice" in " ".join(found.notes)
+
+
+def test_updates_that_are_cut_after_noise_are_not_rejected():
+    maker = training_maker(lambda: CutBelow().training())
+    found = check_step(maker, TrainingOptions(seed=2, seconds=6.0).seeded())
+    assert found.verdict == "inconclusive"
+    assert "curved" in found.inconclusive
 
 
 @pytest.mark.thorough
