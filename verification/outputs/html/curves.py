@@ -148,7 +148,7 @@ def answer(question: CurveQuestion) -> dict[PublishedFormula, Curves]:
     """The curves of each formula of a question. What cannot be computed is named, and not drawn."""
     shared: list[str] = []
     if question.route == "none":
-        shared.append("epsilon by delta is drawn for the worst claims only (--profiles)")
+        shared.append("epsilon by delta is drawn for the worst claims only")
     drawn = bool(question.deltas) and question.route != "none"
     both: tuple[Series, ...] = ()
     if drawn:
