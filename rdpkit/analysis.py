@@ -32,7 +32,8 @@ from rdpkit.numerics.balls import float_above, float_below
 BEST = "best"
 BEST_RDP = "best-rdp"
 
-# A privacy profile is drawn from this many points on each side of epsilon, and no longer than this.
+# A privacy profile is drawn from this many points on each side of epsilon, and in a notebook no
+# longer than this.
 _POINTS, _SECONDS = 3, 1.5
 # Epsilons beyond this are as good as infinite.
 _FAR = 1e12
@@ -470,7 +471,9 @@ def _attained(event: Event, target: Target, found: Guarantee) -> float | None:
     return number
 
 
-def _profile(event: Event, adjacency: Adjacency, around: float) -> Points:
+def _profile(
+    event: Event, adjacency: Adjacency, around: float, *, seconds: float = _SECONDS
+) -> Points:
     """Deltas on both sides of an epsilon, for a drawing: as many as there is time for.
 
     Each point is a proven upper bound, and a lower one where a pair is known.
@@ -482,7 +485,7 @@ def _profile(event: Event, adjacency: Adjacency, around: float) -> Points:
     found: list[tuple[float, float, float | None]] = []
     steps = range(1, _POINTS + 1)
     for step in (0, *(signed for one in steps for signed in (-one, one))):
-        if time.monotonic() - began > _SECONDS:
+        if time.monotonic() - began > seconds:
             break
         place = around * (1.0 + step / _POINTS)
         target = Target(adjacency=adjacency, epsilon=place)

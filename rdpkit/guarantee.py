@@ -85,7 +85,8 @@ class Guarantee:
     asked : {"epsilon", "delta"}
         Which of the two numbers was asked for, and not given.
     profile : callable or None
-        Computes the points of the privacy profile that notebooks draw. It is not compared.
+        Computes the points of the privacy profile that notebooks draw, as many as ``seconds`` allow
+        for. It is not compared.
 
     Examples
     --------
@@ -110,7 +111,7 @@ class Guarantee:
     notes: tuple[str, ...] = ()
     lower: float | None = None
     asked: Literal["epsilon", "delta"] = "epsilon"
-    profile: Callable[[], Points] | None = field(default=None, compare=False, repr=False)
+    profile: Callable[..., Points] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "delta"):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -325,6 +327,9 @@ def _page(report: TrainingReport, assumed: list[str], judged: str) -> str:
             "sets leak as much."
         )
     rows = [(dashed(name), str(value)) for name, value in report.as_dict()["settings"].items()]
+    if upper.profile is not None:
+        # A file has the whole drawing, however busy the machine is.
+        upper = replace(upper, profile=partial(upper.profile, seconds=math.inf))
     sections: dict[str, list[str] | str] = {
         "Warnings": _warnings(report.event, upper.delta),
         "Is the number as small as it can be?": [attained],
