@@ -29,6 +29,8 @@ _FOR_THE_LAW = 200_000
 _FEWEST = 16
 # So many draws of an entry say what its standard deviation is.
 _OF_AN_ENTRY = 8
+# So many pairs of updates say which entries have no noise.
+_FOR_STILL = 100
 _ZEROS = 1e-3
 # For noise in fewer directions than entries. By chance only power is lost.
 _FOR_DIRECTIONS, _MORE_ALIKE, _BY_CHANCE = 40, 1.2, 1e-3
@@ -263,7 +265,7 @@ def measure_noise(
         sparse=sparse,
         extremes=tuple(extremes),
         idle=np.asarray(idle),
-        still=np.asarray(still) if made >= _OF_AN_ENTRY else None,
+        still=np.asarray(still) if made >= _FOR_STILL else None,
         spread=_spread(np.array(kept[:_FOR_DIRECTIONS]), std, places),
     )
 

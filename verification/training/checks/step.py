@@ -347,6 +347,8 @@ def _other_scale(moment: Moment, *, scaled: bool, until: float) -> tuple[Mistake
     for words, batch in others:
         seed = effects.seed + 10_000
         other = measure_noise(effects.trials, batch, pairs=12, seed=seed, until=until)
+        if moment.found:
+            other = other.of_trained([effect.change for effect in moment.found])
         ratio = other.typical / noise.typical
         spread = math.sqrt(0.5 / max(1, other.freedom) + 0.5 / max(1, noise.freedom))
         # A normal variable is beyond this root with probability at most a quarter of the rate;

@@ -44,6 +44,20 @@ class FixedNoise(loops.PlainLoop):
         return torch.randn(parameter.shape, generator=torch.Generator().manual_seed(7))
 
 
+class PublicColumns(NumpyTraining):
+    """Columns that are known to be 0 in all records have no noise."""
+
+    def __init__(self):
+        super().__init__()
+        made = np.random.default_rng(0)
+        self.used = made.random(5000) < 0.8
+        self.features = made.normal(size=(512, 5000)) * self.used
+        self.weights = np.zeros(5000)
+
+    def noise(self, shape):
+        return super().noise(shape) * np.append(self.used, True)
+
+
 class CutBelow(NumpyTraining):
     """Entries of updates are cut at a value on one side, after noise was added."""
 
@@ -84,6 +98,13 @@ def test_noise_from_a_constant_is_found_where_a_module_can_be_imported_once():
     found = check_step(dataclasses.replace(maker, anew=imported_twice), options)
     assert [one.kind for one in found.mistakes][:1] == [Kind.NOISE_REPEATED]
     assert "imported twice" in " ".join(found.notes)
+
+
+@pytest.mark.thorough
+def test_entries_that_nothing_touches_need_no_noise():
+    maker = training_maker(lambda: PublicColumns().training())
+    found = check_step(maker, TrainingOptions(seed=1, seconds=6.0).seeded())
+    assert not found.mistakes
 
 
 def test_updates_that_are_cut_after_noise_are_not_rejected():
