@@ -84,6 +84,8 @@ OF_ADDED = (
         false_negative_rates=[(128 - k) ** 2 / 16384 for k in range(1, 128)],
         adjacency=ADDED,
     ),
+    rdpkit.Staircase(epsilon=1.0, gamma=0.2),
+    rdpkit.Group(event=rdpkit.Group(event=unit.laplace(4.0), size=2), size=2),
 )
 OF_REPLACED = (
     unit.poisson(1.0, 0.98, record_diameter=1.0),
@@ -112,7 +114,7 @@ OF_REPLACED = (
     events.ClassMoments(noise_std=1.0, sum_weight=0.6, pooled_weight=0.8),
     rdpkit.TopOptions(noise="gumbel", noise_scale=2.0, sensitivity=1.0, options=2),
     rdpkit.TopOptions(noise="laplace", noise_scale=4.0, sensitivity=1.0, options=1),
-    rdpkit.PartitionSelection(epsilon=1.0, delta=0.005),
+    rdpkit.PartitionSelection(epsilon=1.0, delta=0.008),
     rdpkit.ThresholdedCounts(noise="gaussian", noise_scale=1.0, threshold=3.5),
     rdpkit.TeacherVotes(noise="gaussian", noise_scale=1.5, queries=1),
     rdpkit.Skellam(variance=2.0, record_norm=1.0),
@@ -120,8 +122,26 @@ OF_REPLACED = (
     rdpkit.Staircase(epsilon=2.0, gamma=0.7),
     rdpkit.TruncatedLaplace(noise_scale=1.0, noise_limit=3.0, record_norm=1.0),
     rdpkit.SampledWithReplacementGaussian(**ONE, draws=4, largest_share=0.3, record_diameter=1.0),
+    rdpkit.DiscreteGaussian(sigma=2.0, record_norm=2),
+    rdpkit.Group(event=unit.gaussian(3.0, record_diameter=1.5), size=3),
+    rdpkit.Group(event=rdpkit.RandomizedResponse(noise_parameter=0.6, num_buckets=3), size=2),
+    rdpkit.Group(event=rdpkit.Exponential(epsilon=0.5), size=2),
+    rdpkit.Group(event=unit.noisy_maximum(4.0, "gumbel"), size=2),
+    rdpkit.Exponential(epsilon=2.0, monotone_scores=True),
+    rdpkit.PermuteAndFlip(epsilon=2.0, monotone_scores=True),
+    unit.noisy_maximum(2.0, "exponential"),
+    rdpkit.TopOptions(
+        noise="gumbel", noise_scale=1.0, sensitivity=1.0, options=2, monotone_scores=True
+    ),
+    rdpkit.ThresholdedCounts(noise="laplace", noise_scale=1.0, threshold=4.0),
+    rdpkit.ThresholdedCounts(
+        noise="gaussian", noise_scale=4.0, threshold=9.0, max_per_partition=2.0
+    ),
+    rdpkit.BoundedLaplace(noise_scale=1.0, minimum=0.0, maximum=3.0, sensitivity=5.0),
 )
 OF_ZEROED = (
+    rdpkit.TreeAggregation(**ONE, steps=(1, 5)),
+    unit.allocated(1.0, 2, record_diameter=0.5),
     rdpkit.MatrixFactorization(**ONE, steps=4, coefficients=[1.0, 0.5], min_separation=2),
     rdpkit.MatrixFactorization(
         **ONE, steps=2, matrix=[1.0, 0.0, 1.0], min_separation=1, sampling_probability=0.5

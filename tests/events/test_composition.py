@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rdpkit import DPCDA, Composed, CustomRdp, Gaussian, Parallel, Repeated
-from rdpkit.events.composition import part_by_part
+from rdpkit.events.composition import composed_of, part_by_part
 
 ONE = Gaussian(noise_std=5.0, record_norm=1.0)
 TWO = Gaussian(noise_std=7.0, record_norm=1.0)
@@ -109,3 +109,11 @@ def test_two_partitions_are_not_taken_for_one():
 
 def _parts(event):
     return event.events if isinstance(event, Composed) else (event,)
+
+
+def test_a_partition_that_may_change_may_still_do_so():
+    """Also where releases are multiplied, or counted in a ledger."""
+    parts = Parallel(events=(ONE, TWO))
+    changing = Repeated(event=parts, count=2, same_partition=False)
+    assert changing * 2 == Repeated(event=changing, count=2)
+    assert composed_of({parts: 2}) == changing

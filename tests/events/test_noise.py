@@ -1,6 +1,8 @@
 """Noise of other laws, at their ends and by brute force."""
 
+import dataclasses
 import math
+from functools import partial
 
 import mpmath as mp
 import numpy as np
@@ -143,6 +145,7 @@ def test_a_range_that_is_empty_is_refused():
 def test_a_number_that_may_be_anything_in_the_range():
     wide = rdpkit.BoundedLaplace(noise_scale=1.0, minimum=0.0, maximum=1.0, sensitivity=50.0)
     same = rdpkit.BoundedLaplace(noise_scale=1.0, minimum=0.0, maximum=1.0, sensitivity=1.0)
+    assert wide.distance() == 1.0
     for epsilon in (0.0, 0.5):
         ask = {"epsilon": epsilon, "adjacency": RELATIONS[1]}
         assert rdpkit.delta(wide, **ask).delta == rdpkit.delta(same, **ask).delta
@@ -228,3 +231,59 @@ def test_noise_that_is_too_large_to_list():
     assert 0.0 < rdpkit.epsilon(event, delta=1e-5, adjacency=ADDED).epsilon < 1.0
     with pytest.raises(ValueError, match="No privacy loss distribution is known"):
         rdpkit.lower_bound(event, delta=1e-5, adjacency=ADDED)
+
+
+PURE = rdpkit.EpsilonDelta(epsilon=1.0, delta=0.0, adjacency=ADDED)
+UNTIL = partial(rdpkit.FirstAboveThreshold, stopping_probability=0.2)
+
+
+@pytest.mark.parametrize(
+    ("event", "epsilon"),
+    [
+        (UNTIL(event=PURE * 2), 4.0),
+        (UNTIL(event=unit.laplace(1.0) * 2), 4.0),
+        (rdpkit.TopOptions(noise="laplace", noise_scale=4.0, sensitivity=1.0, options=3), 1.5),
+        (rdpkit.Group(event=unit.sparse_vector(4.0, 3.0), size=3), 2.75),
+        (rdpkit.Group(event=rdpkit.PermuteAndFlip(epsilon=1.0), size=3), 3.0),
+        (rdpkit.Group(event=rdpkit.DiscreteLaplace(noise_scale=2.0, record_norm=1), size=3), 1.5),
+    ],
+    ids=lambda value: getattr(value, "mechanism", str(value)),
+)
+def test_pure_privacy_is_what_the_theorems_say(event, epsilon):
+    found = rdpkit.epsilon(event, delta=0.0, adjacency=ADDED).epsilon
+    assert found == pytest.approx(epsilon, rel=1e-9)
+
+
+COUNTS = partial(rdpkit.ThresholdedCounts, noise="laplace", noise_scale=1.0)
+
+
+@pytest.mark.parametrize(
+    ("event", "least"),
+    [
+        (COUNTS(threshold=0.5), 1.0 - math.exp(-0.5) / 2),
+        (COUNTS(delta=0.01), 0.01),
+        (
+            rdpkit.CustomTradeoff(
+                false_positive_rates=[0.1], false_negative_rates=[0.5], adjacency=ADDED
+            ),
+            1.0 - 0.5 / 0.9,
+        ),
+        (UNTIL(event=dataclasses.replace(PURE, delta=0.01)), 0.01),
+    ],
+    ids=lambda value: getattr(value, "mechanism", str(value)),
+)
+def test_what_may_be_told_with_certainty_remains(event, least):
+    assert rdpkit.delta(event, epsilon=30.0, adjacency=ADDED).delta >= least
+
+
+def test_runs_and_clients_are_counted_as_in_the_theorems():
+    assert UNTIL(event=PURE).mean >= 5.0
+    event = rdpkit.DistributedDiscreteGaussian(sigma=0.5, clients=4, record_norm=1.0)
+    terms = [math.exp(-2 * (math.pi * 0.5) ** 2 * k / (k + 1)) for k in (1, 2, 3)]
+    assert float(event.distance_from_one()) == pytest.approx(10 * sum(terms), rel=1e-12)
+
+
+def test_short_integer_vectors_of_a_group_add_up():
+    event = rdpkit.Skellam(variance=9.0, record_norm=1.0, record_l1_norm=1.0)
+    longer = rdpkit.Skellam(variance=9.0, record_norm=3.0, record_l1_norm=3.0)
+    assert rdpkit.Group(event=event, size=3).expand() == longer

@@ -54,6 +54,14 @@ def test_parts_that_keep_the_place_of_a_record():
     assert rdp.bound == rdpkit.epsilon(moves, delta=1e-5, adjacency=ADD, bound="best-rdp").bound
 
 
+def test_the_special_record_is_in_no_class_where_there_is_one_alone():
+    event = of_papers.dpcda([900], 30, 10, noise=0.3)
+    zeroed, removed = (
+        rdpkit.epsilon(event, delta=1e-5, adjacency=one).epsilon for one in (ZERO, ADD)
+    )
+    assert zeroed == removed
+
+
 def test_a_curve_holds_under_its_own_relation_alone():
     profile = rdpkit.CustomProfile(epsilons=[0.5], deltas=[0.0], adjacency="zero-out")
     assert rdpkit.epsilon(profile, delta=1e-5, adjacency=ZERO).epsilon <= 0.5

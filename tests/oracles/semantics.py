@@ -671,7 +671,8 @@ def allocated(noise_multiplier, batches, presence=1, shares=1):
 
 
 def allocation(event, relation):
-    move = min(event.record_norm, length(event, REPLACED))
+    """A record and another one in its place, or none; others need not be near it."""
+    move = min(event.record_norm, length(event, relation))
     noise = arb(event.noise_std) / arb(move)
     return member(allocated(noise, event.batches, shares=event.batches_per_record))
 

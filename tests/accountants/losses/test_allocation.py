@@ -72,6 +72,17 @@ def test_one_batch_is_a_gaussian():
         assert found == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize(("batches", "each"), [(4, 3), (5, 3), (7, 2)])
+def test_every_batch_of_a_record_is_in_one_block(batches, each):
+    event = unit.allocated(1.0, batches, batches_per_record=each)
+    blocks = [
+        (one.count, getattr(one.loss, "branches", [one.loss])[0])
+        for one in event.dominating(rdpkit.Adjacency.ADD_OR_REMOVE_ONE)
+    ]
+    assert sum(count for count, _ in blocks) == each
+    assert sum(count * getattr(pair, "batches", 1) for count, pair in blocks) == batches
+
+
 def test_noise_that_is_too_small_is_an_error_that_says_so():
     pair = AllocatedPair(kind="removed", noise_multiplier=0.1, batches=10)
     with pytest.raises(NoLossDistributionError, match=r"at least 0\.17"):

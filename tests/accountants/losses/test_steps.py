@@ -111,6 +111,16 @@ def test_a_mechanism_of_a_paper_that_is_joined_has_one_record_more_too():
     assert releases(event, REPLACE, attained=True) == expected
 
 
+def test_parts_whose_records_are_near_each_other_do_not_dominate_others():
+    parts = (poisson(record_diameter=0.5), poisson(), poisson(noise=9.0, q=0.2))
+    event = rdpkit.Parallel(events=parts, record_keeps_its_part=True)
+    assert [found.touched for found in alternatives(event, REPLACE)] == [(0,), (1,), (2,)]
+    # Which of them it is may be decided anew by what is seen.
+    (again,) = alternatives(rdpkit.Repeated(event=event, count=2, same_partition=False), REPLACE)
+    ((largest, count),) = again.releases
+    assert (len(largest.branches), count) == (3, 2)
+
+
 def test_a_part_is_dropped_only_if_two_other_parts_dominate_it():
     """Two alternatives of one part cannot both be ends: no record leaves and joins it at once."""
     inner = rdpkit.Parallel(

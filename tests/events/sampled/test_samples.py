@@ -167,6 +167,10 @@ def test_scores_are_sampled_where_a_swap_is_what_they_state(event):
         whole = rdpkit.epsilon(event, delta=1e-6, adjacency=adjacency).epsilon
         found = rdpkit.epsilon(sample, delta=1e-6, adjacency=adjacency).epsilon
         assert found >= whole * (1 - 1e-9)
+    poisson = rdpkit.PoissonSampled(event=event, sampling_probability=0.1)
+    for adjacency in (REPLACED, ZEROED):
+        found = rdpkit.epsilon(poisson, delta=1e-6, adjacency=adjacency).epsilon
+        assert found >= whole * (1 - 1e-9)
 
 
 def test_the_special_record_far_from_all_others():

@@ -7,6 +7,7 @@ import pytest
 import rdpkit
 from tests.events import unit
 
+FAR = {"record_diameter": 2.0}
 MNIST = {"noise_multiplier": 1.1, "dataset_size": 60000, "batch_size": 256}
 
 
@@ -150,3 +151,28 @@ def test_shuffled_epochs_with_little_noise_have_a_lower_bound(noise, epochs):
     upper = rdpkit.epsilon(poisson, delta=1e-5, adjacency="add_or_remove_one")
     assert lower.epsilon > 3.0 * upper.epsilon
     assert lower.epsilon <= rdpkit.epsilon(run, delta=1e-5, adjacency="add_or_remove_one").epsilon
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"sampling": "fixed-size", "epochs": 1.5}, unit.fixed_size(1.0, 20, 100, **FAR) * 8),
+        ({"sampling": "shuffle", "epochs": 1.5}, unit.shuffled(1.0, 20, 100, **FAR) * 2),
+        ({"sampling": "random-allocation", "epochs": 1.5}, unit.allocated(1.0, 5, **FAR) * 2),
+        (
+            {"sampling": "truncated-poisson", "steps": 3, "max_batch_size": 30},
+            unit.truncated(1.0, 0.2, 30, 100, **FAR) * 3,
+        ),
+        (
+            {"microbatch_size": 2, "steps": 3},
+            rdpkit.PoissonSampledGaussian(
+                noise_std=1.0, record_norm=2.0, sampling_probability=0.2, **FAR
+            )
+            * 3,
+        ),
+    ],
+    ids=str,
+)
+def test_what_is_released_is_no_less_than_said(options, expected):
+    training = {"noise_multiplier": 1.0, "dataset_size": 100, "batch_size": 10}
+    assert rdpkit.DPSGD(**training, accumulation_steps=2, **options).expand() == expected

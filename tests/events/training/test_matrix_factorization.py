@@ -184,3 +184,36 @@ def test_an_array_is_lower_triangular():
 def test_a_record_that_comes_or_goes_is_refused():
     with pytest.raises(ValueError, match="under which MatrixFactorization is described"):
         rdpkit.epsilon(MatrixFactorization(**GOOD), delta=1e-5, adjacency="add_or_remove_one")
+
+
+def test_steps_farther_apart_than_they_must_be_may_overlap_more():
+    event = MatrixFactorization(
+        noise_std=1.0, record_norm=1.0, steps=8, coefficients=[1.0, 0.0, 0.0, 1.0],
+        min_separation=2, participations=2,
+    )  # fmt: skip
+    assert event.distance.above >= 6**0.5  # Of steps 0 and 3: 1 + 4 + 1.
+
+
+@pytest.mark.parametrize(
+    ("strategy", "norms"),
+    [
+        ({"steps": 3, "coefficients": [1.0, 0.5], "min_separation": 2}, (1.118, 1.0)),
+        ({"steps": 2, "matrix": [1.0, 0.0, 2.0], "min_separation": 1}, (1.0, 2.0)),
+    ],
+    ids=str,
+)
+def test_every_turn_of_a_group_is_counted(strategy, norms):
+    event = MatrixFactorization(
+        noise_std=1.0, record_norm=1.0, sampling_probability=0.5, **strategy
+    )
+    turns = sum(
+        rdpkit.PoissonSampledGaussian(noise_std=1.0, record_norm=norm, sampling_probability=0.5)
+        for norm in norms
+    )
+    for adjacency in (ZERO, REPLACE):
+        for bound in ("pld-upper", "best-rdp"):
+            found, least = (
+                rdpkit.epsilon(one, delta=0.01, adjacency=adjacency, bound=bound).epsilon
+                for one in (event, turns)
+            )
+            assert found >= least * 0.999

@@ -53,14 +53,14 @@ def bound(event, adjacency, epsilon, *, exchanged):
 
 
 @pytest.mark.parametrize(("noise", "epsilon"), [(0.7, 1.0), (1.0, 0.5), (2.0, 0.0)])
-@pytest.mark.parametrize("others", [-1.0, 0.0])
-def test_no_small_data_set_leaks_more(others, noise, epsilon):
+@pytest.mark.parametrize(("others", "diameter"), [(-1.0, 2.0), (0.0, 2.0), (0.5, 0.5)])
+def test_no_small_data_set_leaks_more(others, diameter, noise, epsilon):
     """A record as far from the others as may be, or alone with those at the origin."""
-    event, rest = event_of(noise, 5), [others] * 4
+    event, rest = unit.shuffled(noise, 2, 5, record_diameter=diameter), [others] * 4
     present = outputs([*rest, 1.0], 2, 2)
     versions = {
         Adjacency.ADD_OR_REMOVE_ONE: outputs(rest, 2, 2),
-        Adjacency.REPLACE_ONE: outputs([*rest, -1.0], 2, 2),
+        Adjacency.REPLACE_ONE: outputs([*rest, 1.0 - diameter], 2, 2),
         Adjacency.ZERO_OUT: outputs([*rest, 0.0], 2, 2),
     }
     for adjacency, absent in versions.items():

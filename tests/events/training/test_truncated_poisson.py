@@ -116,6 +116,7 @@ def test_the_curve_of_branches_is_their_mean():
     assert float(whole) == pytest.approx(float(sum(parts, arb(0))), rel=1e-12)
     for one in (pair, *edged):
         assert sum(one.weights) >= 1.0
+        assert one.reversed().weights == (one.second or one.weights)
         assert sum(one.second or (1.0,)) == pytest.approx(1.0, abs=1e-9)
 
 
