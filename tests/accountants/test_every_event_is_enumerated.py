@@ -19,7 +19,7 @@ import pytest
 
 import rdpkit
 from rdpkit import Adjacency, events
-from rdpkit.accountants.event_tree import UpperBounds
+from rdpkit.accountants.event_tree import UpperBounds, _NoBallError
 from rdpkit.bounds import BOUNDS, Kind
 from rdpkit.bounds.base import InnerDivergences
 from rdpkit.events import parameters_of
@@ -123,6 +123,7 @@ OF_REPLACED = (
     rdpkit.TruncatedLaplace(noise_scale=1.0, noise_limit=3.0, record_norm=1.0),
     rdpkit.SampledWithReplacementGaussian(**ONE, draws=4, largest_share=0.3, record_diameter=1.0),
     rdpkit.DiscreteGaussian(sigma=2.0, record_norm=2),
+    rdpkit.RandomizedResponse(noise_parameter=0.9, num_buckets=5),
     rdpkit.Group(event=unit.gaussian(3.0, record_diameter=1.5), size=3),
     rdpkit.Group(event=rdpkit.RandomizedResponse(noise_parameter=0.6, num_buckets=3), size=2),
     rdpkit.Group(event=rdpkit.Exponential(epsilon=0.5), size=2),
@@ -293,6 +294,25 @@ def test_a_theorem_is_not_below_a_member_and_not_far_above_it(bound):
             f"than {closest:.3f} of it. Add an event for which it is nearly attained to EXAMPLES "
             f"in {HERE}, or to LOOSE_THEOREMS there the test that guards it"
         )
+
+
+@pytest.mark.parametrize("bound", UPPER, ids=theorem)
+def test_what_is_certified_is_no_less_than_what_floats_say(bound):
+    """In balls and in floats theorems are written down twice."""
+    little_noise = unit.truncated(0.1, 0.5, 8, 10)
+    known = {event: None for event, _ in (*EXAMPLES, (little_noise, ADDED))}
+    for event, relation in product(known, bound.adjacencies):
+        if not bound.applies(event, relation):
+            continue
+        inner = None if bound.inner is None else divergences_of(bound.inner(event), relation)
+        orders = np.array([1.5, 4.0, 12.5])
+        orders = orders[bound.order_range(event, relation).contains(orders)]
+        values = bound.values(event, orders, relation, inner)
+        for order, value in zip(orders.tolist(), values.tolist(), strict=True):
+            # Of an event inside nothing may be certified.
+            with suppress(_NoBallError):
+                ball = bound.enclosure(event, order, relation, inner)
+                assert ball is None or float(ball.upper()) >= value * (1 - 1e-9)
 
 
 def other(value, parameter, rng):

@@ -13,6 +13,7 @@ from scipy import special
 
 import rdpkit
 from rdpkit import Adjacency
+from rdpkit.accountants.event_tree import UpperBounds
 from rdpkit.numerics import skellam as tails
 from tests.bounds.strategies import log_uniform
 from tests.events import unit
@@ -287,3 +288,46 @@ def test_short_integer_vectors_of_a_group_add_up():
     event = rdpkit.Skellam(variance=9.0, record_norm=1.0, record_l1_norm=1.0)
     longer = rdpkit.Skellam(variance=9.0, record_norm=3.0, record_l1_norm=3.0)
     assert rdpkit.Group(event=event, size=3).expand() == longer
+
+
+def skellam(order):
+    """With variance 9 and numbers up to 2."""
+    more = min(((2 * order - 1) * 4 + 6 * 2) / (4 * 81), 3 * 2 / 18)
+    return order * 4 / 18 + more
+
+
+def many_clients(dimension):
+    return rdpkit.DistributedDiscreteGaussian(
+        sigma=1.0, clients=100, record_norm=4.0, dimension=dimension
+    )
+
+
+def of_many_clients(dimension):
+    """At order 4."""
+    tau = float(many_clients(dimension).distance_from_one())
+    return min(2 * 0.4**2 + tau * dimension, 2 * (0.4 + tau * math.sqrt(dimension)) ** 2)
+
+
+MIXTURE = rdpkit.MixtureOfGaussians(
+    noise_std=1.0, sensitivities=[0.0, 1.0, 2.0], probabilities=[0.5, 0.3, 0.2]
+)
+
+
+@pytest.mark.parametrize(
+    ("event", "order", "divergence"),
+    [
+        (rdpkit.Skellam(variance=9.0, record_norm=2.0), 3.0, skellam(3)),
+        (rdpkit.Skellam(variance=9.0, record_norm=2.0), 2.5, (skellam(2) / 2 + skellam(3)) / 1.5),
+        (many_clients(2), 4.0, of_many_clients(2)),
+        (many_clients(10**4), 4.0, of_many_clients(10**4)),
+        (MIXTURE, 2.0, math.log(0.5 + 0.3 * math.e + 0.2 * math.e**4)),
+        (
+            rdpkit.TopOptions(noise="laplace", noise_scale=1.0, sensitivity=1.0, options=2),
+            4.0,
+            math.inf,
+        ),
+    ],
+)
+def test_divergences_are_those_of_the_theorems(event, order, divergence):
+    found = UpperBounds().rdp(event, np.array([order]), ADDED)
+    assert found[0] == pytest.approx(divergence, rel=1e-9)

@@ -173,6 +173,12 @@ def test_scores_are_sampled_where_a_swap_is_what_they_state(event):
         assert found >= whole * (1 - 1e-9)
 
 
+def test_what_is_left_out_of_zcdp_is_told_of_a_sample_too():
+    known = rdpkit.ZeroConcentrated(rho=0.5, adjacency=REPLACED, delta=1e-3)
+    event = rdpkit.FixedSizeSampled(event=known, sample_size=9, population_size=10)
+    assert rdpkit.epsilon(event, delta=1e-6, adjacency=REPLACED).epsilon == math.inf
+
+
 def test_the_special_record_far_from_all_others():
     laplace = unit.laplace(1.0, record_diameter=0.5)
     event = rdpkit.FixedSizeSampled(event=laplace, sample_size=2, population_size=4)

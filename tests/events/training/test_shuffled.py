@@ -45,6 +45,7 @@ def event_of(noise, size):
 def bound(event, adjacency, epsilon, *, exchanged):
     """The curve that bounds an epoch at one epsilon."""
     (step,) = event.dominating(adjacency)
+    step = getattr(step, "loss", step)
     step = step.reversed() if exchanged else step
     if isinstance(step, AllocatedMoves):
         # All other epsilons are left out.
@@ -109,3 +110,15 @@ def test_little_noise_takes_no_long_lattice():
     event = unit.shuffled(0.1, 256, 60_000)
     found = rdpkit.epsilon(event, delta=1e-5, adjacency="zero_out", lower=True)
     assert 91.0 < found.lower <= found.epsilon < 93.0
+
+
+@pytest.mark.parametrize(("noise", "epsilon"), [(0.7, 1.0), (1.0, 0.5), (2.0, 0.0)])
+@pytest.mark.parametrize("diameter", [2.0, 1.25, 0.5])
+def test_a_record_in_one_of_two_batches_leaks_no_more(diameter, noise, epsilon):
+    event = unit.allocated(noise, 2, record_diameter=diameter)
+    present, other = ({(x, 0.0): 0.5, (0.0, x): 0.5} for x in (1.0, 1.0 - diameter))
+    versions = {one: {(0.0, 0.0): 1.0} for one in Adjacency} | {Adjacency.REPLACE_ONE: other}
+    for adjacency, absent in versions.items():
+        for exchanged, pair in enumerate([(present, absent), (absent, present)]):
+            above = bound(event, adjacency, epsilon, exchanged=bool(exchanged))
+            assert divergence(*pair, noise, epsilon) <= above + 2e-3
