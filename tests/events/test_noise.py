@@ -317,6 +317,7 @@ MIXTURE = rdpkit.MixtureOfGaussians(
     ("event", "order", "divergence"),
     [
         (rdpkit.Skellam(variance=9.0, record_norm=2.0), 3.0, skellam(3)),
+        (rdpkit.Skellam(variance=9.0, record_norm=2.0), 20.0, skellam(20)),
         (rdpkit.Skellam(variance=9.0, record_norm=2.0), 2.5, (skellam(2) / 2 + skellam(3)) / 1.5),
         (many_clients(2), 4.0, of_many_clients(2)),
         (many_clients(10**4), 4.0, of_many_clients(10**4)),

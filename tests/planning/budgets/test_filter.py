@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rdpkit
-from rdpkit.planning.budgets import BudgetLeft
+from rdpkit.planning.budgets import BudgetLeft, order_mixture, rules
 from tests.bounds.strategies import log_uniform
 from tests.events import unit
 
-ADD = rdpkit.Adjacency.ADD_OR_REMOVE_ONE
+ADD, REPLACE = rdpkit.Adjacency.ADD_OR_REMOVE_ONE, rdpkit.Adjacency.REPLACE_ONE
 QUERY = unit.gaussian(20.0)
 STEP = unit.poisson(1.0, 0.01)
 PURE = rdpkit.CustomProfile(epsilons=(0.1,), deltas=(0.0,), adjacency=ADD)
@@ -273,3 +273,55 @@ def test_an_odometer_has_no_limit():
     assert fixed < single.spend(STEP, count=500) < first
     with pytest.raises(ValueError, match="Expected event to have a certified Renyi divergence"):
         odometer.spend(rdpkit.ZeroConcentrated(rho=0.1, adjacency="replace_one"))
+
+
+GUARANTEE = rdpkit.EpsilonDelta(epsilon=1.0, delta=1e-6, adjacency=ADD)
+
+
+@pytest.mark.parametrize(
+    ("event", "adjacency", "delta", "rho"),
+    [
+        (GUARANTEE, ADD, 1e-6, 0.5),
+        (unit.gaussian(1.0), REPLACE, 0.0, 2.0),
+        (unit.gaussian(1.0) * 3, rdpkit.Adjacency.ZERO_OUT, 0.0, 1.5),
+        *(
+            (rdpkit.ZeroConcentrated(rho=0.5, **more), REPLACE, 0.0, math.inf)
+            for more in (
+                {"adjacency": ADD},
+                {"adjacency": REPLACE, "delta": 1e-3},
+                {"adjacency": REPLACE, "xi": 0.1},
+            )
+        ),
+    ],
+    ids=str,
+)
+def test_the_rho_of_a_charge(event, adjacency, delta, rho):
+    assert rules.concentrated(event, adjacency, delta) == pytest.approx(rho, rel=1e-9)
+    if rho == 2.0:
+        assert rules.squared_mu(event, adjacency) == 4.0
+
+
+def test_the_sums_of_a_mixture():
+    assert order_mixture.charged([0, 1.0], (math.inf, 0.5), 2) == [math.inf, 2.0]
+    assert order_mixture.equal_weights([2.0, 4.0]).weights == (0.5, 0.5)
+    found = order_mixture.odometer_epsilon(order_mixture.equal_weights([3.0]), [0.5], delta=1e-5)
+    assert found == pytest.approx(0.5 + math.log(1e5) / 2.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("composition", ["zcdp", "gaussian", "fixed-schedule"])
+def test_no_less_is_used_than_is_released(composition):
+    found = budget(composition, epsilon=3.0)
+    event = unit.gaussian(4.0)
+    for count in (1, 2):
+        found.spend(event)
+        released = rdpkit.epsilon(event * count, delta=1e-5, adjacency=ADD)
+        assert found.used >= released.epsilon * (1 - 1e-9)
+    noise = found.remaining.noise_multiplier
+    if noise is not None:
+        found.spend(unit.gaussian(noise * (1 + 1e-9)))
+        with pytest.raises(rdpkit.BudgetExceededError):
+            found.spend(event)
+
+
+def test_what_is_kept_for_events_is_not_spent_twice():
+    assert budget(delta_for_events=4e-6).entries()[0]["delta_for_rule"] <= 6e-6
