@@ -264,6 +264,10 @@ COUNTS = partial(rdpkit.ThresholdedCounts, noise="laplace", noise_scale=1.0)
         (COUNTS(threshold=0.5), 1.0 - math.exp(-0.5) / 2),
         (COUNTS(delta=0.01), 0.01),
         (
+            rdpkit.TruncatedLaplace(noise_scale=1.0, noise_limit=1.5, record_norm=2.0),
+            0.5 + 0.5 * (1.0 - math.exp(-0.5)) / (1.0 - math.exp(-1.5)) - 1e-12,
+        ),
+        (
             rdpkit.CustomTradeoff(
                 false_positive_rates=[0.1], false_negative_rates=[0.5], adjacency=ADDED
             ),

@@ -121,6 +121,16 @@ def test_parts_whose_records_are_near_each_other_do_not_dominate_others():
     assert (len(largest.branches), count) == (3, 2)
 
 
+def test_one_part_without_a_largest_loss_is_enough():
+    parts = rdpkit.Parallel(events=(unit.gaussian(1.0), unit.laplace(5.0)))
+    event = rdpkit.Repeated(event=parts, count=2, same_partition=False)
+    found, least = (
+        rdpkit.epsilon(one, delta=1e-6, adjacency=ADD, bound="pld-upper").epsilon
+        for one in (event, unit.gaussian(1.0) * 2)
+    )
+    assert found >= least * (1.0 - 1e-3)
+
+
 def test_a_part_is_dropped_only_if_two_other_parts_dominate_it():
     """Two alternatives of one part cannot both be ends: no record leaves and joins it at once."""
     inner = rdpkit.Parallel(

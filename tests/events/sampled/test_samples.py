@@ -179,6 +179,13 @@ def test_what_is_left_out_of_zcdp_is_told_of_a_sample_too():
     assert rdpkit.epsilon(event, delta=1e-6, adjacency=REPLACED).epsilon == math.inf
 
 
+def test_what_is_told_with_certainty_is_told_of_a_sample_too():
+    known = rdpkit.EpsilonDelta(epsilon=1.0, delta=0.1, adjacency=REPLACED)
+    event = rdpkit.FixedSizeSampled(event=known, sample_size=1, population_size=2)
+    found = rdpkit.delta(event * 2, epsilon=30.0, adjacency=REPLACED).delta
+    assert found >= 1.0 - 0.95**2
+
+
 def test_the_special_record_far_from_all_others():
     laplace = unit.laplace(1.0, record_diameter=0.5)
     event = rdpkit.FixedSizeSampled(event=laplace, sample_size=2, population_size=4)
