@@ -86,6 +86,8 @@ OF_ADDED = (
     ),
     rdpkit.Staircase(epsilon=1.0, gamma=0.2),
     rdpkit.Group(event=rdpkit.Group(event=unit.laplace(4.0), size=2), size=2),
+    rdpkit.Group(event=rdpkit.EpsilonDelta(epsilon=1.0, delta=0.01, adjacency=ADDED), size=3),
+    rdpkit.Group(event=rdpkit.Composed(events=(unit.gaussian(4.0), unit.laplace(2.0))), size=2),
 )
 OF_REPLACED = (
     unit.poisson(1.0, 0.98, record_diameter=1.0),

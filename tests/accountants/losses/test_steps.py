@@ -131,6 +131,13 @@ def test_one_part_without_a_largest_loss_is_enough():
     assert found >= least * (1.0 - 1e-3)
 
 
+def test_one_part_that_may_tell_all_is_enough():
+    told = rdpkit.EpsilonDelta(epsilon=1.0, delta=0.1, adjacency=ADD)
+    parts = rdpkit.Parallel(events=(unit.laplace(1.0), told))
+    event = rdpkit.Repeated(event=parts, count=2, same_partition=False)
+    assert rdpkit.delta(event, epsilon=30.0, adjacency=ADD).delta >= 1.0 - 0.9**2
+
+
 def test_a_part_is_dropped_only_if_two_other_parts_dominate_it():
     """Two alternatives of one part cannot both be ends: no record leaves and joins it at once."""
     inner = rdpkit.Parallel(
@@ -163,6 +170,8 @@ def test_compositions_multiply_the_possibilities():
     event = rdpkit.Composed(events=(pair, pair, GAUSSIAN))
     found = alternatives(event, ADD)
     assert len(found) == 3
+    changing = rdpkit.Repeated(event=pair, count=2, same_partition=False)
+    assert len(alternatives(changing, ADD)) == 3
     with pytest.raises(NoLossDistributionError, match="128 ways"):
         alternatives(rdpkit.Composed(events=(pair,) * 7), ADD)
 
