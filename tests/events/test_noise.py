@@ -263,6 +263,7 @@ COUNTS = partial(rdpkit.ThresholdedCounts, noise="laplace", noise_scale=1.0)
     [
         (COUNTS(threshold=0.5), 1.0 - math.exp(-0.5) / 2),
         (COUNTS(delta=0.01), 0.01),
+        (COUNTS(threshold=4.0, max_per_partition=2.0), math.exp(-2.0) / 2 - 1e-12),
         (
             rdpkit.TruncatedLaplace(noise_scale=1.0, noise_limit=1.5, record_norm=2.0),
             0.5 + 0.5 * (1.0 - math.exp(-0.5)) / (1.0 - math.exp(-1.5)) - 1e-12,
