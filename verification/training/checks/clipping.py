@@ -35,7 +35,7 @@ _NEAR, _NEAR_COUNT = 0.04, 0.015
 _MOST_NAMES, _CHECKED = 4, 4
 # Entries without noise are named where so much of what a record changes is in them, with so many
 # further seeds.
-_BARE, _SEEDS_ALIKE = 0.05, 16
+_BARE, _SEEDS_ALIKE = 0.05, 40
 # A record that moves a sum by more standard deviations of the noise than this reaches far.
 _FARTHEST = 3.0
 
